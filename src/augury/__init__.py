@@ -1,0 +1,1 @@
+"""augury: complex events over streams that cannot be fully trusted."""

@@ -1,0 +1,1 @@
+"""Syntax tree to checked query: catalog, names, types, rules, and the class of a query."""

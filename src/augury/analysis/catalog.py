@@ -1,0 +1,128 @@
+"""What has been declared: streams, tables, queries and gaps, with their schemas.
+
+A catalog is immutable; `with_...` gives the next one. Names of streams, tables, queries and columns
+are looked up without regard to case, as Spark does; values of types are data and keep their case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import TypeVar
+
+from augury.language.tree import CreateGaps, CreateQuery, External, MissRate
+
+
+T = TypeVar("T")
+
+
+class DataType(Enum):
+    """The types of attributes and expressions; INTERVAL and NULL occur in expressions only."""
+
+    BOOLEAN = "BOOLEAN"
+    LONG = "LONG"
+    DOUBLE = "DOUBLE"
+    STRING = "STRING"
+    TIMESTAMP = "TIMESTAMP"
+    DATE = "DATE"
+    INTERVAL = "INTERVAL"
+    NULL = "NULL"
+
+    @property
+    def is_number(self) -> bool:
+        return self in (DataType.LONG, DataType.DOUBLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One attribute of a stream or table."""
+
+    name: str
+    type: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSchema:
+    """A declared stream, or the output of a query used as one.
+
+    A derived stream (`query` is its query's name) has the query's equated attributes and RETURN
+    columns, `start_ts` and `end_ts`; its ID is `match_id`, its TIME `end_ts`, its PROBABILITY
+    `confidence`; `lateness` is in microseconds, or ticks where TIME is a LONG.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    id: str | None = None
+    key: tuple[str, ...] = ()
+    time: str | None = None
+    order_by: str | None = None
+    type: str | None = None
+    probability: str | None = None
+    alternatives: tuple[str, ...] = ()
+    markov: str | None = None
+    miss_rate: MissRate | None = None
+    lateness: int = 0
+    source: External | None = None
+    query: str | None = None
+
+    def column(self, name: str) -> Column | None:
+        """Return the column of that name, without regard to case."""
+        lowered = name.lower()
+        return next((c for c in self.columns if c.name.lower() == lowered), None)
+
+    @property
+    def time_is_ticks(self) -> bool:
+        """Whether TIME is a LONG tick rather than a TIMESTAMP."""
+        column = self.column(self.time) if self.time else None
+        return column is not None and column.type is DataType.LONG
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether any event of the stream may not have happened, or have happened otherwise."""
+        return bool(self.probability or self.alternatives or self.query)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """A declared relation."""
+
+    name: str
+    columns: tuple[Column, ...]
+    source: External | None = None
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Everything declared so far, by lower-case name."""
+
+    streams: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))
+    tables: Mapping[str, TableSchema] = field(default_factory=lambda: MappingProxyType({}))
+    queries: Mapping[str, CreateQuery] = field(default_factory=lambda: MappingProxyType({}))
+    gaps: Mapping[str, CreateGaps] = field(default_factory=lambda: MappingProxyType({}))
+
+    def stream(self, name: str) -> StreamSchema | None:
+        return self.streams.get(name.lower())
+
+    def table(self, name: str) -> TableSchema | None:
+        return self.tables.get(name.lower())
+
+    def query(self, name: str) -> CreateQuery | None:
+        return self.queries.get(name.lower())
+
+    def with_stream(self, stream: StreamSchema) -> Catalog:
+        return replace(self, streams=_added(self.streams, stream.name, stream))
+
+    def with_table(self, table: TableSchema) -> Catalog:
+        return replace(self, tables=_added(self.tables, table.name, table))
+
+    def with_query(self, name: str, query: CreateQuery) -> Catalog:
+        return replace(self, queries=_added(self.queries, name, query))
+
+    def with_gaps(self, gaps: CreateGaps) -> Catalog:
+        return replace(self, gaps=_added(self.gaps, gaps.name, gaps))
+
+
+def _added(mapping: Mapping[str, T], name: str, value: T) -> Mapping[str, T]:
+    return MappingProxyType({**mapping, name.lower(): value})

@@ -1,0 +1,189 @@
+"""The checked query: what planning builds on, with nothing left to look up.
+
+Every name is resolved, every bare word is a type or a name, SEQ in SEQ is flat, FIRST and LAST are
+negations, dialects are gone, equalities are closed transitively, WHERE is a tuple of conjuncts, and
+defaults are filled in. Expressions are syntax nodes in which `Attribute.component` is always the
+component's name and `Attribute.name` the column's declared name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from augury.analysis.catalog import Column, DataType, StreamSchema
+from augury.errors import NOWHERE, Diagnostic, Span
+from augury.language.expressions import Expression
+from augury.language.tree import Approximate, Having, Option, Strategy
+
+QueryKind = Literal["deterministic", "enumerated", "regular", "extended regular", "safe", "hard"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedBy:
+    """Events that may play a component: those of one ON stream, of one type or of any (None)."""
+
+    stream: str
+    type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One component after names are resolved; `index` is its place in `CheckedQuery.components`.
+
+    Components are numbered in the order written; negated ones are numbered with the others. A
+    repetition has minimum != 1 or maximum != 1 (None: unbounded). `named` is False where the name
+    was made up (a bare type that occurs twice, FIRST and LAST's negations, Lahar subgoals).
+    """
+
+    index: int
+    name: str
+    played_by: tuple[PlayedBy, ...]
+    negated: bool = False
+    minimum: int = 1
+    maximum: int | None = 1
+    named: bool = True
+    span: Span = NOWHERE
+
+    @property
+    def repeats(self) -> bool:
+        return self.minimum != 1 or self.maximum != 1
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A component by its index."""
+
+    component: int
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """SEQ, NEXT, AND or OR of at least two parts (a SEQ may have one positive and negations)."""
+
+    operator: Literal["SEQ", "NEXT", "AND", "OR"]
+    parts: tuple[Shape, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """`!part`; all components inside are `negated`."""
+
+    part: Shape
+
+
+Shape = Leaf | Branch | Negated
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunct:
+    """One conjunct of WHERE, of a component's filter, or implied by equalities.
+
+    `components` are the indices it names, in order. `after` marks AFTER WHERE: applied to the
+    candidate once chosen. `derived` marks one that closing the equalities added.
+    """
+
+    expression: Expression
+    components: tuple[int, ...]
+    after: bool = False
+    derived: bool = False
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class EqualityClass:
+    """Attributes that WHERE makes equal, closed transitively: one column per component, if it has one.
+
+    `members[k]` is (component index, column name). `covers_all` is True if every component, negated
+    ones too, has a member: then the class can partition the stream.
+    """
+
+    members: tuple[tuple[int, str], ...]
+    covers_all: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedWindow:
+    """A window in microseconds (or ticks where time is a LONG), or in events."""
+
+    length: int
+    events: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One RETURN column."""
+
+    column: Column
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The class of a query and why: `reasons` in plain sentences, `plan` the safe plan if it is safe."""
+
+    kind: QueryKind
+    reasons: tuple[str, ...]
+    plan: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedGap:
+    """A gap model of one step, in microseconds or ticks; `parameters` as the family documents them."""
+
+    earlier: int
+    later: int
+    backward: bool
+    family: str
+    parameters: tuple[float, ...]
+    reaches: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedQuery:
+    """A query that has passed every rule.
+
+    `miss_rates[k]` is the chance that a read of component k is missed, None where none is declared.
+    `allow` is the number of positive components that may be missed, and `may_miss` which.
+    `warnings` are diagnostics that do not refuse the query; EXPLAIN shows them.
+    """
+
+    name: str
+    streams: tuple[StreamSchema, ...]
+    components: tuple[Component, ...]
+    shape: Shape
+    conjuncts: tuple[Conjunct, ...]
+    equalities: tuple[EqualityClass, ...]
+    strategy: Strategy
+    within: CheckedWindow | None
+    every: CheckedWindow | None
+    allow: int
+    may_miss: tuple[int, ...]
+    miss_rates: tuple[float | None, ...]
+    gaps: tuple[CheckedGap, ...]
+    correlated_by: str | None
+    group_by: tuple[Expression, ...]
+    having: Having | None
+    returns: Literal["MATCHES", "COUNT", "PROBABILITY", "PROBABILITY BY TIME"]
+    outputs: tuple[Output, ...]
+    keys: tuple[Column, ...]
+    approximate: Approximate | None
+    match_limit: int | None
+    scoring: Literal["LAW", "AYAC"]
+    options: tuple[Option, ...]
+    verdict: Verdict
+    output_schema: StreamSchema | None
+    warnings: tuple[Diagnostic, ...] = ()
+    span: Span = NOWHERE
+
+    def column_of(self, component: int, attribute: str) -> Column | None:
+        """Return the column that `attribute` of a component is, by the first stream that has it."""
+        wanted = {p.stream for p in self.components[component].played_by}
+        for stream in self.streams:
+            if stream.name in wanted and (column := stream.column(attribute)):
+                return column
+        return None
+
+    def type_of_attribute(self, component: int, attribute: str) -> DataType:
+        column = self.column_of(component, attribute)
+        return column.type if column else DataType.NULL

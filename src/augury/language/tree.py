@@ -1,0 +1,313 @@
+"""Statements and patterns of the syntax tree: what a script says, before anything is looked up.
+
+Names are kept as written. Whether a bare word is a type or a name, which stream a column belongs
+to, and whether anything exists is decided by `augury.analysis`. Papers' dialects are read into
+these same nodes; only Lahar's positional spelling keeps a node of its own (`Subgoals`), because the
+meaning of its positions needs the declared columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal as Choice
+
+from augury.errors import Span
+from augury.language.expressions import Attribute, Duration, Expression, Node
+
+# Patterns ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition(Node):
+    """`+` is (1, None), `*` is (0, None), `?` is (0, 1), `{2,5}` is (2, 5), `{3}` is (3, 3), `{2,}` is (2, None)."""
+
+    minimum: int
+    maximum: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Component(Node):
+    """`TYPE name`, a bare `word` (name is None), or `_ name` (word is `_`), with its filter.
+
+    `SEQ(at a, at c (c.place = 'b'))` gives the second component the filter `c.place = 'b'`.
+    """
+
+    word: str
+    name: str | None = None
+    repetition: Repetition | None = None
+    filter: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group(Node):
+    """SEQ, NEXT, AND or OR (ANY reads as OR) of parts, as written (flattening is analysis)."""
+
+    operator: Choice["SEQ", "NEXT", "AND", "OR"]
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Node):
+    """`!A a` or `!SEQ(...)`."""
+
+    part: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Edge(Node):
+    """`FIRST(A a)` or `LAST(A a)`."""
+
+    which: Choice["FIRST", "LAST"]
+    component: Component
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Node):
+    """A variable of Lahar's spelling, such as `l` in `At('joe', l)`; `_` matches anything."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holds(Node):
+    """`Hallway(l)` in a Lahar condition: the terms are a row of the relation."""
+
+    relation: str
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compares(Node):
+    """`y = 'b'` or `x < y` in a Lahar condition."""
+
+    operator: Choice["=", "<>", "<", "<=", ">", ">="]
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Kleene(Node):
+    """`+<{p}, Hallway(l)>`: variables shared across unfoldings, conditions on each."""
+
+    shared: tuple[str, ...]
+    conditions: tuple[LaharCondition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Subgoal(Node):
+    """`At('joe', l)`, with the conditions selected inside it and its repetition.
+
+    `inner` filters candidates (sigma inside the subgoal); `kleene` is None for a plain subgoal.
+    """
+
+    relation: str
+    terms: tuple[Term, ...]
+    inner: tuple[LaharCondition, ...] = ()
+    kleene: Kleene | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subgoals(Node):
+    """A Lahar query: subgoals in left-associated sequence.
+
+    `selections[i]` are the conditions of sigmas around the prefix that ends with subgoal i,
+    applied after its successor was chosen (Lahar Example 3.11).
+    """
+
+    goals: tuple[Subgoal, ...]
+    selections: tuple[tuple[LaharCondition, ...], ...]
+
+
+Term = Variable | Expression
+LaharCondition = Holds | Compares
+Pattern = Component | Group | Not | Edge | Subgoals
+
+# Statements ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDefinition(Node):
+    """A column of a stream or table; the type name is upper case."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rate(Node):
+    """A miss rate for one value of a column, or for one component of a query."""
+
+    of: str
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class MissRate(Node):
+    """`MISS RATE 0.15` (overall), or `MISS RATE BY reader ('A' 0.10, 'B' 0.25)`."""
+
+    overall: float | None = None
+    column: str | None = None
+    rates: tuple[Rate, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Option(Node):
+    """`key = value` in OPTIONS (...); keys may have dots (`kafka.bootstrap.servers`) or be quoted."""
+
+    key: str
+    value: str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class External(Node):
+    """`FROM parquet 'reads/' OPTIONS (...)`: the format is lower case."""
+
+    format: str
+    path: str | None = None
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreateStream(Node):
+    """CREATE STREAM: columns, and which of them carry identity, time, type and uncertainty."""
+
+    name: str
+    columns: tuple[ColumnDefinition, ...]
+    id: str | None = None
+    key: tuple[str, ...] = ()
+    time: str | None = None
+    order_by: str | None = None
+    type: str | None = None
+    probability: str | None = None
+    alternatives: tuple[str, ...] = ()
+    markov: str | None = None
+    miss_rate: MissRate | None = None
+    lateness: Duration | int | None = None
+    source: External | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable(Node):
+    """CREATE TABLE: a relation for IN."""
+
+    name: str
+    columns: tuple[ColumnDefinition, ...]
+    source: External | None = None
+
+
+Strategy = Choice["ANY", "NEXT", "STRICT", "PARTITION"]
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Node):
+    """`WITHIN 12 HOURS` (length is a Duration), `100 EVENTS` (events), or bare ticks (length is a number)."""
+
+    length: Duration | int | float
+    events: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Allow(Node):
+    """`ALLOW 2 MISSED OF (x, z)`; count None is ALL, an empty `of` is every positive component."""
+
+    count: int | None
+    of: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Having(Node):
+    """`HAVING CONFIDENCE >= 0.8` or `HAVING PROBABILITY > 0.5`."""
+
+    measure: Choice["CONFIDENCE", "PROBABILITY"]
+    threshold: float
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnColumn(Node):
+    """`z.tag AS tag`; alias is None where none was written."""
+
+    value: Expression
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Return(Node):
+    """RETURN columns, `*`, COUNT, PROBABILITY or PROBABILITY BY TIME."""
+
+    kind: Choice["COLUMNS", "STAR", "COUNT", "PROBABILITY", "PROBABILITY BY TIME"]
+    columns: tuple[ReturnColumn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Approximate(Node):
+    """`APPROXIMATE (error, risk)`."""
+
+    error: float
+    risk: float
+
+
+@dataclass(frozen=True, slots=True)
+class CreateQuery(Node):
+    """CREATE QUERY in canonical clauses; None or empty means that the clause was not written.
+
+    `name` is None for a bare dialect query (it gets a name from analysis). `streams` is empty where
+    ON was not written (the only stream of the catalog is meant). `places` has the span of each
+    clause by its keyword, for diagnostics.
+    """
+
+    name: str | None
+    streams: tuple[str, ...]
+    pattern: Pattern
+    where: Expression | None = None
+    after_where: Expression | None = None
+    strategy: Strategy | None = None
+    within: Window | None = None
+    every: Window | None = None
+    allow: Allow | None = None
+    miss_rates: tuple[Rate, ...] = ()
+    correlated_by: str | None = None
+    group_by: tuple[Attribute, ...] = ()
+    having: Having | None = None
+    returns: Return | None = None
+    approximate: Approximate | None = None
+    match_limit: int | None = None
+    scoring: Choice["LAW", "AYAC"] | None = None
+    options: tuple[Option, ...] = ()
+    places: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap(Node):
+    """`x TO y EXPONENTIAL(20 MINUTES) REACHES 0.9`, or `x BEFORE z ...` looking back from z.
+
+    `family` is upper case: EXPONENTIAL, GAMMA, LOGNORMAL, UNIFORM or EMPIRICAL.
+    """
+
+    earlier: str
+    later: str
+    backward: bool
+    family: str
+    parameters: tuple[Duration | int | float, ...]
+    reaches: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateGaps(Node):
+    """`CREATE GAPS name ON query LEARN FROM history` or with gaps in parentheses."""
+
+    name: str
+    query: str
+    learn_from: str | None = None
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explain(Node):
+    """`EXPLAIN query [FORMAT text | json | svg | mermaid]`."""
+
+    query: str
+    format: Choice["TEXT", "JSON", "SVG", "MERMAID"] = "TEXT"
+
+
+Statement = CreateStream | CreateTable | CreateQuery | CreateGaps | Explain

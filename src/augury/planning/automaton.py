@@ -1,0 +1,102 @@
+"""The automaton of a pattern: states, transitions that take one event, guards that forbid events.
+
+Events are read in (time, tie-breaker) order; a transition gives the event it reads to one component.
+A state is a residual pattern (what may still come), so AND is the shuffle of its parts, OR their
+union, and a repetition a loop. The automaton says which components may come next; it does not order
+ties: `Precedence` lists which components must lie strictly before which. Negations are not states:
+a `Guard` names what must not exist between the nearest bound neighbours.
+
+The automaton knows nothing of queues, weights or evaluation: matching enumerates over it, chains
+marginalise over it, and forecasts turn it into an absorbing chain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from augury.analysis.checked import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A residual pattern. State 0 is the start; `label` is its text, such as `SEQ(b+, c)`."""
+
+    index: int
+    label: str
+    accepting: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """From `source`, the event read plays `component`; the automaton goes on in `target`.
+
+    `again` is True where the component is a repetition that already holds an event (a loop or a
+    later unrolled step). `adjacent_to` lists the components of the part before it in a NEXT: the
+    event must be the direct neighbour of the last event bound to one of them. Transitions of one
+    state stand in the order in which NEXT-match selection prefers them: as written, except that
+    after its minimum a repetition gives way to what comes after it.
+    """
+
+    source: int
+    target: int
+    component: int
+    again: bool = False
+    adjacent_to: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """An edge over components that were missed: `source` to `target` without reading an event.
+
+    `best` is the highest score the edge can have within the window; `removed` marks one that cannot
+    reach the threshold (kept for EXPLAIN only).
+    """
+
+    source: int
+    target: int
+    components: tuple[int, ...]
+    best: float | None = None
+    removed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """`!part` in a SEQ: no instance of `part` strictly between its nearest bound neighbours.
+
+    `earlier` and `later` hold the positive components of the parts before and after it in its SEQ,
+    nearest part first; the bound is the last (first) event bound in the nearest part that has any.
+    An empty `earlier` makes it leading (from last - W, inclusive, to the first event bound in its
+    SEQ), an empty `later` trailing (to first + W, inclusive). `components` are those inside.
+    """
+
+    part: Shape
+    components: tuple[int, ...]
+    earlier: tuple[tuple[int, ...], ...]
+    later: tuple[tuple[int, ...], ...]
+
+    @property
+    def is_leading(self) -> bool:
+        return not self.earlier
+
+    @property
+    def is_trailing(self) -> bool:
+        return not self.later
+
+
+@dataclass(frozen=True, slots=True)
+class Precedence:
+    """Every event bound to `earlier` lies strictly before every event bound to `later`."""
+
+    earlier: int
+    later: int
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """The whole of it; `transitions` and `skips` are sorted by source, then by preference."""
+
+    states: tuple[State, ...]
+    transitions: tuple[Transition, ...]
+    skips: tuple[Skip, ...]
+    guards: tuple[Guard, ...]
+    precedences: tuple[Precedence, ...]
