@@ -1,1 +1,45 @@
-"""augury: complex events over streams that cannot be fully trusted."""
+"""augury: complex events over streams that cannot be fully trusted.
+
+What this module exports is the whole public interface. Names are loaded when first used, so that
+`import augury` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from augury.errors import AuguryError, DataError, ModelError, QueryError, StateError
+    from augury.session import Session
+
+    __version__: str
+
+__all__ = [
+    "AuguryError",
+    "DataError",
+    "ModelError",
+    "QueryError",
+    "Session",
+    "StateError",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("augury")
+    if name == "Session":
+        from augury.session import Session
+
+        return Session
+    if name in __all__:
+        from augury import errors
+
+        return getattr(errors, name)
+    raise AttributeError(f"module 'augury' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

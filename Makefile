@@ -1,0 +1,67 @@
+# One command for everything; `make` alone lists the targets.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help setup java test quick check fix fuzz bench demo lock clean
+
+help:           ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) java  ## create .venv with every package pinned; find or install Java
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "augury needs Python 3.11 or later, but $(PYTHON) is $$($(PYTHON) --version 2>&1);" \
+	       "name another one with: make setup PYTHON=python3.12" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	  echo "could not create $(VENV); on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@echo "installing packages into $(VENV)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt setuptools
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt \
+	  --no-build-isolation -e '.[spark,dev]'
+	@touch $@
+
+java:
+	@tools/ensure-java
+
+test: setup     ## run every test, Spark included
+	HYPOTHESIS_PROFILE=ci $(PYTEST)
+
+quick: $(STAMP) ## run the tests that need neither Spark nor patience
+	$(PYTEST) -q -m "not spark and not slow"
+
+check: $(STAMP) ## lint, types, import contracts, documents, no skipped property tests
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(PYTEST) -q tests/docs tests/contracts
+
+fix: $(STAMP)   ## let ruff repair what it can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+fuzz: $(STAMP)  ## long property runs (AUGURY_FUZZ_EXAMPLES mutations of scripts, 100000 unless set)
+	HYPOTHESIS_PROFILE=nightly AUGURY_FUZZ_EXAMPLES=$${AUGURY_FUZZ_EXAMPLES:-100000} \
+	  $(PYTEST) -q -m "not spark" -k "fuzz or mutation or property or law"
+
+bench: $(STAMP) ## print what starting and checking cost
+	$(BIN)/python benchmarks/import_time.py
+	$(BIN)/python benchmarks/check_speed.py
+
+demo: $(STAMP)  ## explain an example query, and draw its automaton into out/
+	@mkdir -p out
+	$(BIN)/augury check examples/store.sql
+	$(BIN)/augury explain examples/store.sql shoplifting
+	$(BIN)/augury explain examples/store.sql shoplifting --format svg -o out/shoplifting.svg
+
+lock:           ## write constraints.txt anew from the newest allowed packages
+	tools/lock $(PYTHON)
+
+clean:          ## remove what can be made again (keeps .venv)
+	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

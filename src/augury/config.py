@@ -1,0 +1,67 @@
+"""Every setting in one table: its name, its default and what it means.
+
+Settings are the limits that keep a wrong query from taking the machine with it. Each can be set
+for a process by an environment variable (`AUGURY_MATCH_LIMIT=1000`); docs/settings.md explains
+them, and a test compares that document with this table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from augury.errors import AuguryError
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One limit: a positive whole number."""
+
+    name: str
+    default: int
+    meaning: str
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that overrides the default."""
+        return f"AUGURY_{self.name.upper()}"
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "match_limit",
+        1_000_000,
+        "matches that one query may report for one batch, where it has no MATCH LIMIT of its own",
+    ),
+    Setting(
+        "automaton_state_limit",
+        10_000,
+        "states that the automaton of one pattern may have",
+    ),
+    Setting(
+        "nesting_limit",
+        100,
+        "how deep patterns and expressions may be nested",
+    ),
+)
+
+_BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
+
+
+def value_of(name: str) -> int:
+    """Return a setting's value: the environment's, or the default.
+
+    >>> value_of("nesting_limit")
+    100
+    """
+    setting = _BY_NAME[name]
+    text = os.environ.get(setting.variable)
+    if text is None:
+        return setting.default
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise AuguryError(
+            f"{setting.variable} is {text!r}; expected a positive whole number; "
+            "change or unset the variable"
+        )
+    return int(text)

@@ -1,0 +1,67 @@
+"""What every test shares: hypothesis profiles, the law on skipping, one Spark session per run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Machines are shared and noisy: slowness is never a failure.
+_PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("dev", max_examples=25, **_PATIENT)
+settings.register_profile("ci", max_examples=200, derandomize=True, **_PATIENT)
+settings.register_profile("nightly", max_examples=5000, **_PATIENT)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def _is_property(item: pytest.Item) -> bool:
+    function = getattr(item, "obj", None)
+    return bool(getattr(function, "is_hypothesis_test", False))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a property test that is marked to be skipped."""
+    for item in items:
+        skipping = {"skip", "skipif", "xfail"} & {mark.name for mark in item.iter_markers()}
+        if _is_property(item) and skipping:
+            raise pytest.UsageError(f"{item.nodeid}: a property test must not be skipped")
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the work tree."""
+    return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One small Spark session for the whole run; starting it takes many seconds."""
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which(str(Path(home, "bin", "java")) if home else "java") is None:
+        pytest.skip("Java is absent; `make setup` says how to install it")
+    from pyspark.sql import SparkSession
+
+    # Without this the workers take another interpreter, which lacks the packages.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings: dict[str, Any] = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("augury-tests")
+    session = builder.config(map=settings).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
