@@ -1,0 +1,96 @@
+"""`augury check`: every mistake of every script at once, without running anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from augury.cli import findings, scripts
+
+if TYPE_CHECKING:
+    from augury.analysis.script import CheckedScript
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of one file: it was checked, or it could not be read."""
+
+    file: str
+    checked: CheckedScript | None = None
+    unreadable: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        if self.checked is None:
+            return 1
+        return 2 if any(d.severity == "error" for d in self.checked.diagnostics) else 0
+
+    def as_dict(self) -> dict[str, object]:
+        if self.checked is None:
+            return {"file": self.file, "ok": False, "unreadable": self.unreadable}
+        return {
+            "file": self.file,
+            "ok": self.exit_code == 0,
+            "diagnostics": [d.as_dict() for d in self.checked.diagnostics],
+            "queries": {q.name: q.verdict.kind for q in self.checked.queries},
+        }
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.pass_context
+def check(ctx: click.Context, files: tuple[str, ...], as_json: bool) -> None:
+    """Find every mistake in scripts, without running them.
+
+    Each FILE is a script of its own; - reads standard input. Errors and warnings come all at once,
+    each with its place, its code and what to do.
+
+    \b
+    augury check store.sql
+    augury check --json examples/*.sql
+    generate-queries | augury check -
+    """
+    reports = [_report(file) for file in files]
+    if as_json:
+        _print_json(reports)
+    else:
+        _print_text(reports)
+    ctx.exit(max(report.exit_code for report in reports))
+
+
+def _report(file: str) -> Report:
+    from augury.analysis.script import check_text
+
+    name = scripts.shown_name(file)
+    try:
+        return Report(name, checked=check_text(scripts.read(file), name))
+    except scripts.Unreadable as error:
+        return Report(name, unreadable=str(error))
+
+
+def _print_json(reports: list[Report]) -> None:
+    ok = all(report.exit_code == 0 for report in reports)
+    document = {"ok": ok, "files": [report.as_dict() for report in reports]}
+    click.echo(json.dumps(document, indent=2))
+
+
+def _print_text(reports: list[Report]) -> None:
+    for report in reports:
+        if report.checked is None:
+            click.echo(click.style("error", fg="red", bold=True) + f": {report.unreadable}\n")
+        else:
+            findings.show(report.checked.diagnostics)
+    click.echo(_summary(reports))
+
+
+def _summary(reports: Iterable[Report]) -> str:
+    read = [report.checked for report in reports if report.checked is not None]
+    found = [d for script in read for d in script.diagnostics]
+    queries = findings.number(sum(len(script.queries) for script in read), "query")
+    files = findings.number(len(read), "file")
+    return f"checked {queries} in {files}: {findings.counted(found)}"

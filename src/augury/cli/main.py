@@ -1,0 +1,94 @@
+"""The `augury` command: its subcommands, its exit codes, and what happens when something breaks.
+
+Exit codes: 0 all is well; 1 a file, the data or the environment is at fault; 2 the query (or the
+command line) is. A crash is our fault, says so, and prints the command that reproduces it.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import NoReturn
+
+import click
+
+import augury
+from augury.cli.check import check
+from augury.cli.doctor import doctor
+from augury.cli.explain import explain
+from augury.errors import AuguryError, QueryError
+
+EXIT_ENVIRONMENT = 1
+EXIT_QUERY = 2
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(f"augury {augury.__version__}")
+        ctx.exit()
+
+
+@click.group(
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 all is well, 1 a file or the environment is at fault, 2 the query is.",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Complex events over streams that cannot be fully trusted.
+
+    \b
+    augury check store.sql                  find every mistake in a script
+    augury explain store.sql shoplifting    how a query will be evaluated, and why
+    augury doctor                           is this machine ready?
+    """
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+cli.add_command(check)
+cli.add_command(explain)
+cli.add_command(doctor)
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    _never_fail_to_print()
+    try:
+        cli.main(prog_name="augury")
+    except AuguryError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(EXIT_QUERY if isinstance(error, QueryError) else EXIT_ENVIRONMENT)
+    except Exception as error:
+        _own_up(error)
+
+
+def _never_fail_to_print() -> None:
+    # A terminal without UTF-8, or a file name that is not text, must not end in a traceback.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _own_up(error: Exception) -> NoReturn:
+    if os.environ.get("AUGURY_TRACEBACK"):
+        raise error
+    command = shlex.join(["augury", *sys.argv[1:]])
+    click.echo(
+        f"augury broke: {type(error).__name__}: {str(error)[:500]}\n"
+        "This is a fault in augury, not in your script. It can be reproduced with:\n"
+        f"  AUGURY_TRACEBACK=1 {command}",
+        err=True,
+    )
+    sys.exit(EXIT_ENVIRONMENT)
