@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def repository() -> Path:
-    """The root of the work tree."""
+    """Return the root of the work tree."""
     return Path(__file__).resolve().parent.parent
 
 

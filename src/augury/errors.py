@@ -82,11 +82,12 @@ class Diagnostic:
     def render(self) -> str:
         """Return the finding as people read it: message, place, line, caret and hint."""
         line, column = self.source.line_and_column(self.span.start)
-        text = self.source.line_text(line)
-        width = max(1, min(self.span.end, self.span.start + len(text) - column + 1) - self.span.start)
+        text, start, width = _excerpt(
+            self.source.line_text(line), column - 1, self.span.end - self.span.start
+        )
         number = str(line)
         margin = " " * len(number)
-        lead = "".join("\t" if char == "\t" else " " for char in text[: column - 1])
+        lead = "".join("\t" if char == "\t" else " " for char in text[:start])
         caret = "^" * width + (f" {self.hint}" if self.hint else "")
         return (
             f"{self.severity}[{self.code}]: {self.message}\n"
@@ -108,6 +109,20 @@ class Diagnostic:
             "column": column,
             "length": max(1, self.span.end - self.span.start),
         }
+
+
+LONGEST_LINE = 200
+_BEFORE_CARET = 80
+
+
+def _excerpt(text: str, start: int, width: int) -> tuple[str, int, int]:
+    """Return a line cut to a readable length around its caret, and the caret's start and width."""
+    if len(text) > LONGEST_LINE:
+        cut = max(0, start - _BEFORE_CARET)
+        left = "..." if cut else ""
+        right = "..." if len(text) > cut + LONGEST_LINE else ""
+        text, start = left + text[cut : cut + LONGEST_LINE] + right, start - cut + len(left)
+    return text, start, max(1, min(width, len(text) - start))
 
 
 class AuguryError(Exception):

@@ -58,7 +58,7 @@ class Session:
         """Add the statements of a script file; see `sql`."""
         return self.sql(Path(path).read_text(encoding="utf-8-sig"), name=str(path))
 
-    def explain(self, query: str, format: Format = "text") -> str:
+    def explain(self, query: str, format: Format = "text") -> str:  # noqa: A002
         """Return how a query will be evaluated, and why."""
         from augury.planning.explain import explain
 

@@ -69,7 +69,7 @@ def _report(file: str) -> Report:
     name = scripts.shown_name(file)
     try:
         return Report(name, checked=check_text(scripts.read(file), name))
-    except scripts.Unreadable as error:
+    except scripts.UnreadableError as error:
         return Report(name, unreadable=str(error))
 
 

@@ -79,10 +79,9 @@ def installed(name: str) -> str | None:
         return None
 
 
-def look_at_python() -> Finding:
-    """Judge the running interpreter."""
-    found = platform.python_version()
-    if sys.version_info < (3, 11):
+def look_at_python(found: str) -> Finding:
+    """Judge the running interpreter by its version."""
+    if _numbers(found) < (3, 11):
         return Finding("python", "fail", found, "install Python 3.11 or later")
     return Finding("python", "ok", found)
 
@@ -169,7 +168,7 @@ def look_at_cores(found: int | None) -> Finding:
 def examine() -> list[Finding]:
     """Look at everything, in the order in which a repair would go."""
     return [
-        look_at_python(),
+        look_at_python(platform.python_version()),
         *(look_at_package(package, installed(package.name)) for package in PACKAGES),
         look_at_java(java_version(), spark_installed=installed("pyspark") is not None),
         look_at_worker_python(os.environ.get("PYSPARK_PYTHON")),

