@@ -33,5 +33,5 @@ RETURN PROBABILITY BY TIME;
 
 -- The same walk in Lahar's own spelling: from a, through hallways, to c.
 CREATE QUERY joe_hall ON at
-PATTERN At('Joe', 'a'); At('Joe', l)+<{}, hallway(l)>; At('Joe', 'c')
+AS At('Joe', 'a'); At('Joe', l)+<{}, hallway(l)>; At('Joe', 'c')
 RETURN PROBABILITY BY TIME;

@@ -195,16 +195,22 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
 
 
 _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
+_WIDE_ENOUGH = 400
 
 
 def show(findings: list[Finding]) -> None:
     """Print the findings as a table, and a last line that sums them up."""
-    width = max(len(finding.name) for finding in findings)
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for finding in findings:
-        status = click.style(f"{finding.status:4}", fg=_COLOURS[finding.status])
-        click.echo(f"{status}  {finding.name:{width}}  {finding.found}")
-        if finding.advice:
-            click.echo(f"      {'':{width}}  -> {finding.advice}")
+        status = Text(finding.status, style=_COLOURS[finding.status])
+        table.add_row(status, finding.name, Text(finding.found), Text(finding.advice))
+    # Only a terminal has a width that lines must be folded to.
+    console = Console(width=None if sys.stdout.isatty() else _WIDE_ENOUGH)
+    console.print(table)
     failed = sum(finding.status == "fail" for finding in findings)
     warned = sum(finding.status == "warn" for finding in findings)
-    click.echo(f"\n{failed or 'nothing'} to repair, {warned or 'nothing'} to consider")
+    console.print(f"\n{failed or 'nothing'} to repair, {warned or 'nothing'} to consider")

@@ -30,7 +30,10 @@ FORMATS = ("text", "json", "svg", "mermaid")
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("-o", "--output", "out", metavar="OUT", help="Write to a file.")
-def explain(file: str, query: str | None, shape: str, as_json: bool, out: str | None) -> None:
+@click.pass_context
+def explain(
+    ctx: click.Context, file: str, query: str | None, shape: str, as_json: bool, out: str | None
+) -> None:
     """Show how the queries of a script will be evaluated, and why.
 
     FILE is a script; - reads standard input. Without QUERY, every query of it is explained.
@@ -46,7 +49,7 @@ def explain(file: str, query: str | None, shape: str, as_json: bool, out: str | 
     except QueryError as error:
         findings.show(error.diagnostics, err=True)
         click.echo(findings.counted(error.diagnostics), err=True)
-        raise SystemExit(2) from None
+        ctx.exit(2)
     _deliver(shown, out)
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
 import augury
+from augury.cli import findings
 from augury.cli.check import check
 from augury.cli.doctor import doctor
 from augury.cli.explain import explain
@@ -29,7 +30,20 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
+class Guarded(click.Group):
+    """A group whose commands may raise augury's errors: they become a line and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except AuguryError as error:
+            shown = click.ClickException(findings.printable(str(error)))
+            shown.exit_code = EXIT_QUERY if isinstance(error, QueryError) else EXIT_ENVIRONMENT
+            raise shown from error
+
+
 @click.group(
+    cls=Guarded,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 all is well, 1 a file or the environment is at fault, 2 the query is.",
@@ -67,9 +81,6 @@ def main() -> None:
     _never_fail_to_print()
     try:
         cli.main(prog_name="augury")
-    except AuguryError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(EXIT_QUERY if isinstance(error, QueryError) else EXIT_ENVIRONMENT)
     except Exception as error:
         _own_up(error)
 

@@ -1,0 +1,95 @@
+"""`augury check`: findings, counts, exit codes, JSON, and files that are no scripts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.terminal import BROKEN, STORE, augury
+from generated_script import script_of
+
+
+def test_a_right_script_has_no_errors() -> None:
+    shown = augury("check", "-", stdin=STORE)
+    assert shown.exit_code == 0
+    assert shown.output == "checked 1 query in 1 file: no errors\n"
+
+
+def test_a_wrong_script_is_shown_with_place_caret_and_count(tmp_path: Path) -> None:
+    file = tmp_path / "store.sql"
+    file.write_text(BROKEN)
+    shown = augury("check", str(file))
+    assert shown.exit_code == 2
+    assert f"{file}:5:19" in shown.output
+    assert "5 | WHERE [tag] AND z.dor <> 'staff'" in shown.output
+    assert "did you mean door?" in shown.output
+    assert shown.output.endswith("1 error\n")
+
+
+def test_every_mistake_comes_at_once() -> None:
+    shown = augury("check", "-", stdin=BROKEN.replace("WITHIN 12 HOURS", "WITHIN 12 HUORS"))
+    assert shown.output.count("error[") >= 1
+    two = augury("check", "-", stdin=BROKEN.replace("z.tag AS", "z.tga AS"))
+    assert two.output.endswith("2 errors\n")
+
+
+def test_json_carries_the_findings_and_the_classes(tmp_path: Path) -> None:
+    right, wrong = tmp_path / "right.sql", tmp_path / "wrong.sql"
+    right.write_text(STORE)
+    wrong.write_text(BROKEN)
+    shown = augury("check", "--json", str(right), str(wrong))
+    document = json.loads(shown.output)
+    assert shown.exit_code == 2
+    assert document["ok"] is False
+    assert document["files"][0]["queries"] == {"theft": "deterministic"}
+    (finding,) = document["files"][1]["diagnostics"]
+    assert (finding["severity"], finding["line"], finding["column"]) == ("error", 5, 19)
+
+
+def test_a_missing_file_is_reported_and_the_others_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "store.sql").write_text(STORE)
+    shown = augury("check", str(tmp_path / "stroe.sql"), str(tmp_path / "store.sql"))
+    assert shown.exit_code == 1
+    assert f"did you mean {tmp_path / 'store.sql'}?" in shown.output
+    assert "checked 1 query in 1 file" in shown.output
+
+
+def test_an_unreadable_file_is_in_the_json_too(tmp_path: Path) -> None:
+    document = json.loads(augury("check", "--json", str(tmp_path)).output)
+    assert document["files"][0]["ok"] is False
+    assert "is a directory" in document["files"][0]["unreadable"]
+
+
+@pytest.mark.parametrize(
+    ("data", "exit_code", "words"),
+    [
+        (b"", 0, "checked 0 queries"),
+        (b"  \n-- nothing\n", 0, "checked 0 queries"),
+        (b"\xef\xbb\xbf" + STORE.encode(), 0, "no errors"),
+        (STORE.replace("\n", "\r\n").encode(), 0, "no errors"),
+        (b"\xff\xfeC\0R\0", 1, "UTF-16"),
+        (b"PAR1\0\0\x15\x04", 1, "binary file"),
+        (b"CREATE caf\xe9", 1, "byte 0xe9 at offset 10"),
+        (b"CREATE " * 200_000, 2, "error"),
+        (b"(" * 100_000, 2, "error"),
+        (b"\x1b[31m\x07", 2, "error"),
+    ],
+    ids=["empty", "comment", "bom", "crlf", "utf16", "binary", "latin1", "huge", "deep", "escape"],
+)
+def test_no_bytes_produce_a_traceback(data: bytes, exit_code: int, words: str) -> None:
+    shown = augury("check", "-", stdin=data)
+    assert shown.exit_code == exit_code
+    assert words in shown.output
+    assert "\x1b" not in shown.output
+    assert max(map(len, shown.output.splitlines())) < 2_000
+
+
+def test_a_script_of_a_thousand_queries_is_checked() -> None:
+    shown = augury("check", "-", stdin=script_of(1_000))
+    assert shown.output.endswith("checked 1000 queries in 1 file: no errors\n")
+
+
+def test_no_file_at_all_is_a_usage_error() -> None:
+    assert augury("check").exit_code == 2
