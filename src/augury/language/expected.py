@@ -1,0 +1,146 @@
+"""Syntax errors in words: what stood there, what could have stood there, what was likely meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from augury.errors import Span
+from augury.language import codes
+from augury.language.findings import Findings
+from augury.language.keywords import KEYWORDS, PATTERN_WORDS, UNITS
+from augury.language.lexer import SIGNS, Token
+from augury.language.machine import Machine, Stuck
+from augury.language.nearest import nearest
+from augury.language.tables import END
+
+_PHRASES: dict[str, str] = {
+    "NAME": "a name",
+    "RELATION": "a relation, as in At('joe', l)",
+    "STRING": "a string",
+    "INT": "a whole number",
+    "DECIMAL": "a number",
+    "UNIT": "a unit of time",
+    "STRATEGY": "a strategy",
+    "SIGMA": "SIGMA_{...}",
+    "EMPTYSET": "{}",
+    END: "the end of the statement",
+    **{kind: sign for sign, kind in reversed(SIGNS.items()) if sign.isascii()},
+}
+
+# Sets of terminals that one phrase stands for, tried in this order.
+_FAMILIES: tuple[tuple[frozenset[str], str], ...] = (
+    (frozenset({"CREATE", "EXPLAIN", "PATTERN"}), "CREATE, EXPLAIN or a query"),
+    (frozenset({"RELATION", "SIGMA", "LPAR"}), "a subgoal as in At('joe', l)"),
+    (frozenset({"NAME", "STRING", "INT", "DECIMAL", "NULL", "CASE", "LPAR"}), "an expression"),
+    (frozenset({"SEQ", "NEXT", "NAME", "BANG"}), "a pattern"),
+    (frozenset({"WHERE", "WITHIN", "RETURN", "HAVING"}), "another clause"),
+    (frozenset({"ID", "KEY", "TIME", "TYPE", "LATENESS"}), "another clause"),
+    (frozenset({"PLUS", "STAR", "EQUAL", "IN", "LIKE"}), "an operator"),
+    (frozenset({"EQUAL", "NE", "LESSTHAN"}), "a comparison"),
+    (frozenset({"PLUS", "STAR", "QMARK", "LBRACE"}), "a repetition"),
+    (frozenset({"PLUS", "STAR", "SLASH"}), "an operator"),
+    (frozenset({"INT", "DECIMAL"}), "a number"),
+)
+_START = frozenset({"CREATE", "EXPLAIN", "PATTERN", "SEQUENCE", "EVENT", "RELATION", "SIGMA", "LPAR"})
+_EXPRESSION = frozenset(
+    "NAME STRING INT DECIMAL NULL TRUE FALSE CASE CAST INTERVAL TIMESTAMP DATE FIRST LAST NOT"
+    " LPAR LSQB MINUS SELECT STRATEGY".split()
+)
+_PATTERN = frozenset("SEQ NEXT AND OR ANY FIRST LAST NAME BANG LPAR".split())
+_CLAUSES = frozenset(
+    "ON PATTERN SEQUENCE EVENT WHERE AFTER USING WITHIN EVERY ALLOW MISS CORRELATED GROUP HAVING"
+    " THRESHOLD RETURN APPROXIMATE MATCH SCORING OPTIONS".split()
+)
+_STREAM_CLAUSES = frozenset(
+    "ID KEY TIME TYPE PROBABILITY ALTERNATIVES MARKOV MISS LATENESS FROM".split()
+)
+_OPERATORS = frozenset(
+    "PLUS MINUS STAR SLASH PERCENT CONCAT EQUAL NE LESSTHAN LE MORETHAN GE IS IN NOT BETWEEN LIKE"
+    " AND OR".split()
+)
+_COVERED: dict[str, frozenset[str]] = {
+    "CREATE, EXPLAIN or a query": _START,
+    "a subgoal as in At('joe', l)": frozenset({"RELATION", "SIGMA", "LPAR"}),
+    "an expression": _EXPRESSION,
+    "a pattern": _PATTERN,
+    "another clause": _CLAUSES | _STREAM_CLAUSES,
+    "an operator": _OPERATORS,
+    "a comparison": frozenset({"EQUAL", "NE", "LESSTHAN", "LE", "MORETHAN", "GE"}),
+    "a repetition": frozenset({"PLUS", "STAR", "QMARK", "LBRACE"}),
+    "a number": frozenset({"INT", "DECIMAL"}),
+}
+_MOST = 4
+
+
+def refuse_syntax(stuck: Stuck, machine: Machine, findings: Findings) -> None:
+    """Add the diagnostic for where the machine stopped."""
+    accepted = frozenset(machine.accepted(stuck.states))
+    token, meant = stuck.token, _meant(stuck.token, accepted)
+    if meant is None and stuck.previous is not None:
+        before = frozenset(machine.accepted(stuck.states_before))
+        meant = _meant(stuck.previous, before)
+        token = stuck.previous if meant else token
+    wanted = phrase_list(accepted) if token is stuck.token else "a keyword"
+    message = f"{_shown(token, findings)} is not expected here; expected {wanted}"
+    findings.refuse(codes.SYNTAX, _place(token, stuck), message, _hint(token, meant, accepted))
+
+
+def _meant(token: Token, accepted: frozenset[str]) -> str | None:
+    """Return the keyword or unit that a misspelled word most likely stands for."""
+    if token.kind != "WORD" or token.text.upper() in KEYWORDS:
+        return None
+    known = sorted(name for name in accepted if name in KEYWORDS)
+    if "UNIT" in accepted:
+        known += UNITS
+    found = nearest(token.text.upper(), known)
+    return found if found != token.text.upper() else None
+
+
+def _hint(token: Token, meant: str | None, accepted: frozenset[str]) -> str:
+    if meant:
+        return f"did you mean {meant}?"
+    if token.kind == "WORD" and token.text.upper() in PATTERN_WORDS and "PATTERN" in accepted:
+        return f"write PATTERN {token.text}(...)"
+    if token.kind == "WORD" and "NAME" in accepted:
+        return f"{token.text} is a keyword here; to use it as a name, write `{token.text}`"
+    return ""
+
+
+def _shown(token: Token, findings: Findings) -> str:
+    if token.kind == END:
+        return "the end of the statement"
+    written = findings.source.text[token.start : token.end]
+    first = written.split("\n", 1)[0]
+    return first if len(first) <= 40 else f"{first[:37]}..."
+
+
+def _place(token: Token, stuck: Stuck) -> Span:
+    """Return where the caret goes: an end without a sign of its own is marked after the last token."""
+    if token.kind == END and token.end == token.start and stuck.previous is not None:
+        return Span(stuck.previous.end, stuck.previous.end)
+    return token.span
+
+
+def phrase_list(accepted: Iterable[str]) -> str:
+    """Return what is accepted, in words and at most a few of them."""
+    left = set(accepted)
+    phrases: list[str] = []
+    for family, phrase in _FAMILIES:
+        if family <= left:
+            phrases.append(phrase)
+            left -= _COVERED[phrase]
+    phrases += sorted({_phrase(terminal) for terminal in left}, key=_signs_last)
+    phrases = list(dict.fromkeys(phrases))
+    return ", ".join(phrases[:_MOST]) + " and the like" if len(phrases) > _MOST else _joined(phrases)
+
+
+def _joined(phrases: list[str]) -> str:
+    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} or {phrases[-1]}"
+
+
+def _phrase(terminal: str) -> str:
+    return _PHRASES.get(terminal, terminal)
+
+
+def _signs_last(phrase: str) -> tuple[bool, str]:
+    return not phrase[0].isalpha(), phrase

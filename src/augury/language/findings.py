@@ -1,0 +1,23 @@
+"""Where the phases of reading put what they find wrong, so that nothing needs to stop at the first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from augury.errors import Diagnostic, Source, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The diagnostics of one source, in the order of discovery."""
+
+    source: Source
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def refuse(self, code: str, span: Span, message: str, hint: str = "") -> None:
+        """Add an error at `span`."""
+        self.diagnostics.append(Diagnostic(code, message, span, self.source, hint))
+
+    def in_order(self) -> tuple[Diagnostic, ...]:
+        """Return all diagnostics in the order of the text."""
+        return tuple(sorted(self.diagnostics, key=lambda d: (d.span.start, d.span.end, d.code)))

@@ -1,0 +1,164 @@
+"""Text to tokens: one compiled expression, one pass, no knowledge of the grammar.
+
+A word stays a `WORD` here; whether it is a keyword is decided by the parser's state
+(`augury.language.machine`). Token kinds are the terminal names of `grammar.lark`. Signs of the
+papers are read as their plain twins: the conjunction sign as AND, the not-equal sign as `<>`.
+
+Invariant: what cannot be read becomes a diagnostic and no token; nothing raises.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from augury.errors import Span
+from augury.language import codes
+from augury.language.findings import Findings
+
+
+class Token(NamedTuple):
+    """A token: `text` is its value (unquoted for names and strings); offsets cover it as written."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def span(self) -> Span:
+        return Span(self.start, self.end)
+
+
+SIGNS: dict[str, str] = {
+    "(": "LPAR",
+    ")": "RPAR",
+    "[": "LSQB",
+    "]": "RSQB",
+    "{": "LBRACE",
+    "}": "RBRACE",
+    ",": "COMMA",
+    ".": "DOT",
+    ";": "SEMICOLON",
+    "+": "PLUS",
+    "-": "MINUS",
+    "\N{MINUS SIGN}": "MINUS",
+    "*": "STAR",
+    "/": "SLASH",
+    "%": "PERCENT",
+    "?": "QMARK",
+    "!": "BANG",
+    "=": "EQUAL",
+    "==": "EQUAL",
+    "<": "LESSTHAN",
+    ">": "MORETHAN",
+    "<>": "NE",
+    "!=": "NE",
+    "<=": "LE",
+    ">=": "GE",
+    "||": "CONCAT",
+    "\N{NOT EQUAL TO}": "NE",
+    "\N{LESS-THAN OR EQUAL TO}": "LE",
+    "\N{GREATER-THAN OR EQUAL TO}": "GE",
+    "\N{LOGICAL AND}": "AND",
+    "\N{LOGICAL OR}": "OR",
+    "\N{NOT SIGN}": "NOTSIGN",
+    "\N{MATHEMATICAL LEFT ANGLE BRACKET}": "LESSTHAN",
+    "\N{MATHEMATICAL RIGHT ANGLE BRACKET}": "MORETHAN",
+    "\N{EMPTY SET}": "EMPTYSET",
+}
+
+_SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
+_LONGEST_FIRST = sorted(SIGNS, key=len, reverse=True)
+
+_TOKEN = re.compile(
+    rf"""
+    (?:\s+|--[^\n]*|/\*.*?\*/)*+
+    (?:
+      (?P<STRATEGY>(?i:skip[-_]till[-_](?:next|any)[-_]match|(?:partition|strict)[-_]contiguity)(?!\w))
+    | (?P<SIGMA>{_SIGMA}_?(?=\s*[{{\[])|(?i:sigma)_?(?=[{{\[]))
+    | (?P<WORD>[^\W\d]\w*\#?)
+    | (?P<DECIMAL>(?:[0-9]+\.[0-9]+|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)
+    | (?P<INT>[0-9]+)
+    | (?P<STRING>'(?:[^']|'')*')
+    | (?P<QUOTED>`(?:[^`\n]|``)+`)
+    | (?P<OPEN>'[^\n]*|`[^\n]*|/\*.*)
+    | (?P<SIGN>{"|".join(map(re.escape, _LONGEST_FIRST))})
+    | (?P<DONE>\Z)
+    | (?P<BAD>.)
+    )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+_UNCLOSED = {
+    "'": ("the string is not closed", "end it with '"),
+    "`": ("the quoted name is empty or not closed", "end it with `"),
+    "/": ("the comment is not closed", "end it with */"),
+}
+_DOUBLE = "write 'text' for a string, `name` for a name"
+_INSTEAD = {
+    '"': _DOUBLE,
+    "\N{LEFT DOUBLE QUOTATION MARK}": _DOUBLE,
+    "\N{RIGHT DOUBLE QUOTATION MARK}": _DOUBLE,
+    "\N{LEFT SINGLE QUOTATION MARK}": "write the straight quote '",
+    "\N{RIGHT SINGLE QUOTATION MARK}": "write the straight quote '",
+    "&": "write AND",
+    "|": "write OR, or || to join strings",
+    "#": "put names with other characters in backquotes",
+    "$": "put names with other characters in backquotes",
+    "@": "put names with other characters in backquotes",
+    ":": "write CAST(value AS TYPE) to convert",
+    "\\": "strings have no backslash escapes; write '' for a quote",
+}
+_CONGRUENT = "\N{APPROXIMATELY EQUAL TO}"
+
+
+def scan(findings: Findings) -> list[Token]:
+    """Return the tokens of the source; add a diagnostic for each stretch that is none."""
+    tokens: list[Token] = []
+    append = tokens.append
+    for match in _TOKEN.finditer(findings.source.text):
+        kind = match.lastgroup or "DONE"
+        start, end = match.span(kind)
+        text = match[kind]
+        if kind == "SIGN":
+            append(Token(SIGNS[text], text, start, end))
+        elif kind in _VALUES:
+            quote = _VALUES[kind]
+            append(Token(kind, text[1:-1].replace(quote + quote, quote), start, end))
+        elif kind in _UNREADABLE:
+            _refuse(findings, text, Span(start, end))
+        elif kind != "DONE":
+            append(Token(kind, text, start, end))
+    return tokens
+
+
+_VALUES = {"STRING": "'", "QUOTED": "`"}
+_UNREADABLE = frozenset({"OPEN", "BAD"})
+
+
+def _refuse(findings: Findings, text: str, span: Span) -> None:
+    if text[0] in _UNCLOSED:
+        message, hint = _UNCLOSED[text[0]]
+        findings.refuse(codes.UNCLOSED, span, message, hint)
+    elif text == _CONGRUENT:
+        message = "may-be-equal between uncertain owners has no sign in the language"
+        findings.refuse(codes.SPELLING, span, message, "write = ; uncertainty is in the stream")
+    elif not _continues(findings, span):
+        message = f"the character {_shown(text)} has no meaning here"
+        findings.refuse(codes.CHARACTER, span, message, _INSTEAD.get(text, ""))
+
+
+def _continues(findings: Findings, span: Span) -> bool:
+    """Tell whether the last finding was about the same character, one place to the left."""
+    if not findings.diagnostics:
+        return False
+    last = findings.diagnostics[-1]
+    text = findings.source.text
+    same = last.code == codes.CHARACTER and last.span.end == span.start
+    return same and text[last.span.start] == text[span.start]
+
+
+def _shown(char: str) -> str:
+    return char if char.isprintable() else f"U+{ord(char):04X}"

@@ -1,0 +1,65 @@
+"""The depth guard: trees are walked by recursion later, so that none may be deeper than `LIMIT`.
+
+Reading itself never recurses. Few statements have enough brackets and operators to be too deep;
+only those are measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any
+
+from augury.errors import Span
+from augury.language import codes
+from augury.language.expressions import Node
+from augury.language.findings import Findings
+from augury.language.lexer import Token
+
+LIMIT = 100
+
+_DEEPENING = frozenset(
+    {"LPAR", "LSQB", "PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CONCAT", "BANG", "NOTSIGN"}
+)
+_DEEPENING_WORDS = frozenset({"NOT", "CASE"})
+
+
+def may_be_deep(tokens: Sequence[Token]) -> bool:
+    """Tell whether a statement has enough tokens that nest to be too deep."""
+    if len(tokens) <= LIMIT:
+        return False
+    nesting = sum(
+        token.kind in _DEEPENING or (token.kind == "WORD" and token.text.upper() in _DEEPENING_WORDS)
+        for token in tokens
+    )
+    return nesting > LIMIT // 2
+
+
+def refuse_deep(statement: Node, findings: Findings) -> bool:
+    """Refuse a tree that is too deep, at the first part beyond the limit; tell whether it was."""
+    place = _too_deep(statement)
+    if place is None:
+        return False
+    message = f"this is nested more than {LIMIT} levels deep"
+    findings.refuse(codes.TOO_DEEP, place, message, "name a part as a query of its own, or regroup")
+    return True
+
+
+def _too_deep(root: Node) -> Span | None:
+    waiting = [(root, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > LIMIT:
+            return node.span
+        waiting.extend((child, depth + 1) for child in _children(node))
+    return None
+
+
+def _children(node: Node) -> Iterator[Node]:
+    waiting: list[Any] = [getattr(node, slot.name) for slot in fields(node)]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Node):
+            yield value
+        elif type(value) is tuple:
+            waiting.extend(value)

@@ -1,0 +1,85 @@
+"""Text to statements: the one entry of the language layer.
+
+`parse` never raises on any text. Each statement is read on its own; what is wrong becomes a
+diagnostic, and the statements that could be read come back with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from augury.errors import Diagnostic, Source
+from augury.language.findings import Findings
+from augury.language.lexer import Token, scan
+from augury.language.nesting import may_be_deep, refuse_deep
+from augury.language.split import split
+from augury.language.tree import Statement
+
+if TYPE_CHECKING:
+    from augury.language.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The statements that could be read, and every finding in the order of the text.
+
+    `unread` has the names that unreadable CREATE statements would have declared, so that later
+    phases do not call them unknown.
+    """
+
+    statements: tuple[Statement, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+def parse(source: Source) -> Parsed:
+    """Read a script."""
+    findings = Findings(source)
+    tokens = scan(findings)
+    statements: list[Statement] = []
+    unread: list[str] = []
+    for part in split(tokens, findings):
+        statement = _read(part, findings)
+        if statement is not None:
+            statements.append(statement)
+        else:
+            unread.extend(_declared(part))
+    return Parsed(tuple(statements), findings.in_order(), tuple(unread))
+
+
+@cache
+def _machine() -> Machine:
+    from augury.language.build import ACTIONS
+    from augury.language.machine import Machine
+    from augury.language.tables import load_tables
+
+    return Machine(load_tables(), ACTIONS)
+
+
+def _read(tokens: list[Token], findings: Findings) -> Statement | None:
+    from augury.language.expected import refuse_syntax
+    from augury.language.machine import Stuck
+
+    if _has_unreadable(tokens, findings):
+        return None
+    result: Any = _machine().run(tokens, findings)
+    if isinstance(result, Stuck):
+        refuse_syntax(result, _machine(), findings)
+        return None
+    if result is None or (may_be_deep(tokens) and refuse_deep(result, findings)):
+        return None
+    statement: Statement = result
+    return statement
+
+
+def _has_unreadable(tokens: list[Token], findings: Findings) -> bool:
+    """Tell whether the lexer refused something in this statement: more errors would only mislead."""
+    start, end = tokens[0].start, tokens[-1].end
+    return any(start <= finding.span.start <= end for finding in findings.diagnostics)
+
+
+def _declared(tokens: list[Token]) -> list[str]:
+    created = len(tokens) > 3 and tokens[0].text.upper() == "CREATE"
+    return [tokens[2].text] if created and tokens[2].kind in {"WORD", "QUOTED"} else []

@@ -1,0 +1,134 @@
+"""A script to statements: cut the tokens at each `;` that ends one.
+
+Each statement is read on its own, so that an error in one hides nothing of the others. A `;` is not
+an end where it is Lahar's sequence sign (inside a Lahar body, in front of what looks like a subgoal)
+nor in front of GROUP BY (DPCEP prints one there). A CREATE at the start of a line of its own
+begins a statement even if the `;` before it was forgotten; that is refused, and reading goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from augury.language import codes
+from augury.language.findings import Findings
+from augury.language.keywords import KEYWORDS
+from augury.language.lexer import Token
+from augury.language.tables import END
+
+_OPENING = frozenset({"LPAR", "LSQB", "LBRACE"})
+_CLOSING = frozenset({"RPAR", "RSQB", "RBRACE"})
+_CREATED = frozenset({"STREAM", "TABLE", "QUERY", "GAPS"})
+_STARTS = frozenset({"CREATE", "EXPLAIN", "PATTERN", "SEQUENCE", "EVENT"})
+# Clauses whose keyword stands in front of a parenthesis, as a relation's name does.
+_CALLED_CLAUSES = frozenset({"OPTIONS", "APPROXIMATE", "RATE", "SEQUENCE", "SEQ", "NEXT", "ANY"})
+
+
+@dataclass(slots=True)
+class _Cut:
+    """The statement that is being collected."""
+
+    tokens: list[Token] = field(default_factory=list)
+    depth: int = 0
+
+    def add(self, token: Token) -> None:
+        if token.kind in _OPENING:
+            self.depth += 1
+        elif token.kind in _CLOSING:
+            self.depth = max(0, self.depth - 1)
+        self.tokens.append(token)
+
+
+def split(tokens: Sequence[Token], findings: Findings) -> list[list[Token]]:
+    """Return the tokens of each statement, with an end token as the last."""
+    end = Token(END, "", *_end_of(tokens))
+    padded = [*tokens, end, end]
+    statements: list[list[Token]] = []
+    cut = _Cut()
+    for at, token in enumerate(tokens):
+        following, second = padded[at + 1], padded[at + 2]
+        if token.kind == "SEMICOLON":
+            if _upper(following) == "GROUP" and _upper(second) == "BY":
+                continue
+            if not (_opens_subgoal(following, second) and _in_lahar_body(cut.tokens)):
+                statements.append(_finished(cut, token))
+                cut = _Cut()
+                continue
+        elif cut.tokens and cut.depth == 0 and _upper(token) == "CREATE":
+            if _upper(following) in _CREATED and cut.tokens[-1].kind != "DOT":
+                message = "the statement before this CREATE is not ended"
+                findings.refuse(codes.SYNTAX, token.span, message, "write ; in front of it")
+                statements.append(_finished(cut, token))
+                cut = _Cut()
+        cut.add(token)
+    statements.append(_finished(cut, end))
+    return [statement for statement in statements if len(statement) > 1]
+
+
+def _end_of(tokens: Sequence[Token]) -> tuple[int, int]:
+    return (tokens[-1].end, tokens[-1].end) if tokens else (0, 0)
+
+
+def _finished(cut: _Cut, stop: Token) -> list[Token]:
+    """Return the collected tokens with an end token, without the full stop of DPCEP's queries."""
+    tokens = cut.tokens
+    if len(tokens) > 1 and tokens[-1].kind == "DOT" and any(_upper(t) == "EVENT" for t in tokens):
+        tokens = tokens[:-1]
+    width = stop.end if stop.kind == "SEMICOLON" else stop.start
+    return [*tokens, Token(END, "", stop.start, width)]
+
+
+def _upper(token: Token) -> str:
+    return token.text.upper() if token.kind == "WORD" else ""
+
+
+def _opens_subgoal(token: Token, following: Token) -> bool:
+    if token.kind in {"SIGMA", "LPAR"}:
+        return True
+    named = token.kind in {"WORD", "QUOTED"} and _upper(token) not in _STARTS
+    return named and following.kind == "LPAR"
+
+
+def _in_lahar_body(tokens: Sequence[Token]) -> bool:
+    """Tell whether the statement so far is a Lahar body, with or without CREATE QUERY before it."""
+    start = _body_start(tokens)
+    if start + 1 >= len(tokens) or not _opens_subgoal(tokens[start], tokens[start + 1]):
+        return False
+    return not _has_clause(tokens[start:])
+
+
+def _body_start(tokens: Sequence[Token]) -> int:
+    """Return where the body may begin: after CREATE QUERY name, ON and its streams, and AS."""
+    words = [_upper(token) for token in tokens[:3]]
+    if words[:2] != ["CREATE", "QUERY"]:
+        return 0
+    at = _after_name(tokens, 2)
+    if at < len(tokens) and _upper(tokens[at]) == "ON":
+        at = _after_name(tokens, at + 1)
+        while at < len(tokens) and tokens[at].kind == "COMMA":
+            at = _after_name(tokens, at + 1)
+    return at + 1 if at < len(tokens) and _upper(tokens[at]) == "AS" else at
+
+
+def _after_name(tokens: Sequence[Token], at: int) -> int:
+    """Return the place after the name at `at`, which may be hyphenated."""
+    at += 1
+    while at + 1 < len(tokens) and tokens[at].kind == "MINUS":
+        at += 2
+    return at
+
+
+def _has_clause(body: Sequence[Token]) -> bool:
+    """Tell whether a keyword stands outside all brackets, where a Lahar body has relations only."""
+    depth = 0
+    for at, token in enumerate(body):
+        if token.kind in _OPENING:
+            depth += 1
+        elif token.kind in _CLOSING:
+            depth -= 1
+        elif depth <= 0 and _upper(token) in KEYWORDS:
+            called = at + 1 < len(body) and body[at + 1].kind == "LPAR"
+            if not called or _upper(token) in _CALLED_CLAUSES:
+                return True
+    return False
