@@ -47,7 +47,7 @@ fix: $(STAMP)   ## let ruff repair what it can
 
 fuzz: $(STAMP)  ## long property runs (AUGURY_FUZZ_EXAMPLES mutations of scripts, 100000 unless set)
 	HYPOTHESIS_PROFILE=nightly AUGURY_FUZZ_EXAMPLES=$${AUGURY_FUZZ_EXAMPLES:-100000} \
-	  $(PYTEST) -q -m "not spark" -k "fuzz or mutation or property or law"
+	  $(PYTEST) -q -m "hypothesis and not spark"
 
 bench: $(STAMP) ## print what starting and checking cost
 	$(BIN)/python benchmarks/import_time.py

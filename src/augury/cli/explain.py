@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
@@ -14,7 +14,7 @@ from augury.errors import AuguryError, QueryError
 if TYPE_CHECKING:
     from augury.session import Session
 
-FORMATS = ("text", "json", "svg", "mermaid")
+Format = Literal["text", "json", "svg", "mermaid"]
 
 
 @click.command()
@@ -23,7 +23,7 @@ FORMATS = ("text", "json", "svg", "mermaid")
 @click.option(
     "--format",
     "shape",
-    type=click.Choice(FORMATS),
+    type=click.Choice(get_args(Format)),
     default="text",
     show_default=True,
     help="Text for people, JSON for tools, SVG and Mermaid for a picture of the automaton.",

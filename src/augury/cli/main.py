@@ -37,9 +37,8 @@ class Guarded(click.Group):
         try:
             return super().invoke(ctx)
         except AuguryError as error:
-            shown = click.ClickException(findings.printable(str(error)))
-            shown.exit_code = EXIT_QUERY if isinstance(error, QueryError) else EXIT_ENVIRONMENT
-            raise shown from error
+            click.echo(findings.printable(f"error: {error}"), err=True)
+            ctx.exit(EXIT_QUERY if isinstance(error, QueryError) else EXIT_ENVIRONMENT)
 
 
 @click.group(
