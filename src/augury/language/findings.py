@@ -9,10 +9,14 @@ from augury.errors import Diagnostic, Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The diagnostics of one source, in the order of discovery."""
+    """The diagnostics of one source, in the order of discovery.
+
+    `unreadable` has the offsets of what the lexer refused: statements there are not read further.
+    """
 
     source: Source
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    unreadable: list[int] = field(default_factory=list)
 
     def refuse(self, code: str, span: Span, message: str, hint: str = "") -> None:
         """Add an error at `span`."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from augury.errors import Span
@@ -56,6 +56,7 @@ class Machine:
     def __init__(self, tables: Tables, actions: dict[str, Action]) -> None:
         self.tables = tables
         self._steps = tuple(_bind(production, actions) for production in tables.productions)
+        self._climbed: dict[tuple[int, int, str], int] = {}
 
     def run(self, tokens: Sequence[Token], findings: Findings) -> Any:
         """Return the value of the one statement that `tokens` spell, or `Stuck`.
@@ -76,18 +77,23 @@ class Machine:
             while (code := rows[states[-1]].get(terminal, 0)) < 0:
                 step = steps[-code - 1]
                 size = step.size
-                if step.passes < 0:
-                    del starts[len(starts) - size + 1 :]
-                    span = Span(starts[-1], last_end)
-                    values[-size:] = [_reduce(step, values[-size:], span, findings)]
-                elif size > 1:
-                    del starts[len(starts) - size + 1 :]
-                    values[-size:] = [values[step.passes - size]]
-                del states[-size:]
+                if step.passes == 0 and size == 1:
+                    states[-1] = self._climb(states[-2], states[-1], terminal)
+                    continue
+                parts = values[-size:]
+                del values[-size:], states[-size:]
+                if size > 1:
+                    del starts[1 - size :]
+                if step.passes >= 0:
+                    values.append(parts[step.passes])
+                else:
+                    picked = _pick(step, parts)
+                    action = step.action
+                    values.append(action(picked, _span(starts[-1], last_end), findings) if action else picked)
                 states.append(gotos[states[-1]][step.origin])
+            if code == 0:
                 if states[-1] == end and terminal == END:
                     return values[-1]
-            if code == 0:
                 return Stuck(token, before, tokens[at - 1] if at else None, earlier)
             if terminal == "NAME" and tokens[at + 1].kind == "MINUS" and "MINUS" not in rows[code - 1]:
                 token = _hyphenated(tokens, at)
@@ -97,6 +103,20 @@ class Machine:
             starts.append(token.start)
             last_end = token.end
             at += 1
+
+    def _climb(self, below: int, top: int, terminal: str) -> int:
+        """Return the state after all steps that only rename the top value, as sum to comparison."""
+        key = (below, top, terminal)
+        reached = self._climbed.get(key)
+        if reached is None:
+            reached = top
+            while (code := self.tables.rows[reached].get(terminal, 0)) < 0:
+                step = self._steps[-code - 1]
+                if step.passes < 0 or step.size > 1:
+                    break
+                reached = self.tables.gotos[below][step.origin]
+            self._climbed[key] = reached
+        return reached
 
     def accepts(self, states: Sequence[int], terminal: str) -> bool:
         """Tell whether `terminal` can be shifted from the stack `states`, after any reductions."""
@@ -168,16 +188,29 @@ def _bind(production: Production, actions: dict[str, Action]) -> _Step:
     return _Step(production.origin, production.size, production.picks, splices, action, passes)
 
 
-def _reduce(step: _Step, parts: list[Any], span: Span, findings: Findings) -> Any:
+def _pick(step: _Step, parts: list[Any]) -> list[Any]:
+    """Return the values that the action receives, with lists taken apart."""
     if not step.splices:
-        picked = [parts[at] for at in step.picks]
-    elif step.picks[0] in step.splices:  # a list that grows: appended to, never copied
-        picked = parts[step.picks[0]]
+        return parts if len(step.picks) == step.size else [parts[at] for at in step.picks]
+    if step.picks[0] in step.splices:  # a list that grows: appended to, never copied
+        picked: list[Any] = parts[step.picks[0]]
         _extend(picked, step, parts, step.picks[1:])
     else:
         picked = []
         _extend(picked, step, parts, step.picks)
-    return step.action(picked, span, findings) if step.action else picked
+    return picked
+
+
+_new_span = partial(object.__new__, Span)
+_set_start, _set_end = Span.start.__set__, Span.end.__set__
+
+
+def _span(start: int, end: int) -> Span:
+    """Make a Span without the detour of a frozen class; there is one for every node."""
+    span = _new_span()
+    _set_start(span, start)
+    _set_end(span, end)
+    return span
 
 
 def _extend(picked: list[Any], step: _Step, parts: list[Any], picks: tuple[int, ...]) -> None:

@@ -6,6 +6,7 @@ diagnostic, and the statements that could be read come back with it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -37,11 +38,10 @@ class Parsed:
 def parse(source: Source) -> Parsed:
     """Read a script."""
     findings = Findings(source)
-    tokens = scan(findings)
     statements: list[Statement] = []
     unread: list[str] = []
-    for part in split(tokens, findings):
-        statement = _read(part, findings)
+    for part in split(scan(findings), findings):
+        statement = None if _has_any(part, findings.unreadable) else _read(part, findings)
         if statement is not None:
             statements.append(statement)
         else:
@@ -62,8 +62,6 @@ def _read(tokens: list[Token], findings: Findings) -> Statement | None:
     from augury.language.expected import refuse_syntax
     from augury.language.machine import Stuck
 
-    if _has_unreadable(tokens, findings):
-        return None
     result: Any = _machine().run(tokens, findings)
     if isinstance(result, Stuck):
         refuse_syntax(result, _machine(), findings)
@@ -74,10 +72,13 @@ def _read(tokens: list[Token], findings: Findings) -> Statement | None:
     return statement
 
 
-def _has_unreadable(tokens: list[Token], findings: Findings) -> bool:
-    """Tell whether the lexer refused something in this statement: more errors would only mislead."""
-    start, end = tokens[0].start, tokens[-1].end
-    return any(start <= finding.span.start <= end for finding in findings.diagnostics)
+def _has_any(tokens: list[Token], offsets: list[int]) -> bool:
+    """Tell whether one of the sorted `offsets` lies in the statement.
+
+    Where the lexer refused something, errors of syntax would only mislead.
+    """
+    at = bisect_left(offsets, tokens[0].start)
+    return at < len(offsets) and offsets[at] <= tokens[-1].end
 
 
 def _declared(tokens: list[Token]) -> list[str]:

@@ -8,8 +8,8 @@ begins a statement even if the `;` before it was forgotten; that is refused, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from augury.language import codes
 from augury.language.findings import Findings
@@ -19,64 +19,68 @@ from augury.language.tables import END
 
 _OPENING = frozenset({"LPAR", "LSQB", "LBRACE"})
 _CLOSING = frozenset({"RPAR", "RSQB", "RBRACE"})
+_CREATES = frozenset({"CREATE", "create", "Create"})
 _CREATED = frozenset({"STREAM", "TABLE", "QUERY", "GAPS"})
 _STARTS = frozenset({"CREATE", "EXPLAIN", "PATTERN", "SEQUENCE", "EVENT"})
 # Clauses whose keyword stands in front of a parenthesis, as a relation's name does.
 _CALLED_CLAUSES = frozenset({"OPTIONS", "APPROXIMATE", "RATE", "SEQUENCE", "SEQ", "NEXT", "ANY"})
 
 
-@dataclass(slots=True)
-class _Cut:
-    """The statement that is being collected."""
+def split(tokens: Iterable[Token], findings: Findings) -> Iterator[list[Token]]:
+    """Yield the tokens of each statement, with an end token as the last.
 
-    tokens: list[Token] = field(default_factory=list)
-    depth: int = 0
-
-    def add(self, token: Token) -> None:
-        if token.kind in _OPENING:
-            self.depth += 1
-        elif token.kind in _CLOSING:
-            self.depth = max(0, self.depth - 1)
-        self.tokens.append(token)
-
-
-def split(tokens: Sequence[Token], findings: Findings) -> list[list[Token]]:
-    """Return the tokens of each statement, with an end token as the last."""
-    end = Token(END, "", *_end_of(tokens))
-    padded = [*tokens, end, end]
-    statements: list[list[Token]] = []
-    cut = _Cut()
-    for at, token in enumerate(tokens):
-        following, second = padded[at + 1], padded[at + 2]
-        if token.kind == "SEMICOLON":
+    Statements are yielded as soon as they are complete, so that a long script is never held whole.
+    """
+    collected: list[Token] = []
+    depth = 0
+    for token, following, second in _with_two_ahead(tokens):
+        kind = token.kind
+        if kind == "SEMICOLON":
             if _upper(following) == "GROUP" and _upper(second) == "BY":
                 continue
-            if not (_opens_subgoal(following, second) and _in_lahar_body(cut.tokens)):
-                statements.append(_finished(cut, token))
-                cut = _Cut()
+            if not (_opens_subgoal(following, second) and _in_lahar_body(collected)):
+                yield from _ended(collected, Token(END, "", token.start, token.end))
+                collected, depth = [], 0
                 continue
-        elif cut.tokens and cut.depth == 0 and _upper(token) == "CREATE":
-            if _upper(following) in _CREATED and cut.tokens[-1].kind != "DOT":
-                message = "the statement before this CREATE is not ended"
-                findings.refuse(codes.SYNTAX, token.span, message, "write ; in front of it")
-                statements.append(_finished(cut, token))
-                cut = _Cut()
-        cut.add(token)
-    statements.append(_finished(cut, end))
-    return [statement for statement in statements if len(statement) > 1]
+        elif kind in _OPENING:
+            depth += 1
+        elif kind in _CLOSING:
+            depth = max(0, depth - 1)
+        elif depth == 0 and collected and _forgets_semicolon(collected[-1], token, following):
+            message = "the statement before this CREATE is not ended"
+            findings.refuse(codes.SYNTAX, token.span, message, "write ; before it")
+            yield from _ended(collected, Token(END, "", token.start, token.start))
+            collected = []
+        collected.append(token)
+    last = collected[-1].end if collected else 0
+    yield from _ended(collected, Token(END, "", last, last))
 
 
-def _end_of(tokens: Sequence[Token]) -> tuple[int, int]:
-    return (tokens[-1].end, tokens[-1].end) if tokens else (0, 0)
+def _with_two_ahead(tokens: Iterable[Token]) -> Iterator[tuple[Token, Token, Token]]:
+    nothing = Token(END, "", 0, 0)
+    stream = chain(tokens, (nothing, nothing))
+    first, second = next(stream), next(stream)
+    for third in stream:
+        yield first, second, third
+        first, second = second, third
 
 
-def _finished(cut: _Cut, stop: Token) -> list[Token]:
-    """Return the collected tokens with an end token, without the full stop of DPCEP's queries."""
-    tokens = cut.tokens
+def _forgets_semicolon(before: Token, token: Token, following: Token) -> bool:
+    created = token.kind == "WORD" and token.text in _CREATES
+    return created and before.kind != "DOT" and _upper(following) in _CREATED
+
+
+def _ended(tokens: list[Token], end: Token) -> Iterator[list[Token]]:
+    tokens = _without_full_stop(tokens)
+    if tokens:
+        yield [*tokens, end]
+
+
+def _without_full_stop(tokens: list[Token]) -> list[Token]:
+    """Drop the full stop that DPCEP puts after its queries."""
     if len(tokens) > 1 and tokens[-1].kind == "DOT" and any(_upper(t) == "EVENT" for t in tokens):
-        tokens = tokens[:-1]
-    width = stop.end if stop.kind == "SEMICOLON" else stop.start
-    return [*tokens, Token(END, "", stop.start, width)]
+        return tokens[:-1]
+    return tokens
 
 
 def _upper(token: Token) -> str:
