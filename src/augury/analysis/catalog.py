@@ -49,7 +49,8 @@ class StreamSchema:
 
     A derived stream (`query` is its query's name) has the query's equated attributes and RETURN
     columns, `start_ts` and `end_ts`; its ID is `match_id`, its TIME `end_ts`, its PROBABILITY
-    `confidence`; `lateness` is in microseconds, or ticks where TIME is a LONG.
+    `confidence`; `lateness` is in microseconds, or ticks where TIME is a LONG. `certain` marks the
+    output of a deterministic query: its events all happened.
     """
 
     name: str
@@ -66,6 +67,7 @@ class StreamSchema:
     lateness: int = 0
     source: External | None = None
     query: str | None = None
+    certain: bool = False
 
     def column(self, name: str) -> Column | None:
         """Return the column of that name, without regard to case."""
@@ -81,7 +83,7 @@ class StreamSchema:
     @property
     def is_uncertain(self) -> bool:
         """Whether any event of the stream may not have happened, or have happened otherwise."""
-        return bool(self.probability or self.alternatives or self.query)
+        return bool(self.probability or self.alternatives or self.query) and not self.certain
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +97,13 @@ class TableSchema:
 
 @dataclass(frozen=True)
 class Catalog:
-    """Everything declared so far, by lower-case name."""
+    """Everything declared so far, by lower-case name; `outputs` are the queries' output streams."""
 
     streams: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))
     tables: Mapping[str, TableSchema] = field(default_factory=lambda: MappingProxyType({}))
     queries: Mapping[str, CreateQuery] = field(default_factory=lambda: MappingProxyType({}))
     gaps: Mapping[str, CreateGaps] = field(default_factory=lambda: MappingProxyType({}))
+    outputs: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))
 
     def stream(self, name: str) -> StreamSchema | None:
         return self.streams.get(name.lower())
@@ -110,6 +113,13 @@ class Catalog:
 
     def query(self, name: str) -> CreateQuery | None:
         return self.queries.get(name.lower())
+
+    def readable(self, name: str) -> StreamSchema | None:
+        """Return what ON may read under that name: a stream, or a query's output."""
+        return self.streams.get(name.lower()) or self.outputs.get(name.lower())
+
+    def with_output(self, output: StreamSchema) -> Catalog:
+        return replace(self, outputs=_added(self.outputs, output.name, output))
 
     def with_stream(self, stream: StreamSchema) -> Catalog:
         return replace(self, streams=_added(self.streams, stream.name, stream))

@@ -1,0 +1,33 @@
+"""CORRELATED BY: conditional probabilities between neighbours of a match (DPCEP definition 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from augury.analysis.draft import Draft
+
+
+def correlation_applies(draft: Draft) -> None:
+    """CORRELATED BY needs any-match, tuple probabilities, no negation and no repetition."""
+    if draft.statement.correlated_by is None:
+        return
+    for message, hint in _obstacles(draft):
+        draft.findings.error("A065", f"CORRELATED BY {message}", draft.clause("CORRELATED BY"), hint)
+
+
+def _obstacles(draft: Draft) -> Iterator[tuple[str, str]]:
+    if (draft.statement.strategy or "ANY") != "ANY":
+        yield "needs every combination of events", "write USING SKIP TILL ANY MATCH"
+    negated = next((c.name for c in draft.components if c.negated), None)
+    if negated is not None:
+        yield f"has no table for the absence of {negated}", f"remove !{negated}"
+    repeated = next((c.name for c in draft.positive if c.repeats), None)
+    if repeated is not None:
+        yield f"does not apply to the repetition {repeated}", "remove the repetition"
+    if draft.returns_probability:
+        yield "weighs matches, but the query returns a probability", "return the matches"
+    for stream in draft.streams:
+        if stream.alternatives or stream.markov:
+            yield f"needs tuple probabilities, but stream {stream.name} has alternatives", "use MARKOV on the stream"
+        elif not stream.is_uncertain:
+            yield f"needs probabilities, but stream {stream.name} has none", f"declare PROBABILITY on {stream.name}"

@@ -1,0 +1,117 @@
+"""A query while it is judged: what has been resolved so far, and where findings go.
+
+Resolution fills the draft in the order of the fields (streams, components, conjuncts, equalities);
+the rules of `augury.analysis.rules` then judge it, and a clean draft becomes a `CheckedQuery`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from augury.analysis import places
+from augury.analysis.catalog import Column, DataType, StreamSchema
+from augury.analysis.checked import (
+    CheckedGap,
+    CheckedWindow,
+    Component,
+    Conjunct,
+    EqualityClass,
+    Output,
+    Shape,
+)
+from augury.analysis.findings import Findings
+from augury.analysis.ledger import Ledger
+from augury.errors import Span
+from augury.language.expressions import Attribute, Expression
+from augury.language.tree import CreateQuery
+
+
+@dataclass(slots=True)
+class Draft:
+    """One query under judgement.
+
+    `complete` is False where a stream of ON is unknown: then a word or attribute that is not found
+    is not reported. `copies` pairs the component of FIRST or LAST with its negation. `variables`
+    are Lahar's names of (component name, column). `filters` are conditions inside components.
+    """
+
+    name: str
+    statement: CreateQuery
+    ledger: Ledger
+    findings: Findings
+    variables: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    streams: tuple[StreamSchema, ...] = ()
+    complete: bool = True
+    components: tuple[Component, ...] = ()
+    shape: Shape | None = None
+    repeated_words: frozenset[str] = frozenset()
+    filters: tuple[tuple[int, Expression], ...] = ()
+    copies: tuple[tuple[int, int], ...] = ()
+    conjuncts: tuple[Conjunct, ...] = ()
+    equalities: tuple[EqualityClass, ...] = ()
+    group_by: tuple[Attribute, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    keys: tuple[Column, ...] = ()
+    within: CheckedWindow | None = None
+    every: CheckedWindow | None = None
+    allow: int = 0
+    may_miss: tuple[int, ...] = ()
+    miss_rates: tuple[float | None, ...] = ()
+    gaps: tuple[CheckedGap, ...] = ()
+    learn_gaps_from: str | None = None
+
+    def clause(self, keyword: str) -> Span:
+        """Return where a clause stands."""
+        return places.clause(self.statement, keyword)
+
+    def word(self, keyword: str, name: str) -> Span:
+        """Return where a word of a clause stands."""
+        return places.word(self.findings.source, self.clause(keyword), name)
+
+    @property
+    def positive(self) -> tuple[Component, ...]:
+        return tuple(c for c in self.components if not c.negated)
+
+    @property
+    def returns_probability(self) -> bool:
+        r = self.statement.returns
+        return r is not None and r.kind in ("PROBABILITY", "PROBABILITY BY TIME")
+
+    @property
+    def by_time(self) -> bool:
+        r = self.statement.returns
+        return r is not None and r.kind == "PROBABILITY BY TIME"
+
+    @property
+    def time_is_ticks(self) -> bool | None:
+        """Whether time is counted in ticks; None where no stream is known."""
+        return self.streams[0].time_is_ticks if self.streams else None
+
+    def stream(self, name: str) -> StreamSchema:
+        return next(s for s in self.streams if s.name == name)
+
+    def streams_of(self, component: int) -> tuple[StreamSchema, ...]:
+        """Return the streams whose events may play a component."""
+        wanted = {p.stream for p in self.components[component].played_by}
+        return tuple(s for s in self.streams if s.name in wanted)
+
+    def column_of(self, component: int, attribute: str) -> Column | None:
+        """Return the column that an attribute of a component is."""
+        found = (s.column(attribute) for s in self.streams_of(component))
+        return next((c for c in found if c), None)
+
+    def is_time(self, component: int, attribute: str) -> bool:
+        return any(s.time == attribute for s in self.streams_of(component))
+
+    def component_named(self, name: str) -> Component | None:
+        """Return the component of that name: as written, or else without regard to case."""
+        exact = next((c for c in self.components if c.name == name), None)
+        if exact is not None:
+            return exact
+        lowered = [c for c in self.components if c.name.lower() == name.lower()]
+        return lowered[0] if len(lowered) == 1 else None
+
+    def type_of(self, component: int, attribute: str) -> DataType | None:
+        column = self.column_of(component, attribute)
+        return column.type if column else None

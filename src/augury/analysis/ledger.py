@@ -1,0 +1,58 @@
+"""What a script has declared so far: the catalog while it grows.
+
+A catalog is immutable and copies itself for each addition; a script of a thousand queries adds to a
+ledger and makes one catalog at the end. The ledger also remembers names whose declaration failed,
+so that what refers to them is not judged on that account.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from augury.analysis.catalog import Catalog, StreamSchema, TableSchema
+from augury.language.tree import CreateGaps, CreateQuery
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Declarations by lower-case name."""
+
+    streams: dict[str, StreamSchema]
+    tables: dict[str, TableSchema]
+    queries: dict[str, CreateQuery]
+    gaps: dict[str, CreateGaps]
+    outputs: dict[str, StreamSchema]
+    failed: set[str] = field(default_factory=set)
+    later: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, catalog: Catalog) -> Ledger:
+        return cls(
+            dict(catalog.streams),
+            dict(catalog.tables),
+            dict(catalog.queries),
+            dict(catalog.gaps),
+            dict(catalog.outputs),
+        )
+
+    def catalog(self) -> Catalog:
+        return Catalog(
+            MappingProxyType(self.streams),
+            MappingProxyType(self.tables),
+            MappingProxyType(self.queries),
+            MappingProxyType(self.gaps),
+            MappingProxyType(self.outputs),
+        )
+
+    def readable(self, name: str) -> StreamSchema | None:
+        """Return what ON may read under that name: a stream, or a query's output."""
+        return self.streams.get(name.lower()) or self.outputs.get(name.lower())
+
+    def has_failed(self, name: str) -> bool:
+        return name.lower() in self.failed
+
+    def holder(self, name: str) -> str | None:
+        """Return what kind of thing already has the name."""
+        kinds = (("stream", self.streams), ("table", self.tables), ("query", self.queries))
+        return next((kind for kind, names in kinds if name.lower() in names), None)

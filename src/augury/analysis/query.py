@@ -1,0 +1,130 @@
+"""CREATE QUERY: from the statement to a checked query, through resolution, rules and class."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from augury.analysis.checked import CheckedQuery, Verdict
+from augury.analysis.conjuncts import read_conjuncts
+from augury.analysis.draft import Draft
+from augury.analysis.equalities import close_equalities
+from augury.analysis.findings import Findings
+from augury.analysis.gaps import read_gaps
+from augury.analysis.lahar import lower
+from augury.analysis.ledger import Ledger
+from augury.analysis.on_clause import read_streams
+from augury.analysis.pattern import read_pattern
+from augury.analysis.query_class import classify
+from augury.analysis.returns import output_schema
+from augury.analysis.rules import LATE_RULES, RULES
+from augury.language.tree import CreateGaps, CreateQuery, Subgoals
+
+
+def read_query(
+    name: str, statement: CreateQuery, ledger: Ledger, findings: Findings
+) -> CheckedQuery | None:
+    """Return the checked query; None where something is wrong, or cannot be judged."""
+    before, warned = findings.error_count, len(findings.found)
+    draft = draft_query(name, statement, ledger, findings)
+    if draft is None:
+        return None
+    gaps = [g for g in ledger.gaps.values() if g.query.lower() == name.lower()]
+    return _finish(draft, gaps, before, warned)
+
+
+def _finish(
+    draft: Draft, gaps: list[CreateGaps], before: int, warned: int
+) -> CheckedQuery | None:
+    findings = draft.findings
+    if findings.error_count == before and draft.complete:
+        read_gaps(draft, gaps)
+        for rule in LATE_RULES:
+            rule(draft)
+    if findings.error_count > before or not draft.complete or draft.shape is None:
+        return None
+    verdict = classify(draft)
+    _judge_verdict(draft, verdict)
+    if findings.error_count > before:
+        return None
+    warnings = tuple(d for d in findings.found[warned:] if d.severity == "warning")
+    return replace(_checked(draft, verdict), warnings=warnings)
+
+
+def draft_query(
+    name: str, statement: CreateQuery, ledger: Ledger, findings: Findings
+) -> Draft | None:
+    """Return the query with names resolved and rules applied; None where it cannot be read."""
+    draft = _start(name, statement, ledger, findings)
+    if draft is None:
+        return None
+    read_streams(draft)
+    read_pattern(draft)
+    read_conjuncts(draft)
+    close_equalities(draft)
+    for rule in RULES:
+        rule(draft)
+    return draft
+
+
+def _start(
+    name: str, statement: CreateQuery, ledger: Ledger, findings: Findings
+) -> Draft | None:
+    if not isinstance(statement.pattern, Subgoals):
+        return Draft(name, statement, ledger, findings)
+    lowered = lower(statement, ledger, findings)
+    if lowered is None:
+        return None
+    return Draft(name, lowered.statement, ledger, findings, lowered.variables)
+
+
+def _judge_verdict(draft: Draft, verdict: Verdict) -> None:
+    """Refuse hard queries without APPROXIMATE; say where it is not needed."""
+    approximate = draft.statement.approximate
+    if verdict.kind == "hard" and approximate is None:
+        draft.findings.error(
+            "A066",
+            f"query {draft.name} is hard to answer exactly: {'; '.join(verdict.reasons)}",
+            draft.statement.pattern.span,
+            "allow sampling with APPROXIMATE (0.01, 0.05)",
+        )
+    elif verdict.kind != "hard" and approximate is not None and draft.returns_probability:
+        message = f"query {draft.name} is {verdict.kind}, so its answer is exact and nothing is sampled"
+        draft.findings.warning("W006", message, draft.clause("APPROXIMATE"), "remove APPROXIMATE")
+
+
+def _checked(draft: Draft, verdict: Verdict) -> CheckedQuery:
+    statement = draft.statement
+    kind = statement.returns.kind if statement.returns else "COLUMNS"
+    assert draft.shape is not None
+    components = draft.components
+    if draft.variables or isinstance(statement.pattern, Subgoals):
+        components = tuple(replace(c, named=False) for c in components)
+    return CheckedQuery(
+        name=draft.name,
+        streams=draft.streams,
+        components=components,
+        shape=draft.shape,
+        conjuncts=draft.conjuncts,
+        equalities=draft.equalities,
+        strategy=statement.strategy or "ANY",
+        within=draft.within,
+        every=draft.every or (None if draft.by_time or not draft.returns_probability else draft.within),
+        allow=draft.allow,
+        may_miss=draft.may_miss,
+        miss_rates=draft.miss_rates,
+        gaps=draft.gaps,
+        correlated_by=statement.correlated_by,
+        group_by=draft.group_by,
+        having=statement.having,
+        returns="MATCHES" if kind in ("COLUMNS", "STAR") else kind,  # type: ignore[arg-type]
+        outputs=draft.outputs,
+        keys=draft.keys,
+        approximate=statement.approximate,
+        match_limit=statement.match_limit,
+        scoring=statement.scoring or "LAW",
+        options=statement.options,
+        verdict=verdict,
+        output_schema=output_schema(draft, verdict.kind == "deterministic"),
+        span=statement.span,
+        learn_gaps_from=draft.learn_gaps_from,
+    )

@@ -1,0 +1,55 @@
+"""The rules that a resolved query must obey, in order; each is one function in the module it judges.
+
+Rules report and do not raise. Those that read a clause fill its place in the draft, so the ones
+after them can build on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from augury.analysis import (
+    correlation,
+    missed,
+    negation,
+    probability,
+    returns,
+    selection,
+    windows,
+)
+from augury.analysis.draft import Draft
+
+Rule = Callable[[Draft], None]
+
+RULES: tuple[Rule, ...] = (
+    negation.some_event_must_happen,
+    negation.pattern_is_not_too_large,
+    negation.conditions_name_one_negated_component,
+    windows.lengths_fit_the_time,
+    windows.window_bounds_the_state,
+    windows.every_slides_a_window,
+    windows.probability_windows_are_of_time,
+    windows.streaming_needs_a_window,
+    selection.after_where_follows_a_choice,
+    selection.contiguity_has_a_key,
+    selection.tie_breakers_are_of_one_stream,
+    selection.match_limit_is_positive,
+    missed.allowed_components_can_be_missed,
+    missed.rates_are_of_components,
+    missed.missing_needs_matches,
+    missed.conditions_survive_a_miss,
+    correlation.correlation_applies,
+    probability.having_fits_what_returns,
+    probability.threshold_is_a_probability,
+    probability.groups_need_a_probability,
+    probability.approximation_has_bounds,
+    returns.keys_are_what_is_equated,
+    returns.columns_have_names,
+    returns.groups_are_values,
+)
+
+# These need the gaps, which a script may give after the query.
+LATE_RULES: tuple[Rule, ...] = (
+    missed.scoring_needs_missed_events,
+    missed.missed_components_have_models,
+)

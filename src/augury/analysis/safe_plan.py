@@ -1,0 +1,210 @@
+"""Safe plans: Lahar's Algorithm 1, and the read-once join of DPCEP's type and rank queries.
+
+Algorithm 1 peels a sequence from the right: a variable on which the rest is independent is
+projected (its values use disjoint events), a last subgoal that shares no event with the prefix is
+sequenced, and what shares nothing more is a regular expression. An AND inside one window has no
+order, so it is a join: it has a safe plan where its variables nest (Dalvi and Suciu).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from augury.analysis.checked import Branch, Conjunct, Leaf, Negated
+from augury.analysis.draft import Draft
+from augury.analysis.shapes import leaves, operators
+from augury.analysis.subgoals import LaharView, Subgoal, Variable
+
+_SUBSCRIPTS = dict(zip("aehijklmnoprstuvx", "ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
+
+
+def projected(name: str) -> str:
+    """Return the projection that removes a variable.
+
+    >>> projected("x"), projected("tag")
+    ('π₋ₓ', 'π₋⟨tag⟩')
+    """
+    if all(letter in _SUBSCRIPTS for letter in name):
+        return "π₋" + "".join(_SUBSCRIPTS[letter] for letter in name)
+    return f"π₋⟨{name}⟩"
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Finds a safe plan for one query; None where there is none."""
+
+    draft: Draft
+    view: LaharView
+
+    def plan(self) -> str | None:
+        shape = self.draft.shape
+        if self.view.distant or shape is None:
+            return None
+        if isinstance(shape, Leaf):
+            return self._sequence((), (shape.component,))
+        if self._is_chain(shape):
+            return self._sequence((), tuple(leaves(shape)))
+        return self._join((), tuple(leaves(shape)))
+
+    @staticmethod
+    def _is_chain(shape: Branch | Negated | Leaf) -> bool:
+        if not isinstance(shape, Branch) or shape.operator != "SEQ":
+            return False
+        parts = (p.part if isinstance(p, Negated) else p for p in shape.parts)
+        return all(isinstance(p, Leaf) for p in parts)
+
+    # Algorithm 1 ------------------------------------------------------------------------------
+
+    def _sequence(self, env: tuple[str, ...], goals: tuple[int, ...]) -> str | None:
+        if self._is_regular(env, goals):
+            return self._regular(env, goals)
+        variable = self._independent_variable(env, goals)
+        if variable is not None:
+            inner = self._sequence((*env, variable.name), goals)
+            return inner and f"{projected(variable.name)}({inner})"
+        return self._sequenced(env, goals)
+
+    def _sequenced(self, env: tuple[str, ...], goals: tuple[int, ...]) -> str | None:
+        *prefix, last = goals
+        goal = self.view.subgoals[last]
+        if not prefix or goal.component.repeats or goal.component.negated:
+            return None
+        shared = self.view.variables_in(prefix) & self.view.variables_in((last,))
+        before = [self.view.subgoals[i] for i in prefix]
+        if before[-1].component.negated or not shared <= set(env):
+            return None
+        if any(can_unify(g, goal) for g in before):
+            return None
+        inner = self._sequence(env, tuple(prefix))
+        return inner and self._selected(last, f"seq({inner}, {goal.text})")
+
+    def _selected(self, last: int, plan: str) -> str:
+        """Return the plan under the selections that judge its last subgoal's event."""
+        texts = [self._text(c) for c in self.draft.conjuncts if c.after and max(c.components) == last]
+        return f"σ⟨{', '.join(texts)}⟩({plan})" if texts else plan
+
+    def _text(self, conjunct: Conjunct) -> str:
+        span = conjunct.span
+        return " ".join(self.draft.findings.source.text[span.start : span.end].split()) or "θ"
+
+    def _is_regular(self, env: tuple[str, ...], goals: tuple[int, ...]) -> bool:
+        return {v.name for v in self.view.shared(goals)} <= set(env)
+
+    def _regular(self, env: tuple[str, ...], goals: tuple[int, ...]) -> str:
+        texts = [self.view.subgoals[i].text for i in goals]
+        shape = self.draft.shape
+        ordered = not isinstance(shape, Branch) or self._is_chain(shape)
+        body = "; ".join(texts) if ordered else self._grouped(texts)
+        inside = [v for v in env if v in self.view.variables_in(goals)]
+        return f"reg⟨{', '.join(inside)}⟩({body})" if inside else f"reg({body})"
+
+    def _grouped(self, texts: list[str]) -> str:
+        shape = self.draft.shape
+        operator = shape.operator if isinstance(shape, Branch) else "SEQ"
+        return f"{operator}({', '.join(texts)})"
+
+    def _independent_variable(
+        self, env: tuple[str, ...], goals: tuple[int, ...]
+    ) -> Variable | None:
+        free = (v for v in self.view.variables if v.name not in env)
+        return next((v for v in free if self.is_independent(v, goals, strictly=False)), None)
+
+    # Independence -----------------------------------------------------------------------------
+
+    def is_independent(self, variable: Variable, goals: tuple[int, ...], strictly: bool) -> bool:
+        """Return whether different values of the variable use different, independent events.
+
+        `strictly` is Lahar's Definition 3.4: the variable is in the key. Otherwise a column counts
+        too where the stream's events are independent and their attributes certain.
+        """
+        if not all(i in variable.columns for i in goals) or self.coupling(variable) is not None:
+            return False
+        columns: dict[str, str] = {}
+        for i in goals:
+            for stream in self.view.subgoals[i].streams:
+                column = variable.columns[i]
+                keyed = column in stream.key and column not in stream.alternatives
+                certain = not stream.alternatives and stream.markov is None
+                if not (keyed or (certain and not strictly)):
+                    return False
+                if columns.setdefault(stream.name, column) != column:
+                    return False
+        return True
+
+    def coupling(self, variable: Variable) -> str | None:
+        """Return what ties events of different values together, if anything does."""
+        draft = self.draft
+        if draft.statement.strategy == "STRICT":
+            return "STRICT lets an event of any other value break a match"
+        if draft.within is not None and draft.within.events:
+            return "WITHIN counts events of every value"
+        adjacent = draft.statement.strategy == "PARTITION" or (
+            draft.shape is not None and "NEXT" in operators(draft.shape)
+        )
+        keyed = all(
+            variable.columns[i] in s.key for i in variable.columns for s in draft.streams_of(i)
+        )
+        return "contiguity is not within one value" if adjacent and not keyed else None
+
+    # Joins ------------------------------------------------------------------------------------
+
+    def _join(self, env: tuple[str, ...], goals: tuple[int, ...]) -> str | None:
+        if self._is_regular(env, goals):
+            return self._regular(env, goals)
+        variable = self._independent_variable(env, goals)
+        if variable is not None:
+            inner = self._join((*env, variable.name), goals)
+            return inner and f"{projected(variable.name)}({inner})"
+        return self._product(env, goals) if self._is_unordered() else None
+
+    def _is_unordered(self) -> bool:
+        shape = self.draft.shape
+        return (
+            isinstance(shape, Branch)
+            and shape.operator == "AND"
+            and all(isinstance(p, Leaf) for p in shape.parts)
+            and not self.draft.by_time
+        )
+
+    def _product(self, env: tuple[str, ...], goals: tuple[int, ...]) -> str | None:
+        islands = self._islands(env, goals)
+        if len(islands) < 2:
+            return None
+        home = {g: k for k, island in enumerate(islands) for g in island}
+        subgoals = self.view.subgoals
+        if any(home[a] != home[b] and can_unify(subgoals[a], subgoals[b]) for a in goals for b in goals):
+            return None
+        plans = [self._join(env, island) for island in islands]
+        known = [p for p in plans if p is not None]
+        return f"join({', '.join(known)})" if len(known) == len(plans) else None
+
+    def _islands(self, env: tuple[str, ...], goals: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Return the subgoals in groups that share no variable with each other."""
+        islands = [{g} for g in goals]
+        for variable in self.view.variables:
+            if variable.name not in env:
+                touched = [i for i in islands if any(g in variable.columns for g in i)]
+                islands = [i for i in islands if i not in touched]
+                islands += [set().union(*touched)] if touched else []
+        return sorted(tuple(sorted(i)) for i in islands)
+
+
+def can_unify(a: Subgoal, b: Subgoal) -> bool:
+    """Return whether one event (or two alternatives of one) can match both subgoals."""
+    return any(
+        p.stream == q.stream
+        and (p.type is None or q.type is None or p.type == q.type)
+        and not _constants_differ(a, b, p.stream)
+        for p in a.component.played_by
+        for q in b.component.played_by
+    )
+
+
+def _constants_differ(a: Subgoal, b: Subgoal, name: str) -> bool:
+    stream = next(s for s in a.streams if s.name == name)
+    certain = not stream.alternatives and stream.markov is None
+    return any(
+        a.constants[column] != b.constants[column]
+        for column in a.constants
+        if column in b.constants and (certain or (column in stream.key and column not in stream.alternatives))
+    )

@@ -1,0 +1,193 @@
+"""A whole script: every statement checked, every finding at once, in the order of the text.
+
+A faulty statement hides no other and causes no noise: what refers to a name whose declaration
+failed is not judged on that account. Nothing raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from augury.analysis import places
+from augury.analysis.catalog import Catalog
+from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations import read_stream, read_table
+from augury.analysis.findings import Findings, in_text_order, suggest
+from augury.analysis.ledger import Ledger
+from augury.analysis.query import read_query
+from augury.errors import Diagnostic, Source, Span
+from augury.language.parser import parse
+from augury.language.tree import (
+    CreateGaps,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    Explain,
+    Statement,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The outcome: the new catalog, the queries that passed, and every finding.
+
+    `queries` are those of the script, and earlier ones that its gaps changed.
+    """
+
+    catalog: Catalog
+    queries: tuple[CheckedQuery, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def has_errors(self) -> bool:
+        return any(d.severity == "error" for d in self.diagnostics)
+
+
+def check_text(text: str, name: str = "<text>", catalog: Catalog | None = None) -> Checked:
+    """Parse and check a script; syntax errors and the others come together."""
+    source = Source(name, text)
+    parsed = parse(source)
+    checked = check(parsed.statements, source, catalog or Catalog(), parsed.unread)
+    found = in_text_order((*parsed.diagnostics, *checked.diagnostics))
+    return Checked(checked.catalog, checked.queries, found)
+
+
+def check(
+    statements: Sequence[Statement],
+    source: Source,
+    catalog: Catalog,
+    unread: Iterable[str] = (),
+) -> Checked:
+    """Check statements in order; `unread` are names of statements that could not be parsed."""
+    script = _Script(Ledger.of(catalog), Findings(source))
+    script.ledger.failed |= {name.lower() for name in unread}
+    script.name_all(statements)
+    for statement in statements:
+        script.check(statement)
+    script.check_gaps_of_earlier_queries()
+    found = in_text_order(script.findings.found)
+    return Checked(script.ledger.catalog(), tuple(script.queries), found)
+
+
+@dataclass(slots=True)
+class _Script:
+    """A script while it is checked; gaps wait for the query they are about."""
+
+    ledger: Ledger
+    findings: Findings
+    queries: list[CheckedQuery] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+    new_gaps: dict[str, list[CreateGaps]] = field(default_factory=dict)
+
+    def name_all(self, statements: Sequence[Statement]) -> None:
+        """Give nameless queries names, and note what is declared later and all gaps."""
+        written = {s.name.lower() for s in statements if isinstance(s, CreateQuery) and s.name}
+        count = 0
+        for statement in statements:
+            if isinstance(statement, CreateQuery):
+                name = statement.name
+                while name is None or (statement.name is None and self._is_taken(name, written)):
+                    count += 1
+                    name = f"query_{count}"
+                self.names[id(statement)] = name
+                self.ledger.later.add(name.lower())
+            elif isinstance(statement, CreateGaps):
+                self._note_gaps(statement)
+            elif isinstance(statement, CreateStream | CreateTable):
+                self.ledger.later.add(statement.name.lower())
+
+    def _is_taken(self, name: str, written: set[str]) -> bool:
+        return name in written or self.ledger.holder(name) is not None
+
+    def _note_gaps(self, statement: CreateGaps) -> None:
+        if statement.name.lower() in self.ledger.gaps:
+            self._report_taken("gaps", statement.name, statement.span)
+        else:
+            self.ledger.gaps[statement.name.lower()] = statement
+            self.new_gaps.setdefault(statement.query.lower(), []).append(statement)
+
+    # Statements -------------------------------------------------------------------------------
+
+    def check(self, statement: Statement) -> None:
+        """Check one statement; one that is nested beyond measure becomes a finding too."""
+        try:
+            self._check(statement)
+        except RecursionError:
+            message = "the statement is nested too deeply to be checked"
+            self.findings.error("A077", message, statement.span, "split it into smaller queries")
+            self.ledger.failed.add(self._name(statement).lower())
+
+    def _check(self, statement: Statement) -> None:
+        match statement:
+            case CreateStream() | CreateTable():
+                self._declare(statement)
+            case CreateQuery():
+                self._query(statement)
+            case CreateGaps() | Explain():
+                self._refers(statement)
+
+    def _name(self, statement: Statement) -> str:
+        if isinstance(statement, Explain):
+            return ""
+        return self.names.get(id(statement)) or statement.name or ""
+
+    def _declare(self, statement: CreateStream | CreateTable) -> None:
+        name = statement.name.lower()
+        self.ledger.later.discard(name)
+        free = self._claim(statement.name, statement.span)
+        if isinstance(statement, CreateStream):
+            stream = read_stream(statement, self.findings)
+            if stream is not None and free:
+                self.ledger.streams[name] = stream
+        else:
+            table = read_table(statement, self.findings)
+            if table is not None and free:
+                self.ledger.tables[name] = table
+        if self.ledger.holder(name) is None:
+            self.ledger.failed.add(name)
+
+    def _query(self, statement: CreateQuery) -> None:
+        name = self._name(statement)
+        self.ledger.later.discard(name.lower())
+        free = self._claim(name, statement.span)
+        checked = read_query(name, statement, self.ledger, self.findings)
+        if not free:
+            return
+        self.new_gaps.pop(name.lower(), None)
+        if checked is None:
+            self.ledger.failed.add(name.lower())
+            return
+        self.queries.append(checked)
+        self.ledger.queries[name.lower()] = statement
+        if checked.output_schema is not None:
+            self.ledger.outputs[name.lower()] = checked.output_schema
+
+    def _claim(self, name: str, span: Span) -> bool:
+        holder = self.ledger.holder(name)
+        if holder is not None:
+            self._report_taken(holder, name, span)
+        return holder is None
+
+    def _report_taken(self, holder: str, name: str, span: Span) -> None:
+        place = places.word(self.findings.source, span, name)
+        message = f"the name {name} is already taken by a {holder}".replace("a gaps", "other gaps")
+        self.findings.error("A010", message, place, "choose another name; names ignore case")
+
+    def _refers(self, statement: CreateGaps | Explain) -> None:
+        name = statement.query.lower()
+        known = {*self.ledger.queries, *self.ledger.failed, *self.ledger.later}
+        if name not in known:
+            span = places.word(self.findings.source, statement.span, statement.query)
+            hint = suggest(statement.query, [q.name for q in self.queries], "declare it with CREATE QUERY")
+            self.findings.error("A029", f"query {statement.query} is not declared", span, hint)
+
+    def check_gaps_of_earlier_queries(self) -> None:
+        """Check again the queries of earlier scripts that this one gave gaps."""
+        for name in self.new_gaps:
+            statement = self.ledger.queries.get(name)
+            if statement is not None:
+                written = statement.name or name
+                checked = read_query(written, statement, self.ledger, self.findings)
+                if checked is not None:
+                    self.queries.append(checked)

@@ -1,0 +1,103 @@
+"""Questions about shapes: which components lie inside, at an end, or are always there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from augury.analysis.checked import Branch, Component, Leaf, Negated, Shape
+
+
+def leaves(shape: Shape) -> Iterator[int]:
+    """Yield the component indices inside, in order."""
+    match shape:
+        case Leaf(component=component):
+            yield component
+        case Negated(part=part):
+            yield from leaves(part)
+        case Branch(parts=parts):
+            for part in parts:
+                yield from leaves(part)
+
+
+def can_be_empty(shape: Shape, components: Sequence[Component]) -> bool:
+    """Return whether the shape can match without a positive event."""
+    match shape:
+        case Leaf(component=component):
+            return components[component].minimum == 0
+        case Negated():
+            return True
+        case Branch(operator="OR", parts=parts):
+            return any(can_be_empty(p, components) for p in parts)
+        case Branch(parts=parts):
+            return all(can_be_empty(p, components) for p in parts)
+
+
+def always_present(shape: Shape, components: Sequence[Component]) -> frozenset[int]:
+    """Return the positive components that take an event in every match."""
+    match shape:
+        case Leaf(component=component):
+            return frozenset({component} if components[component].minimum > 0 else ())
+        case Negated() | Branch(operator="OR"):
+            return frozenset()
+        case Branch(parts=parts):
+            return frozenset().union(*(always_present(p, components) for p in parts))
+
+
+def at_an_end(shape: Shape, components: Sequence[Component], last: bool) -> frozenset[int]:
+    """Return the positive components that can take the first (or `last`) event of a match."""
+    match shape:
+        case Leaf(component=component):
+            return frozenset({component})
+        case Negated():
+            return frozenset()
+        case Branch(operator="SEQ" | "NEXT", parts=parts):
+            found: frozenset[int] = frozenset()
+            for part in reversed(parts) if last else parts:
+                found |= at_an_end(part, components, last)
+                if not can_be_empty(part, components):
+                    break
+            return found
+        case Branch(parts=parts):
+            return frozenset().union(*(at_an_end(p, components, last) for p in parts))
+
+
+def end_negations(shape: Shape) -> Iterator[tuple[Negated, bool]]:
+    """Yield negations at the start (False) or end (True) of their SEQ."""
+    if not isinstance(shape, Branch):
+        return
+    positive = [i for i, p in enumerate(shape.parts) if not isinstance(p, Negated)]
+    for i, part in enumerate(shape.parts):
+        if not isinstance(part, Negated):
+            yield from end_negations(part)
+        elif positive and not positive[0] < i < positive[-1]:
+            yield part, i > positive[-1]
+
+
+def operators(shape: Shape) -> frozenset[str]:
+    """Return the operators used outside negations."""
+    match shape:
+        case Branch(operator=operator, parts=parts):
+            return frozenset({operator}).union(*(operators(p) for p in parts))
+        case _:
+            return frozenset()
+
+
+def pattern_text(shape: Shape, components: Sequence[Component]) -> str:
+    """Return the shape as people write it, such as `SEQ(a+, !y, b)`."""
+    match shape:
+        case Leaf(component=index):
+            return components[index].name + repetition_text(components[index])
+        case Negated(part=part):
+            return "!" + pattern_text(part, components)
+        case Branch(operator=operator, parts=parts):
+            return f"{operator}({', '.join(pattern_text(p, components) for p in parts)})"
+
+
+def repetition_text(component: Component) -> str:
+    low, high = component.minimum, component.maximum
+    marks = {(1, 1): "", (1, None): "+", (0, None): "*", (0, 1): "?"}
+    if (mark := marks.get((low, high))) is not None:
+        return mark
+    if low == high:
+        return f"{{{low}}}"
+    return f"{{{low},{'' if high is None else high}}}"
