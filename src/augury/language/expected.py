@@ -41,26 +41,97 @@ _FAMILIES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"PLUS", "STAR", "SLASH"}), "an operator"),
     (frozenset({"INT", "DECIMAL"}), "a number"),
 )
-_START = frozenset({"CREATE", "EXPLAIN", "PATTERN", "SEQUENCE", "EVENT", "RELATION", "SIGMA", "LPAR"})
+_SUBGOAL = frozenset({"RELATION", "SIGMA", "LPAR"})
+_START = _SUBGOAL | {"CREATE", "EXPLAIN", "PATTERN", "SEQUENCE", "EVENT"}
 _EXPRESSION = frozenset(
-    "NAME STRING INT DECIMAL NULL TRUE FALSE CASE CAST INTERVAL TIMESTAMP DATE FIRST LAST NOT"
-    " LPAR LSQB MINUS SELECT STRATEGY".split()
+    [
+        "NAME",
+        "STRING",
+        "INT",
+        "DECIMAL",
+        "NULL",
+        "TRUE",
+        "FALSE",
+        "CASE",
+        "CAST",
+        "INTERVAL",
+        "TIMESTAMP",
+        "DATE",
+        "FIRST",
+        "LAST",
+        "NOT",
+        "LPAR",
+        "LSQB",
+        "MINUS",
+        "SELECT",
+        "STRATEGY",
+    ]
 )
-_PATTERN = frozenset("SEQ NEXT AND OR ANY FIRST LAST NAME BANG LPAR".split())
+_PATTERN = frozenset(["SEQ", "NEXT", "AND", "OR", "ANY", "FIRST", "LAST", "NAME", "BANG", "LPAR"])
 _CLAUSES = frozenset(
-    "ON PATTERN SEQUENCE EVENT WHERE AFTER USING WITHIN EVERY ALLOW MISS CORRELATED GROUP HAVING"
-    " THRESHOLD RETURN APPROXIMATE MATCH SCORING OPTIONS".split()
+    [
+        "ON",
+        "PATTERN",
+        "SEQUENCE",
+        "EVENT",
+        "WHERE",
+        "AFTER",
+        "USING",
+        "WITHIN",
+        "EVERY",
+        "ALLOW",
+        "MISS",
+        "CORRELATED",
+        "GROUP",
+        "HAVING",
+        "THRESHOLD",
+        "RETURN",
+        "APPROXIMATE",
+        "MATCH",
+        "SCORING",
+        "OPTIONS",
+    ]
 )
 _STREAM_CLAUSES = frozenset(
-    "ID KEY TIME TYPE PROBABILITY ALTERNATIVES MARKOV MISS LATENESS FROM".split()
+    [
+        "ID",
+        "KEY",
+        "TIME",
+        "TYPE",
+        "PROBABILITY",
+        "ALTERNATIVES",
+        "MARKOV",
+        "MISS",
+        "LATENESS",
+        "FROM",
+    ]
 )
 _OPERATORS = frozenset(
-    "PLUS MINUS STAR SLASH PERCENT CONCAT EQUAL NE LESSTHAN LE MORETHAN GE IS IN NOT BETWEEN LIKE"
-    " AND OR".split()
+    [
+        "PLUS",
+        "MINUS",
+        "STAR",
+        "SLASH",
+        "PERCENT",
+        "CONCAT",
+        "EQUAL",
+        "NE",
+        "LESSTHAN",
+        "LE",
+        "MORETHAN",
+        "GE",
+        "IS",
+        "IN",
+        "NOT",
+        "BETWEEN",
+        "LIKE",
+        "AND",
+        "OR",
+    ]
 )
 _COVERED: dict[str, frozenset[str]] = {
     "CREATE, EXPLAIN or a query": _START,
-    "a subgoal as in At('joe', l)": frozenset({"RELATION", "SIGMA", "LPAR"}),
+    "a subgoal as in At('joe', l)": _SUBGOAL,
     "an expression": _EXPRESSION,
     "a pattern": _PATTERN,
     "another clause": _CLAUSES | _STREAM_CLAUSES,
@@ -115,7 +186,7 @@ def _shown(token: Token, findings: Findings) -> str:
 
 
 def _place(token: Token, stuck: Stuck) -> Span:
-    """Return where the caret goes: an end without a sign of its own is marked after the last token."""
+    """Return where the caret goes: after the last token where the end has no sign of its own."""
     if token.kind == END and token.end == token.start and stuck.previous is not None:
         return Span(stuck.previous.end, stuck.previous.end)
     return token.span
@@ -131,7 +202,9 @@ def phrase_list(accepted: Iterable[str]) -> str:
             left -= _COVERED[phrase]
     phrases += sorted({_phrase(terminal) for terminal in left}, key=_signs_last)
     phrases = list(dict.fromkeys(phrases))
-    return ", ".join(phrases[:_MOST]) + " and the like" if len(phrases) > _MOST else _joined(phrases)
+    if len(phrases) > _MOST:
+        return ", ".join(phrases[:_MOST]) + " and the like"
+    return _joined(phrases)
 
 
 def _joined(phrases: list[str]) -> str:

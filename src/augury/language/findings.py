@@ -1,4 +1,4 @@
-"""Where the phases of reading put what they find wrong, so that nothing needs to stop at the first."""
+"""Where the phases of reading put what they find wrong, so that none stops at the first."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ Topic = Literal["statement", "stream", "query", "pattern", "expression", "gaps"]
 class Keyword:
     """A word, where it belongs, and what must (not) follow it where a name could stand instead.
 
-    `before` and `unless` hold token kinds (`LPAR`) or words (`WHEN`); an empty `before` asks nothing.
+    `before` and `unless` hold token kinds (`LPAR`) or words (`WHEN`); an empty `before` asks for
+    nothing.
     """
 
     word: str
@@ -85,7 +86,45 @@ PATTERN_WORDS = frozenset({"SEQUENCE", "SEQ", "NEXT", "AND", "OR", "ANY"})
 # Keywords that some state of the parser accepts where it accepts a name too: the printer
 # puts names that are spelled so in backquotes (a test derives this set from the tables).
 CONTENDED: frozenset[str] = frozenset(
-    "AFTER ALLOW AND ANY APPROXIMATE CASE CAST CORRELATED COUNT DATE EVENT EVERY FALSE FIRST GROUP"
-    " HAVING INTERVAL LAST MATCH MISS NEXT NOT NULL ON OPTIONS OR PATTERN PROBABILITY RETURN"
-    " SCORING SELECT SEQ SEQUENCE THRESHOLD TIMESTAMP TRUE USING WHERE WITHIN".split()
+    [
+        "AFTER",
+        "ALLOW",
+        "AND",
+        "ANY",
+        "APPROXIMATE",
+        "CASE",
+        "CAST",
+        "CORRELATED",
+        "COUNT",
+        "DATE",
+        "EVENT",
+        "EVERY",
+        "FALSE",
+        "FIRST",
+        "GROUP",
+        "HAVING",
+        "INTERVAL",
+        "LAST",
+        "MATCH",
+        "MISS",
+        "NEXT",
+        "NOT",
+        "NULL",
+        "ON",
+        "OPTIONS",
+        "OR",
+        "PATTERN",
+        "PROBABILITY",
+        "RETURN",
+        "SCORING",
+        "SELECT",
+        "SEQ",
+        "SEQUENCE",
+        "THRESHOLD",
+        "TIMESTAMP",
+        "TRUE",
+        "USING",
+        "WHERE",
+        "WITHIN",
+    ]
 )

@@ -20,7 +20,7 @@ from augury.language.findings import Findings
 
 
 class Token(NamedTuple):
-    """A token: `text` is its value (unquoted for names and strings); offsets cover it as written."""
+    """A token: `text` is its value, without quotes; the offsets cover it as written."""
 
     kind: str
     text: str

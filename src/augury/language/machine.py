@@ -26,7 +26,10 @@ Action = Callable[[list[Any], Span, Findings], Any]
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """The machine cannot go on at `token`; `states` is its stack there, `states_before` one earlier."""
+    """The machine cannot go on at `token`.
+
+    `states` is its stack in front of that token, `states_before` in front of the previous one.
+    """
 
     token: Token
     states: list[int]
@@ -87,17 +90,18 @@ class Machine:
                 if step.passes >= 0:
                     values.append(parts[step.passes])
                 else:
-                    picked = _pick(step, parts)
-                    action = step.action
-                    values.append(action(picked, _span(starts[-1], last_end), findings) if action else picked)
+                    value = _pick(step, parts)
+                    if step.action:
+                        value = step.action(value, _span(starts[-1], last_end), findings)
+                    values.append(value)
                 states.append(gotos[states[-1]][step.origin])
             if code == 0:
                 if states[-1] == end and terminal == END:
                     return values[-1]
                 return Stuck(token, before, tokens[at - 1] if at else None, earlier)
-            if terminal == "NAME" and tokens[at + 1].kind == "MINUS" and "MINUS" not in rows[code - 1]:
-                token = _hyphenated(tokens, at)
-                at += (token.text.count("-") - tokens[at].text.count("-")) * 2
+            if terminal == "NAME" and tokens[at + 1].kind == "MINUS":
+                if "MINUS" not in rows[code - 1]:
+                    token, at = _hyphenated(tokens, at)
             states.append(code - 1)
             values.append(token)
             starts.append(token.start)
@@ -202,7 +206,7 @@ def _pick(step: _Step, parts: list[Any]) -> list[Any]:
 
 
 _new_span = partial(object.__new__, Span)
-_set_start, _set_end = Span.start.__set__, Span.end.__set__
+_set_start, _set_end = (vars(Span)[slot].__set__ for slot in ("start", "end"))
 
 
 def _span(start: int, end: int) -> Span:
@@ -221,8 +225,8 @@ def _extend(picked: list[Any], step: _Step, parts: list[Any], picks: tuple[int, 
             picked.append(parts[at])
 
 
-def _hyphenated(tokens: Sequence[Token], at: int) -> Token:
-    """Join `HCW-ID`, written without spaces, into one name; a lone name stays as it is."""
+def _hyphenated(tokens: Sequence[Token], at: int) -> tuple[Token, int]:
+    """Join `HCW-ID`, written without spaces, into one name; return it and where it ends."""
     name = tokens[at]
     while (
         tokens[at + 1].kind == "MINUS"
@@ -232,4 +236,4 @@ def _hyphenated(tokens: Sequence[Token], at: int) -> Token:
     ):
         name = Token("WORD", f"{name.text}-{tokens[at + 2].text}", name.start, tokens[at + 2].end)
         at += 2
-    return name
+    return name, at

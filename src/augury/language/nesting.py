@@ -28,11 +28,9 @@ def may_be_deep(tokens: Sequence[Token]) -> bool:
     """Tell whether a statement has enough tokens that nest to be too deep."""
     if len(tokens) <= LIMIT:
         return False
-    nesting = sum(
-        token.kind in _DEEPENING or (token.kind == "WORD" and token.text.upper() in _DEEPENING_WORDS)
-        for token in tokens
-    )
-    return nesting > LIMIT // 2
+    signs = sum(token.kind in _DEEPENING for token in tokens)
+    words = sum(token.text.upper() in _DEEPENING_WORDS for token in tokens if len(token.text) < 5)
+    return signs + words > LIMIT // 2
 
 
 def refuse_deep(statement: Node, findings: Findings) -> bool:

@@ -9,17 +9,18 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from augury.errors import Diagnostic, Source
+from augury.language.actions import ACTIONS
+from augury.language.expected import refuse_syntax
 from augury.language.findings import Findings
 from augury.language.lexer import Token, scan
+from augury.language.machine import Machine, Stuck
 from augury.language.nesting import may_be_deep, refuse_deep
 from augury.language.split import split
+from augury.language.tables import load_tables
 from augury.language.tree import Statement
-
-if TYPE_CHECKING:
-    from augury.language.machine import Machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +52,10 @@ def parse(source: Source) -> Parsed:
 
 @cache
 def _machine() -> Machine:
-    from augury.language.build import ACTIONS
-    from augury.language.machine import Machine
-    from augury.language.tables import load_tables
-
     return Machine(load_tables(), ACTIONS)
 
 
 def _read(tokens: list[Token], findings: Findings) -> Statement | None:
-    from augury.language.expected import refuse_syntax
-    from augury.language.machine import Stuck
-
     result: Any = _machine().run(tokens, findings)
     if isinstance(result, Stuck):
         refuse_syntax(result, _machine(), findings)

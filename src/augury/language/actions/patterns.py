@@ -1,0 +1,92 @@
+"""Actions of patterns: groups, negation, components and how often they repeat."""
+
+from __future__ import annotations
+
+from typing import Any
+from typing import Literal as Choice
+
+from augury.errors import Span
+from augury.language import codes
+from augury.language.actions.words import Parts, whole
+from augury.language.findings import Findings
+from augury.language.machine import Action
+from augury.language.tree import Component, Edge, Group, Not, Repetition
+
+
+def _group(operator: Choice["SEQ", "NEXT", "AND", "OR"]) -> Action:
+    return lambda parts, span, findings: Group(operator, tuple(parts), span=span)
+
+
+def _negation(parts: Parts, span: Span, findings: Findings) -> Not:
+    return Not(parts[0], span=span)
+
+
+def _edge(which: Choice["FIRST", "LAST"]) -> Action:
+    return lambda parts, span, findings: Edge(which, parts[0], span=span)
+
+
+def _component(*fields: str) -> Action:
+    """Return the action of a component whose parts after the word are `fields`."""
+
+    def action(parts: Parts, span: Span, findings: Findings) -> Component:
+        values: dict[str, Any] = dict(zip(fields, parts[1:], strict=True))
+        if "name" in values:
+            values["name"] = values["name"].text
+        return Component(parts[0].text, **values, span=span)
+
+    return action
+
+
+def _repetition(minimum: int, maximum: int | None) -> Action:
+    return lambda parts, span, findings: Repetition(minimum, maximum, span=span)
+
+
+def _exactly(parts: Parts, span: Span, findings: Findings) -> Repetition:
+    times = whole(parts[0], findings)
+    return _bounded(times, times, span, findings)
+
+
+def _at_least_times(parts: Parts, span: Span, findings: Findings) -> Repetition:
+    return Repetition(whole(parts[0], findings), None, span=span)
+
+
+def _at_most_times(parts: Parts, span: Span, findings: Findings) -> Repetition:
+    return _bounded(0, whole(parts[0], findings), span, findings)
+
+
+def _between_times(parts: Parts, span: Span, findings: Findings) -> Repetition:
+    low, high = (whole(part, findings) for part in parts)
+    return _bounded(low, high, span, findings)
+
+
+def _bounded(low: int, high: int, span: Span, findings: Findings) -> Repetition:
+    if high < max(low, 1):
+        message = f"a repetition between {low} and {high} times takes no event"
+        findings.refuse(codes.FORM, span, message, "write the smaller number first, as in {2,5}")
+    return Repetition(low, max(low, high, 1), span=span)
+
+
+ACTIONS: dict[str, Action] = {
+    "seq": _group("SEQ"),
+    "next": _group("NEXT"),
+    "and": _group("AND"),
+    "or": _group("OR"),
+    "first": _edge("FIRST"),
+    "last": _edge("LAST"),
+    "not": _negation,
+    "component": _component(),
+    "filtered": _component("filter"),
+    "typed": _component("name"),
+    "typed_filtered": _component("name", "filter"),
+    "repeated": _component("repetition"),
+    "repeated_filtered": _component("repetition", "filter"),
+    "repeated_typed": _component("repetition", "name"),
+    "repeated_typed_filtered": _component("repetition", "name", "filter"),
+    "one_or_more": _repetition(1, None),
+    "any_number": _repetition(0, None),
+    "optional": _repetition(0, 1),
+    "exactly": _exactly,
+    "at_least_times": _at_least_times,
+    "at_most_times": _at_most_times,
+    "between_times": _between_times,
+}

@@ -1,0 +1,269 @@
+"""Tree to text: the canonical spelling of every statement, pattern and expression.
+
+Law: reading what is printed gives an equal tree. Clauses are printed in the order of the reference,
+and what a dialect implies is printed as the clause that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from augury.language.expressions import Node
+from augury.language.text.expressions import expression_text
+from augury.language.text.patterns import (
+    component_text,
+    condition_text,
+    pattern_text,
+    subgoal_text,
+    term_text,
+)
+from augury.language.text.words import (
+    is_plain,
+    length_text,
+    name_text,
+    names_text,
+    string_text,
+    value_text,
+)
+from augury.language.tree import (
+    Allow,
+    ColumnDefinition,
+    Compares,
+    Component,
+    CreateGaps,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    Edge,
+    Explain,
+    External,
+    Gap,
+    Group,
+    Having,
+    Holds,
+    MissRate,
+    Not,
+    Option,
+    Return,
+    Statement,
+    Strategy,
+    Subgoal,
+    Subgoals,
+    Variable,
+    Window,
+)
+
+_STRATEGIES: dict[Strategy, str] = {
+    "ANY": "SKIP TILL ANY MATCH",
+    "NEXT": "SKIP TILL NEXT MATCH",
+    "STRICT": "STRICT",
+    "PARTITION": "PARTITION CONTIGUITY",
+}
+
+
+def to_text(node: Statement | Node) -> str:
+    """Return the canonical text of a statement (with its `;`), a pattern or an expression."""
+    if isinstance(node, CreateStream | CreateTable | CreateQuery | CreateGaps | Explain):
+        return "\n".join(_STATEMENTS[type(node)](node)) + ";"
+    for kinds, text in _PARTS:
+        if isinstance(node, kinds):
+            return text(node)
+    expression: Any = node
+    return expression_text(expression)
+
+
+def script_text(statements: tuple[Statement, ...]) -> str:
+    """Return a whole script, with an empty line between statements."""
+    return "\n\n".join(map(to_text, statements)) + "\n" if statements else ""
+
+
+_PARTS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
+    ((Group, Not, Edge, Subgoals), pattern_text),
+    (Component, component_text),
+    (Subgoal, subgoal_text),
+    ((Holds, Compares), condition_text),
+    (Variable, term_text),
+)
+
+# Streams and tables ------------------------------------------------------------------------------
+
+
+def _stream(node: CreateStream) -> Iterator[str]:
+    yield f"CREATE STREAM {name_text(node.name)} ({_columns(node.columns)})"
+    if node.id is not None:
+        yield f"ID {name_text(node.id)}"
+    if node.key:
+        yield f"KEY {names_text(node.key)}"
+    if node.time is not None:
+        tie = "" if node.order_by is None else f" ORDER BY {name_text(node.order_by)}"
+        yield f"TIME {name_text(node.time)}{tie}"
+    if node.type is not None:
+        yield f"TYPE {name_text(node.type)}"
+    yield from _uncertainty(node)
+    yield from _source(node.source)
+
+
+def _uncertainty(node: CreateStream) -> Iterator[str]:
+    if node.alternatives:
+        yield f"ALTERNATIVES {names_text(node.alternatives)}"
+    if node.probability is not None:
+        yield f"PROBABILITY {name_text(node.probability)}"
+    if node.markov is not None:
+        yield f"MARKOV {name_text(node.markov)}"
+    if node.miss_rate is not None:
+        yield _miss_rate(node.miss_rate)
+    if node.lateness is not None:
+        yield f"LATENESS {length_text(node.lateness)}"
+
+
+def _table(node: CreateTable) -> Iterator[str]:
+    yield f"CREATE TABLE {name_text(node.name)} ({_columns(node.columns)})"
+    yield from _source(node.source)
+
+
+def _columns(columns: tuple[ColumnDefinition, ...]) -> str:
+    return ", ".join(f"{name_text(column.name)} {column.type}" for column in columns)
+
+
+def _miss_rate(node: MissRate) -> str:
+    if node.column is None:
+        return f"MISS RATE {node.overall!r}"
+    rates = ", ".join(f"{string_text(rate.of)} {rate.rate!r}" for rate in node.rates)
+    return f"MISS RATE BY {name_text(node.column)} ({rates})"
+
+
+def _source(node: External | None) -> Iterator[str]:
+    if node is not None:
+        path = "" if node.path is None else f" {string_text(node.path)}"
+        options = f" {_options(node.options)}" if node.options else ""
+        yield f"FROM {name_text(node.format)}{path}{options}"
+
+
+def _options(options: tuple[Option, ...]) -> str:
+    pairs = (f"{_key(option.key)} = {value_text(option.value)}" for option in options)
+    return f"OPTIONS ({', '.join(pairs)})"
+
+
+def _key(key: str) -> str:
+    return key if all(map(is_plain, key.split("."))) else string_text(key)
+
+
+# Queries -----------------------------------------------------------------------------------------
+
+
+def _query(node: CreateQuery) -> Iterator[str]:
+    on = f"ON {names_text(node.streams)}" if node.streams else ""
+    lahar = isinstance(node.pattern, Subgoals)
+    body = pattern_text(node.pattern)
+    if node.name is not None:
+        head = f"CREATE QUERY {name_text(node.name)} {on}".rstrip()
+        yield f"{head} AS" if lahar else head
+    yield body if lahar else f"PATTERN {body}"
+    if node.name is None and on:
+        yield on
+    for clause in _CLAUSES:
+        yield from clause(node)
+
+
+def _conditions(node: CreateQuery) -> Iterator[str]:
+    if node.where is not None:
+        yield f"WHERE {expression_text(node.where)}"
+    if node.after_where is not None:
+        yield f"AFTER WHERE {expression_text(node.after_where)}"
+
+
+def _selection(node: CreateQuery) -> Iterator[str]:
+    if node.strategy is not None:
+        yield f"USING {_STRATEGIES[node.strategy]}"
+    if node.within is not None:
+        yield f"WITHIN {_window(node.within)}"
+    if node.every is not None:
+        yield f"EVERY {_window(node.every)}"
+
+
+def _window(node: Window) -> str:
+    return f"{length_text(node.length)} EVENTS" if node.events else length_text(node.length)
+
+
+def _missing(node: CreateQuery) -> Iterator[str]:
+    if node.allow is not None:
+        yield _allow(node.allow)
+    if node.miss_rates:
+        rates = ", ".join(f"{name_text(rate.of)} {rate.rate!r}" for rate in node.miss_rates)
+        yield f"MISS RATE ({rates})"
+    if node.correlated_by is not None:
+        yield f"CORRELATED BY {name_text(node.correlated_by)}"
+
+
+def _allow(node: Allow) -> str:
+    count = "ALL" if node.count is None else str(node.count)
+    return f"ALLOW {count} MISSED" + (f" OF ({names_text(node.of)})" if node.of else "")
+
+
+def _answers(node: CreateQuery) -> Iterator[str]:
+    if node.group_by:
+        yield f"GROUP BY {', '.join(map(expression_text, node.group_by))}"
+    if node.having is not None:
+        yield _having(node.having)
+    if node.returns is not None:
+        yield f"RETURN {_returned(node.returns)}"
+
+
+def _having(node: Having) -> str:
+    return f"HAVING {node.measure} {'>' if node.strict else '>='} {node.threshold!r}"
+
+
+def _returned(node: Return) -> str:
+    if node.kind != "COLUMNS":
+        return "*" if node.kind == "STAR" else node.kind
+    return ", ".join(
+        expression_text(column.value)
+        + ("" if column.alias is None else f" AS {name_text(column.alias)}")
+        for column in node.columns
+    )
+
+
+def _settings(node: CreateQuery) -> Iterator[str]:
+    if node.approximate is not None:
+        yield f"APPROXIMATE ({node.approximate.error!r}, {node.approximate.risk!r})"
+    if node.match_limit is not None:
+        yield f"MATCH LIMIT {node.match_limit}"
+    if node.scoring is not None:
+        yield f"SCORING {node.scoring}"
+    if node.options:
+        yield _options(node.options)
+
+
+_CLAUSES = (_conditions, _selection, _missing, _answers, _settings)
+
+# Gaps and explain --------------------------------------------------------------------------------
+
+
+def _gaps(node: CreateGaps) -> Iterator[str]:
+    head = f"CREATE GAPS {name_text(node.name)} ON {name_text(node.query)}"
+    if node.learn_from is not None:
+        yield f"{head} LEARN FROM {name_text(node.learn_from)}"
+    else:
+        yield f"{head} ({', '.join(map(_gap, node.gaps))})"
+
+
+def _gap(node: Gap) -> str:
+    order = "BEFORE" if node.backward else "TO"
+    family = f"{node.family}({', '.join(map(length_text, node.parameters))})"
+    reaches = "" if node.reaches is None else f" REACHES {node.reaches!r}"
+    return f"{name_text(node.earlier)} {order} {name_text(node.later)} {family}{reaches}"
+
+
+def _explain(node: Explain) -> Iterator[str]:
+    form = "" if node.format == "TEXT" else f" FORMAT {node.format}"
+    yield f"EXPLAIN {name_text(node.query)}{form}"
+
+
+_STATEMENTS: dict[type, Callable[[Any], Iterator[str]]] = {
+    CreateStream: _stream,
+    CreateTable: _table,
+    CreateQuery: _query,
+    CreateGaps: _gaps,
+    Explain: _explain,
+}
