@@ -39,11 +39,6 @@ SETTINGS: tuple[Setting, ...] = (
         10_000,
         "states that the automaton of one pattern may have",
     ),
-    Setting(
-        "nesting_limit",
-        100,
-        "how deep patterns and expressions may be nested",
-    ),
 )
 
 _BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
@@ -52,8 +47,8 @@ _BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS
 def value_of(name: str) -> int:
     """Return a setting's value: the environment's, or the default.
 
-    >>> value_of("nesting_limit")
-    100
+    >>> value_of("automaton_state_limit")
+    10000
     """
     setting = _BY_NAME[name]
     text = os.environ.get(setting.variable)

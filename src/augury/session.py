@@ -15,11 +15,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from augury.errors import AuguryError, Diagnostic, QueryError
+from augury.errors import AuguryError, Diagnostic, QueryError, Source, Span
 
 if TYPE_CHECKING:
     from augury.analysis.catalog import Catalog
     from augury.analysis.checked import CheckedQuery
+    from augury.language.tree import Explain, Statement
 
 Engine = Literal["local"]
 Format = Literal["text", "json", "svg", "mermaid"]
@@ -34,9 +35,11 @@ class Session:
     def __init__(self, *, engine: Engine = "local") -> None:
         if engine not in get_args(Engine):
             raise AuguryError(f"there is no engine {engine!r}; expected 'local'")
+        from augury.analysis.catalog import Catalog
+
         self.engine = engine
-        self._catalog: Catalog | None = None
-        self._queries: dict[str, CheckedQuery] = {}
+        self._catalog: Catalog = Catalog()
+        self._queries: dict[str, tuple[CheckedQuery, Source]] = {}
         self._warnings: tuple[Diagnostic, ...] = ()
 
     def sql(self, text: str, *, name: str = "<text>") -> tuple[str, ...]:
@@ -44,15 +47,9 @@ class Session:
 
         `name` is what diagnostics call the script.
         """
-        from augury.analysis.script import check_text
-
-        checked = check_text(text, name, self._catalog)
-        if any(found.severity == "error" for found in checked.diagnostics):
-            raise QueryError(checked.diagnostics)
-        self._catalog = checked.catalog
-        self._queries |= {query.name.lower(): query for query in checked.queries}
-        self._warnings += checked.diagnostics
-        return ()
+        source = Source(name, text)
+        statements = self._add(source)
+        return tuple(self._explained(each) for each in _explains(statements))
 
     def run_file(self, path: str | Path) -> tuple[str, ...]:
         """Add the statements of a script file; see `sql`."""
@@ -60,28 +57,72 @@ class Session:
 
     def explain(self, query: str, format: Format = "text") -> str:  # noqa: A002
         """Return how a query will be evaluated, and why."""
-        from augury.planning.explain import explain
-
-        return explain(self._query(query), format)
+        if format not in get_args(Format):
+            known = ", ".join(get_args(Format))
+            raise AuguryError(f"there is no format {format!r}; expected one of {known}")
+        checked, source = self._query(query)
+        return _explain(checked, source, format)
 
     @property
     def streams(self) -> tuple[str, ...]:
         """The names of the declared streams, in order."""
-        declared = self._catalog.streams.values() if self._catalog else ()
-        return tuple(stream.name for stream in declared if stream.query is None)
+        return tuple(s.name for s in self._catalog.streams.values() if s.query is None)
 
     @property
     def queries(self) -> tuple[str, ...]:
         """The names of the queries, in order."""
-        return tuple(query.name for query in self._queries.values())
+        return tuple(query.name for query, _ in self._queries.values())
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """Every warning so far, in the order of the scripts."""
+        """Every warning so far, script by script."""
         return self._warnings
 
-    def _query(self, name: str) -> CheckedQuery:
+    def _add(self, source: Source) -> tuple[Statement, ...]:
+        from augury.analysis.findings import in_text_order
+        from augury.analysis.script import check
+        from augury.language.parser import parse
+
+        parsed = parse(source)
+        checked = check(parsed.statements, source, self._catalog, parsed.unread)
+        found = in_text_order((*parsed.diagnostics, *checked.diagnostics))
+        if any(each.severity == "error" for each in found):
+            raise QueryError(found)
+        self._catalog = checked.catalog
+        self._queries |= {query.name.lower(): (query, source) for query in checked.queries}
+        self._warnings += found
+        return parsed.statements
+
+    def _explained(self, statement: Explain) -> str:
+        shapes: dict[str, Format] = {shape.upper(): shape for shape in get_args(Format)}
+        return self.explain(statement.query, shapes[statement.format])
+
+    def _query(self, name: str) -> tuple[CheckedQuery, Source]:
         found = self._queries.get(name.lower())
         if found is None:
             raise QueryError([self._unknown(name)])
         return found
+
+    def _unknown(self, name: str) -> Diagnostic:
+        from augury.analysis.findings import suggest
+
+        known = ", ".join(self.queries) or "none yet"
+        hint = suggest(name, self.queries, f"known queries: {known}")
+        message = f"query {name} is not declared"
+        return Diagnostic("A029", message, Span(0, len(name)), Source("<query>", name), hint)
+
+
+def _explains(statements: tuple[Statement, ...]) -> list[Explain]:
+    from augury.language.tree import Explain
+
+    return [statement for statement in statements if isinstance(statement, Explain)]
+
+
+def _explain(checked: CheckedQuery, source: Source, shape: Format) -> str:
+    from augury.planning.explain import explain
+    from augury.planning.refusal import PlanError
+
+    try:
+        return explain(checked, shape)
+    except PlanError as error:
+        raise error.at(source, checked.span) from error

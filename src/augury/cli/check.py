@@ -12,7 +12,7 @@ import click
 from augury.cli import findings, scripts
 
 if TYPE_CHECKING:
-    from augury.analysis.script import CheckedScript
+    from augury.analysis.script import Checked
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,14 @@ class Report:
     """What became of one file: it was checked, or it could not be read."""
 
     file: str
-    checked: CheckedScript | None = None
+    checked: Checked | None = None
     unreadable: str = ""
 
     @property
     def exit_code(self) -> int:
         if self.checked is None:
             return 1
-        return 2 if any(d.severity == "error" for d in self.checked.diagnostics) else 0
+        return 2 if self.checked.has_errors else 0
 
     def as_dict(self) -> dict[str, object]:
         if self.checked is None:

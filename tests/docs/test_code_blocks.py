@@ -1,0 +1,83 @@
+"""Every code block of the documents does what it shows."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from augury import Session
+from augury.errors import Source
+from augury.language.parser import parse
+from augury.language.printer import script_text
+from docs.markdown import DOCUMENTS, ROOT, Block, blocks, name
+
+WITH_SQL = [document for document in DOCUMENTS if blocks(document, "sql")]
+PYTHON = [block for document in DOCUMENTS for block in blocks(document, "python")]
+CONSOLE = [block for document in DOCUMENTS for block in blocks(document, "console")]
+JSON = [block for document in DOCUMENTS for block in blocks(document, "json")]
+KNOWN = {"", "sql", "python", "console", "json"}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_every_code_block_is_of_a_language_that_is_run(document: Path) -> None:
+    languages = set(re.findall(r"^```(\w+)$", document.read_text(encoding="utf-8"), re.MULTILINE))
+    assert languages <= KNOWN
+
+
+@pytest.mark.parametrize("document", WITH_SQL, ids=name)
+def test_the_scripts_of_a_document_are_right_one_after_the_other(document: Path) -> None:
+    ag = Session(engine="local")
+    for block in blocks(document, "sql"):
+        ag.sql(block.code, name=str(block))
+    assert ag.warnings == ()
+    assert all(ag.explain(query) for query in ag.queries)
+
+
+@pytest.mark.parametrize("document", WITH_SQL, ids=name)
+def test_the_scripts_of_a_document_print_back_to_equal_trees(document: Path) -> None:
+    for block in blocks(document, "sql"):
+        first = parse(Source(str(block), block.code))
+        again = parse(Source("printed", script_text(first.statements)))
+        assert first.diagnostics == again.diagnostics == ()
+        assert again.statements == first.statements
+
+
+@pytest.mark.parametrize("block", PYTHON, ids=str)
+def test_python_runs_as_shown(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    test = doctest.DocTestParser().get_doctest(block.code, {}, str(block), None, block.line)
+    assert test.examples, "a Python block shows a dialogue with >>>"
+    report: list[str] = []
+    doctest.DocTestRunner(verbose=False).run(test, out=report.append)
+    assert report == []
+
+
+@pytest.mark.parametrize("block", CONSOLE, ids=str)
+def test_commands_print_what_is_shown(block: Block) -> None:
+    dialogue = re.findall(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", block.code, re.MULTILINE)
+    assert dialogue, "a console block shows commands after $"
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    for command, shown in dialogue:
+        run = subprocess.run(
+            ["bash", "-c", command],
+            cwd=ROOT,
+            env={**os.environ, "PATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert run.stdout.rstrip() == shown.rstrip()
+
+
+@pytest.mark.parametrize("block", JSON, ids=str)
+def test_json_can_be_read(block: Block) -> None:
+    assert json.loads(block.code)

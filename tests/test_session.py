@@ -1,0 +1,104 @@
+"""The session: scripts are taken as a whole or not at all, and explained."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from augury import AuguryError, QueryError, Session
+
+STREAM = (
+    "CREATE STREAM reads (tag STRING, reader STRING, at TIMESTAMP) KEY tag TIME at TYPE reader;"
+)
+QUERY = "CREATE QUERY theft ON reads PATTERN SEQ(SHELF x, EXIT z) WHERE [tag] WITHIN 1 HOUR;"
+
+
+@pytest.fixture
+def session() -> Session:
+    ag = Session(engine="local")
+    ag.sql(STREAM)
+    return ag
+
+
+def test_statements_add_up_over_scripts(session: Session) -> None:
+    session.sql(QUERY)
+    assert session.streams == ("reads",)
+    assert session.queries == ("theft",)
+
+
+def test_every_error_of_a_script_is_raised_at_once(session: Session) -> None:
+    with pytest.raises(QueryError) as caught:
+        session.sql(QUERY.replace("reads", "raeds") + "CREATE TABEL t (a LONG);", name="a.sql")
+    assert [(d.line, d.source.name) for d in caught.value.diagnostics] == [(1, "a.sql")] * 2
+
+
+def test_a_script_with_an_error_leaves_the_catalog_as_it_was(session: Session) -> None:
+    with pytest.raises(QueryError):
+        session.sql(QUERY + "CREATE QUERY theft2 ON nothing PATTERN SEQ(A a, B b);")
+    assert session.queries == ()
+    session.sql(QUERY)
+    assert session.queries == ("theft",)
+
+
+def test_a_name_cannot_be_declared_twice(session: Session) -> None:
+    with pytest.raises(QueryError, match="already taken"):
+        session.sql(STREAM)
+
+
+def test_the_output_of_a_query_is_no_declared_stream(session: Session) -> None:
+    session.sql(QUERY)
+    session.sql("CREATE QUERY again ON theft PATTERN SEQ(theft a, theft b) WITHIN 1 DAY;")
+    assert session.streams == ("reads",)
+    assert session.queries == ("theft", "again")
+
+
+def test_warnings_are_kept(session: Session) -> None:
+    session.sql(QUERY.replace("WITHIN 1 HOUR", ""), name="a.sql")
+    assert [(d.severity, d.source.name) for d in session.warnings] == [("warning", "a.sql")]
+
+
+def test_explain_statements_give_their_explanations(session: Session) -> None:
+    text, document = session.sql(QUERY + "EXPLAIN theft; EXPLAIN theft FORMAT json;")
+    assert text == session.explain("theft")
+    assert json.loads(document) == json.loads(session.explain("theft", format="json"))
+
+
+def test_explain_finds_names_without_regard_to_case(session: Session) -> None:
+    session.sql(QUERY)
+    assert session.explain("THEFT") == session.explain("theft")
+
+
+def test_an_unknown_query_suggests_a_near_one(session: Session) -> None:
+    session.sql(QUERY)
+    with pytest.raises(QueryError, match=r"did you mean theft\?"):
+        session.explain("thfet")
+
+
+def test_an_unknown_format_names_the_known_ones(session: Session) -> None:
+    session.sql(QUERY)
+    with pytest.raises(AuguryError, match="text, json, svg, mermaid"):
+        session.explain("theft", "png")  # type: ignore[arg-type]
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(AuguryError, match="there is no engine 'flink'"):
+        Session(engine="flink")  # type: ignore[arg-type]
+
+
+def test_a_file_is_read_with_its_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "store.sql"
+    file.write_bytes(b"\xef\xbb\xbf" + (STREAM + QUERY).encode())
+    ag = Session(engine="local")
+    ag.run_file(file)
+    assert ag.queries == ("theft",)
+
+
+def test_a_pattern_that_is_too_large_is_a_query_error_with_its_place(session: Session) -> None:
+    parts = ", ".join(f"T{n} c{n}" for n in range(30))
+    session.sql(f"\nCREATE QUERY huge ON reads PATTERN AND({parts}) WITHIN 1 HOUR;", name="a.sql")
+    with pytest.raises(QueryError) as caught:
+        session.explain("huge")
+    (found,) = caught.value.diagnostics
+    assert (found.source.name, found.line) == ("a.sql", 2)
