@@ -81,7 +81,9 @@ def report_bare(draft: Draft, attribute: Attribute) -> None:
     """Report a column that stands alone, with the components that have it."""
     holders = [c.name for c in draft.components if draft.column_of(c.index, attribute.name)]
     if draft.component_named(attribute.name) is not None:
-        hint = f"name one of its attributes, for example {attribute.name}.{_example(draft, attribute)}"
+        hint = (
+            f"name one of its attributes, for example {attribute.name}.{_example(draft, attribute)}"
+        )
         message = f"{attribute.name} is a component, not a value"
     elif holders:
         hint = f"write {holders[0]}.{attribute.name}"

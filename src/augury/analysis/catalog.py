@@ -14,7 +14,6 @@ from typing import TypeVar
 
 from augury.language.tree import CreateGaps, CreateQuery, External, MissRate
 
-
 T = TypeVar("T")
 
 

@@ -92,7 +92,7 @@ class Conjunct:
 
 @dataclass(frozen=True, slots=True)
 class EqualityClass:
-    """Attributes that WHERE makes equal, closed transitively: one column per component, if it has one.
+    """Attributes that WHERE makes equal, closed transitively: at most one column per component.
 
     `members[k]` is (component index, column name). `covers_all` is True if every component, negated
     ones too, has a member: then the class can partition the stream.
@@ -120,7 +120,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The class of a query and why: `reasons` in plain sentences, `plan` the safe plan if it is safe."""
+    """The class of a query and why: `reasons` in sentences, `plan` the plan if it is safe."""
 
     kind: QueryKind
     reasons: tuple[str, ...]
@@ -129,7 +129,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class CheckedGap:
-    """A gap model of one step, in microseconds or ticks; `parameters` as the family documents them."""
+    """A gap model of one step, in microseconds or ticks; `parameters` are the family's."""
 
     earlier: int
     later: int

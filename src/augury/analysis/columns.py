@@ -38,9 +38,7 @@ def read_columns(
         elif definition.name.lower() in columns:
             _report_twice(owner, definition, findings)
         # A column of unknown type still exists: naming it elsewhere is no second mistake.
-        columns.setdefault(
-            definition.name.lower(), Column(definition.name, type_ or DataType.NULL)
-        )
+        columns.setdefault(definition.name.lower(), Column(definition.name, type_ or DataType.NULL))
     return tuple(columns.values())
 
 
@@ -63,6 +61,7 @@ def _report_twice(owner: str, definition: ColumnDefinition, findings: Findings) 
 
 
 def names_of(columns: tuple[Column, ...]) -> list[str]:
+    """Return the names, in order."""
     return [c.name for c in columns]
 
 

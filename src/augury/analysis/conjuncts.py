@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from augury.analysis.attributes import column_of
 from augury.analysis.checked import Component, Conjunct
@@ -61,7 +62,9 @@ def _conjunct(
     if not checker.named and draft.complete:
         text = draft.findings.text_of(part)
         message = f"the condition {text} names no component, so it says nothing about events"
-        draft.findings.error("A052", message, part.span, "name an attribute of a component, or remove it")
+        draft.findings.error(
+            "A052", message, part.span, "name an attribute of a component, or remove it"
+        )
         return
     yield Conjunct(resolved, tuple(sorted(checker.named)), after, span=part.span)
 
@@ -97,7 +100,7 @@ def _all_have(draft: Draft, part: ex.Equate, name: str) -> bool:
         draft.findings.error("A048", message, part.span, hint)
         return False
     types = [draft.type_of(c.index, name) for c in known]
-    if any(a and b and not comparable(a, b) for a, b in zip(types, types[1:], strict=False)):
+    if any(a and b and not comparable(a, b) for a, b in pairwise(types)):
         message = f"[{name}] equates {listing(sorted({t.value for t in types if t}))} values"
         draft.findings.error("A040", message, part.span, "give the columns one type")
         return False
@@ -141,9 +144,7 @@ def _equality(
 def _tied(draft: Draft, part: ex.Equate, component: Component, name: str) -> Conjunct:
     each = _attribute(draft, component, name, part, ex.Index("each"))
     first = _attribute(draft, component, name, part, ex.Index("number", 1))
-    return Conjunct(
-        ex.Binary("=", each, first, span=part.span), (component.index,), span=part.span
-    )
+    return Conjunct(ex.Binary("=", each, first, span=part.span), (component.index,), span=part.span)
 
 
 def _attribute(

@@ -12,7 +12,9 @@ def correlation_applies(draft: Draft) -> None:
     if draft.statement.correlated_by is None:
         return
     for message, hint in _obstacles(draft):
-        draft.findings.error("A065", f"CORRELATED BY {message}", draft.clause("CORRELATED BY"), hint)
+        draft.findings.error(
+            "A065", f"CORRELATED BY {message}", draft.clause("CORRELATED BY"), hint
+        )
 
 
 def _obstacles(draft: Draft) -> Iterator[tuple[str, str]]:
@@ -28,6 +30,12 @@ def _obstacles(draft: Draft) -> Iterator[tuple[str, str]]:
         yield "weighs matches, but the query returns a probability", "return the matches"
     for stream in draft.streams:
         if stream.alternatives or stream.markov:
-            yield f"needs tuple probabilities, but stream {stream.name} has alternatives", "use MARKOV on the stream"
+            yield (
+                f"needs tuple probabilities, but stream {stream.name} has alternatives",
+                "use MARKOV on the stream",
+            )
         elif not stream.is_uncertain:
-            yield f"needs probabilities, but stream {stream.name} has none", f"declare PROBABILITY on {stream.name}"
+            yield (
+                f"needs probabilities, but stream {stream.name} has none",
+                f"declare PROBABILITY on {stream.name}",
+            )

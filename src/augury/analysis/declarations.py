@@ -197,7 +197,11 @@ def _alternatives_have_weights(reading: _Reading) -> None:
 
 def _alternatives_leave_the_event_fixed(reading: _Reading) -> None:
     s = reading.statement
-    fixed = {n.lower(): k for k, n in (("TIME", s.time), ("ID", s.id), ("PROBABILITY", s.probability)) if n}
+    fixed = {
+        n.lower(): k
+        for k, n in (("TIME", s.time), ("ID", s.id), ("PROBABILITY", s.probability))
+        if n
+    }
     if s.id is None:
         fixed |= {k.lower(): "KEY" for k in s.key}
     for name in s.alternatives:
@@ -231,13 +235,18 @@ def _miss_rates_are_rates(reading: _Reading) -> None:
     miss = reading.statement.miss_rate
     if miss is None:
         return
-    overall = () if miss.overall is None else ((f"stream {reading.statement.name}", miss.overall, miss.span),)
+    overall = (
+        ()
+        if miss.overall is None
+        else ((f"stream {reading.statement.name}", miss.overall, miss.span),)
+    )
     for what, rate, span in (*overall, *((f"'{r.of}'", r.rate, r.span) for r in miss.rates)):
         if not 0 <= rate < 1:
             report_rate(what, rate, span, reading.findings)
 
 
 def report_rate(what: str, rate: float, span: Span, findings: Findings) -> None:
+    """Report a miss rate that is no share of reads."""
     findings.error(
         "A019",
         f"the miss rate of {what} is {rate:g}; a miss rate is at least 0 and below 1",

@@ -33,7 +33,8 @@ class Draft:
 
     `complete` is False where a stream of ON is unknown: then a word or attribute that is not found
     is not reported. `copies` pairs the component of FIRST or LAST with its negation. `variables`
-    are Lahar's names of (component name, column). `filters` are conditions inside components.
+    are Lahar's names of (component name, column), where the query came `from_subgoals`. `filters`
+    are conditions inside components.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Draft:
     ledger: Ledger
     findings: Findings
     variables: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    from_subgoals: bool = False
     streams: tuple[StreamSchema, ...] = ()
     complete: bool = True
     components: tuple[Component, ...] = ()

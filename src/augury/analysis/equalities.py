@@ -26,7 +26,9 @@ def close_equalities(draft: Draft) -> None:
         if not conjunct.after:
             closure.learn(conjunct)
     classes = closure.classes()
-    draft.equalities = tuple(_class(members, draft) for members in classes if _is_class(members, closure))
+    draft.equalities = tuple(
+        _class(members, draft) for members in classes if _is_class(members, closure)
+    )
     derived = [c for members in classes for c in closure.derive(members)]
     draft.conjuncts = (*draft.conjuncts, *derived)
 
@@ -85,7 +87,10 @@ class _Closure:
     def _ties(self, left: ex.Attribute, right: ex.Attribute) -> bool:
         """Return whether the equality makes all events of one repetition equal."""
         kinds = {a.index.kind if a.index else "each" for a in (left, right)}
-        first = all(a.index is None or a.index.kind != "number" or a.index.number == 1 for a in (left, right))
+        first = all(
+            a.index is None or a.index.kind != "number" or a.index.number == 1
+            for a in (left, right)
+        )
         same = self._member(left) == self._member(right)
         return same and first and kinds in ({"each", "number"}, {"each", "previous"})
 

@@ -34,6 +34,7 @@ class Findings:
 
 
 def in_text_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the findings by where they point."""
     return tuple(sorted(diagnostics, key=lambda d: (d.span.start, d.span.end)))
 
 

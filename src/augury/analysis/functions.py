@@ -17,7 +17,7 @@ Result = Literal["same", "LONG", "DOUBLE", "STRING"]
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a function takes and gives; `same` is the common type of its `any` or first arguments."""
+    """What a function takes and gives; `same` is the common type of what it takes."""
 
     parameters: tuple[Kind, ...]
     result: Result

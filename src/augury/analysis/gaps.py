@@ -23,7 +23,7 @@ from augury.language.tree import CreateGaps, Gap
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How many lengths of time and how many bare numbers a family takes; `any_count`: one or more."""
+    """How many lengths and bare numbers a family takes; `any_count`: one or more lengths."""
 
     lengths: int
     numbers: int
@@ -119,7 +119,8 @@ def _check_forward(draft: Draft, gap: Gap, earlier: Component, later: Component)
     wanted = before[-1].name if before else None
     if wanted == earlier.name:
         return
-    message = f"{gap.earlier} TO {gap.later} does not time {later.name} from the positive component before it"
+    what = f"{gap.earlier} TO {gap.later}"
+    message = f"{what} does not time {later.name} from the positive component before it"
     if wanted:
         hint = f"write {wanted} TO {later.name}"
     else:
@@ -132,10 +133,14 @@ def _check_backward(draft: Draft, gap: Gap, earlier: Component, later: Component
     before = [c for c in _positive(draft) if c.index < earlier.index]
     after = [c for c in _positive(draft) if c.index > earlier.index]
     if before:
-        message = f"BEFORE looks back for a first component, but {before[-1].name} comes before {earlier.name}"
-        draft.findings.error("A068", message, gap.span, f"write {before[-1].name} TO {earlier.name}")
+        first = before[-1].name
+        message = f"BEFORE looks back for a first component, but {first} precedes {earlier.name}"
+        draft.findings.error(
+            "A068", message, gap.span, f"write {before[-1].name} TO {earlier.name}"
+        )
     elif not after or after[0].name != later.name:
-        message = f"{gap.earlier} BEFORE {gap.later} does not look back from the positive component after {earlier.name}"
+        what = f"{gap.earlier} BEFORE {gap.later}"
+        message = f"{what} does not look back from the positive component after {earlier.name}"
         hint = f"write {earlier.name} BEFORE {after[0].name}" if after else "nothing comes after it"
         draft.findings.error("A068", message, gap.span, hint)
 
@@ -174,10 +179,19 @@ def _check_lengths(draft: Draft, gap: Gap, lengths: tuple[Duration | float, ...]
         return
     values = [_number(p) for p in lengths]
     lowest = 0 if gap.family in ("UNIFORM", "EMPIRICAL") else None
-    if any(v < 0 or (v == 0 and lowest is None) for v in values) or not all(v < 2**62 for v in values):
-        draft.findings.error("A069", f"a length of {gap.family} is not positive", gap.span, "write a length above 0")
+    if any(v < 0 or (v == 0 and lowest is None) for v in values) or not all(
+        v < 2**62 for v in values
+    ):
+        draft.findings.error(
+            "A069", f"a length of {gap.family} is not positive", gap.span, "write a length above 0"
+        )
     elif gap.family == "UNIFORM" and values[0] >= values[1]:
-        draft.findings.error("A069", "UNIFORM is empty: its least is not below its most", gap.span, "write the shorter length first")
+        draft.findings.error(
+            "A069",
+            "UNIFORM is empty: its least is not below its most",
+            gap.span,
+            "write the shorter length first",
+        )
 
 
 def _check_number(draft: Draft, gap: Gap, number: Duration | float) -> None:

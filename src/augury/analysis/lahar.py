@@ -25,7 +25,6 @@ class Lowered:
 
     statement: tree.CreateQuery
     variables: dict[tuple[str, str], str]
-    names: frozenset[str]
 
 
 def positions(stream: StreamSchema) -> tuple[Column, ...]:
@@ -58,7 +57,7 @@ def lower(statement: tree.CreateQuery, ledger: Ledger, findings: Findings) -> Lo
         strategy=statement.strategy or "NEXT",
         returns=statement.returns or tree.Return("PROBABILITY BY TIME"),
     )
-    return Lowered(changed, lowering.variables, frozenset(lowering.names))
+    return Lowered(changed, lowering.variables)
 
 
 def _joined(written: ex.Expression | None, added: list[ex.Expression]) -> ex.Expression | None:
@@ -165,7 +164,11 @@ class _Lowering:
     def _condition(
         self, condition: tree.LaharCondition, goal: int, inside: bool
     ) -> Iterator[ex.Expression]:
-        terms = condition.terms if isinstance(condition, tree.Holds) else (condition.left, condition.right)
+        terms = (
+            condition.terms
+            if isinstance(condition, tree.Holds)
+            else (condition.left, condition.right)
+        )
         values = [self._term(t, goal, inside) for t in terms]
         known = tuple(v for v in values if v is not None)
         if len(known) < len(values):

@@ -45,7 +45,9 @@ def allowed_components_can_be_missed(draft: Draft) -> None:
     if allow.of:
         missable = tuple(i for name in allow.of for i in _named(draft, name, missable))
     elif not missable and allow.count != 0 and draft.complete:
-        message = "no component of the pattern can be missed: ALLOW applies to single events in a SEQ"
+        message = (
+            "no component of the pattern can be missed: ALLOW applies to single events in a SEQ"
+        )
         draft.findings.error("A061", message, draft.clause("ALLOW"), "remove ALLOW")
     draft.may_miss = tuple(sorted(set(missable))) if allow.count != 0 else ()
     draft.allow = min(len(draft.may_miss), len(missable) if allow.count is None else allow.count)
@@ -99,7 +101,9 @@ def _declared_rate(draft: Draft, component: Component) -> float | None:
             found.add(miss.overall if miss else None)
             continue
         is_type = stream.type is not None and stream.type.lower() == miss.column.lower()
-        value = played.type if is_type and played.type else _pinned_to(draft, component, miss.column)
+        value = (
+            played.type if is_type and played.type else _pinned_to(draft, component, miss.column)
+        )
         found.add(next((r.rate for r in miss.rates if r.of == value), miss.overall))
     return found.pop() if len(found) == 1 else None
 
@@ -108,9 +112,17 @@ def _pinned_to(draft: Draft, component: Component, column: str) -> str | None:
     """Return the constant that a conjunct gives the column: `x.reader = 'A'`, defaults aside."""
     for conjunct in draft.conjuncts:
         node = conjunct.expression
-        if conjunct.components == (component.index,) and isinstance(node, ex.Binary) and node.operator == "=":
+        if (
+            conjunct.components == (component.index,)
+            and isinstance(node, ex.Binary)
+            and node.operator == "="
+        ):
             for a, b in ((node.left, node.right), (node.right, node.left)):
-                if isinstance(a, ex.Attribute) and a.name.lower() == column.lower() and isinstance(b, ex.Literal):
+                if (
+                    isinstance(a, ex.Attribute)
+                    and a.name.lower() == column.lower()
+                    and isinstance(b, ex.Literal)
+                ):
                     return str(b.value)
     return None
 
@@ -119,7 +131,9 @@ def missing_needs_matches(draft: Draft) -> None:
     """Missed events belong to a match; a probability query has none."""
     if draft.allow and draft.returns_probability:
         message = "ALLOW lets a match have missed events, but the query returns a probability"
-        draft.findings.error("A063", message, draft.clause("ALLOW"), "remove ALLOW, or return the matches")
+        draft.findings.error(
+            "A063", message, draft.clause("ALLOW"), "remove ALLOW, or return the matches"
+        )
 
 
 def scoring_needs_missed_events(draft: Draft) -> None:
@@ -133,21 +147,27 @@ def scoring_needs_missed_events(draft: Draft) -> None:
 
 
 def missed_components_have_models(draft: Draft) -> None:
-    """A component that may be missed but has no gap or no miss rate must be seen: say which."""
+    """Components that may be missed but have no gap or no miss rate must be seen: say which."""
     if draft.learn_gaps_from is not None or not draft.allow:
         return
     timed = {g.earlier if g.backward else g.later for g in draft.gaps}
     for index in draft.may_miss:
-        lacks = [w for w, has in (("miss rate", draft.miss_rates[index]), ("gap", index in timed)) if not has]
+        lacks = [
+            w
+            for w, has in (("miss rate", draft.miss_rates[index]), ("gap", index in timed))
+            if not has
+        ]
         if lacks:
             name = draft.components[index].name
-            message = f"{name} may be missed but has no {listing(lacks, 'and no')}, so it must be seen"
+            message = (
+                f"{name} may be missed but has no {listing(lacks, 'and no')}, so it must be seen"
+            )
             hint = "declare MISS RATE and CREATE GAPS for it"
             draft.findings.warning("W003", message, draft.clause("ALLOW"), hint)
 
 
 def conditions_survive_a_miss(draft: Draft) -> None:
-    """Conditions on the time of a missed component bound a difference to a neighbour, or are refused."""
+    """Conditions on the time of a missed component bound a difference to a neighbour."""
     if not draft.allow:
         return
     for conjunct in draft.conjuncts:
@@ -173,11 +193,13 @@ def _is_time(draft: Draft, attribute: ex.Attribute) -> bool:
 
 def _is_equality(conjunct: Conjunct) -> bool:
     node = conjunct.expression
-    return isinstance(node, ex.Binary) and node.operator == "=" and equal_attributes(node) is not None
+    return (
+        isinstance(node, ex.Binary) and node.operator == "=" and equal_attributes(node) is not None
+    )
 
 
 def _bounds_neighbours(draft: Draft, conjunct: Conjunct) -> bool:
-    """Return whether the conjunct compares the difference of two neighbours' times with a constant."""
+    """Return whether the conjunct bounds the difference of two neighbours' times."""
     node = conjunct.expression
     if not isinstance(node, ex.Binary | ex.Between) or len(conjunct.components) != 2:
         return False

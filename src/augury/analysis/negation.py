@@ -8,7 +8,7 @@ from augury.analysis.shapes import can_be_empty, pattern_text
 
 
 def some_event_must_happen(draft: Draft) -> None:
-    """A pattern that can match without an event has no time at which it matched."""
+    """Patterns that can match without an event have no time at which they matched."""
     if draft.shape is None or not draft.positive:
         return
     if can_be_empty(draft.shape, draft.components):
@@ -19,9 +19,11 @@ def some_event_must_happen(draft: Draft) -> None:
 
 
 def pattern_is_not_too_large(draft: Draft) -> None:
-    """An event's components are kept as bits of one number."""
+    """Components of an event are kept as bits of one number."""
     if len(draft.components) > LARGEST_PATTERN:
-        message = f"the pattern has {len(draft.components)} components; at most {LARGEST_PATTERN} fit"
+        message = (
+            f"the pattern has {len(draft.components)} components; at most {LARGEST_PATTERN} fit"
+        )
         hint = "split it: name a part as a query of its own and read that in ON"
         draft.findings.error("A077", message, draft.statement.pattern.span, hint)
 
@@ -29,7 +31,9 @@ def pattern_is_not_too_large(draft: Draft) -> None:
 def conditions_name_one_negated_component(draft: Draft) -> None:
     """Negated components have no events to compare with each other."""
     for conjunct in draft.conjuncts:
-        negated = [draft.components[c].name for c in conjunct.components if draft.components[c].negated]
+        negated = [
+            draft.components[c].name for c in conjunct.components if draft.components[c].negated
+        ]
         if len(negated) > 1:
             draft.findings.error(
                 "A051",

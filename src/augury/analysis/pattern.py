@@ -155,9 +155,13 @@ class _Reader:
     def _edge(self, edge: tree.Edge, parent: str) -> list[Shape]:
         component = edge.component
         if self.negated:
-            self._report_edge("A036", edge, "stands inside a negation", "write what must not happen")
+            self._report_edge(
+                "A036", edge, "stands inside a negation", "write what must not happen"
+            )
         if component.repetition is not None:
-            self._report_edge("A035", edge, "takes one event, not a repetition", "drop the repetition")
+            self._report_edge(
+                "A035", edge, "takes one event, not a repetition", "drop the repetition"
+            )
         first = edge.which == "FIRST"
         guard = tree.Component(component.word, span=component.span)
         before = [self._guard(guard, component)] if first else []

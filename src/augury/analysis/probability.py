@@ -25,7 +25,9 @@ def threshold_is_a_probability(draft: Draft) -> None:
     having = draft.statement.having
     if having is not None and not 0 <= having.threshold <= 1:
         message = f"the threshold {having.threshold:g} is outside [0, 1]"
-        draft.findings.error("A057", message, draft.clause("HAVING"), "write a probability, such as 0.8")
+        draft.findings.error(
+            "A057", message, draft.clause("HAVING"), "write a probability, such as 0.8"
+        )
 
 
 def groups_need_a_probability(draft: Draft) -> None:

@@ -32,9 +32,7 @@ def read_query(
     return _finish(draft, gaps, before, warned)
 
 
-def _finish(
-    draft: Draft, gaps: list[CreateGaps], before: int, warned: int
-) -> CheckedQuery | None:
+def _finish(draft: Draft, gaps: list[CreateGaps], before: int, warned: int) -> CheckedQuery | None:
     findings = draft.findings
     if findings.error_count == before and draft.complete:
         read_gaps(draft, gaps)
@@ -66,15 +64,13 @@ def draft_query(
     return draft
 
 
-def _start(
-    name: str, statement: CreateQuery, ledger: Ledger, findings: Findings
-) -> Draft | None:
+def _start(name: str, statement: CreateQuery, ledger: Ledger, findings: Findings) -> Draft | None:
     if not isinstance(statement.pattern, Subgoals):
         return Draft(name, statement, ledger, findings)
     lowered = lower(statement, ledger, findings)
     if lowered is None:
         return None
-    return Draft(name, lowered.statement, ledger, findings, lowered.variables)
+    return Draft(name, lowered.statement, ledger, findings, lowered.variables, from_subgoals=True)
 
 
 def _judge_verdict(draft: Draft, verdict: Verdict) -> None:
@@ -88,7 +84,9 @@ def _judge_verdict(draft: Draft, verdict: Verdict) -> None:
             "allow sampling with APPROXIMATE (0.01, 0.05)",
         )
     elif verdict.kind != "hard" and approximate is not None and draft.returns_probability:
-        message = f"query {draft.name} is {verdict.kind}, so its answer is exact and nothing is sampled"
+        message = (
+            f"query {draft.name} is {verdict.kind}, so its answer is exact and nothing is sampled"
+        )
         draft.findings.warning("W006", message, draft.clause("APPROXIMATE"), "remove APPROXIMATE")
 
 
@@ -97,7 +95,7 @@ def _checked(draft: Draft, verdict: Verdict) -> CheckedQuery:
     kind = statement.returns.kind if statement.returns else "COLUMNS"
     assert draft.shape is not None
     components = draft.components
-    if draft.variables or isinstance(statement.pattern, Subgoals):
+    if draft.from_subgoals:
         components = tuple(replace(c, named=False) for c in components)
     return CheckedQuery(
         name=draft.name,
@@ -108,7 +106,8 @@ def _checked(draft: Draft, verdict: Verdict) -> CheckedQuery:
         equalities=draft.equalities,
         strategy=statement.strategy or "ANY",
         within=draft.within,
-        every=draft.every or (None if draft.by_time or not draft.returns_probability else draft.within),
+        every=draft.every
+        or (None if draft.by_time or not draft.returns_probability else draft.within),
         allow=draft.allow,
         may_miss=draft.may_miss,
         miss_rates=draft.miss_rates,

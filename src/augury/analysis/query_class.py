@@ -12,19 +12,22 @@ from augury.analysis.checked import Verdict
 from augury.analysis.draft import Draft
 from augury.analysis.findings import listing
 from augury.analysis.safe_plan import Planner
-from augury.analysis.subgoals import LaharView, Variable, view
+from augury.analysis.subgoals import LaharView, Subgoal, Variable, view
 
 
 def classify(draft: Draft) -> Verdict:
     """Return the class of a resolved query, with its reasons and its safe plan."""
     if not _is_uncertain(draft):
-        reason = "no stream of ON is uncertain and nothing may be missed, so every answer is certain"
+        reason = (
+            "no stream of ON is uncertain and nothing may be missed, so every answer is certain"
+        )
         return Verdict("deterministic", (reason,))
     if not draft.returns_probability:
         return Verdict("enumerated", (_enumerated_reason(draft),))
     derived = [s.name for s in draft.streams if s.query and s.is_uncertain]
     if derived:
-        return Verdict("hard", (f"events of {listing(derived)} are derived and may share base events, so they are not independent",))
+        reason = f"events of {listing(derived)} are derived and may share base events"
+        return Verdict("hard", (f"{reason}, so they are not independent",))
     return _probability_class(draft, view(draft))
 
 
@@ -52,19 +55,24 @@ def _probability_class(draft: Draft, lahar: LaharView) -> Verdict:
     if lahar.distant:
         return Verdict("hard", (*fixed, *_distant_reasons(draft, lahar)))
     if not shared:
-        reason = "no variable is shared between components and every condition looks at one component, so one automaton carries the probability"
-        return Verdict("regular", (*fixed, reason))
-    if all(planner.is_independent(v, every, strictly=True) for v in shared):
+        return Verdict("regular", (*fixed, _REGULAR))
+    failing = [v for v in shared if not planner.is_independent(v, every, strictly=True)]
+    if not failing:
         return Verdict("extended regular", (*fixed, *(_key_reason(v) for v in shared)))
-    obstacles = _obstacles(draft, planner, shared, every)
+    obstacles = [_obstacle(planner, v) for v in failing]
     plan = planner.plan()
     if plan is not None:
-        return Verdict("safe", (*fixed, *(f"not extended regular: {o}" for o in obstacles), _SAFE), plan)
-    return Verdict("hard", (*fixed, *obstacles, _HARD))
+        not_regular = (f"not extended regular: {o}" for o in obstacles)
+        return Verdict("safe", (*fixed, *not_regular, _SAFE), plan)
+    return Verdict("hard", (*fixed, *obstacles, *planner.obstacles[-1:], _HARD))
 
 
+_REGULAR = (
+    "no variable is shared between components and every condition looks at one component, "
+    "so one automaton carries the probability"
+)
 _SAFE = "a safe plan exists: each of its steps combines independent probabilities"
-_HARD = "Algorithm 1 finds no safe plan, so no exact evaluation in polynomial time is known"
+_HARD = "no safe plan was found, so no exact evaluation in polynomial time is known"
 
 
 def _group_reason(draft: Draft) -> tuple[str, ...]:
@@ -75,7 +83,10 @@ def _group_reason(draft: Draft) -> tuple[str, ...]:
 
 
 def _key_reason(variable: Variable) -> str:
-    return f"{variable.name} is shared by all components and is in the key of each, so its values are independent: one automaton for each value"
+    return (
+        f"{variable.name} is shared by all components and is in the key of each, "
+        "so its values are independent: one automaton for each value"
+    )
 
 
 def _distant_reasons(draft: Draft, lahar: LaharView) -> tuple[str, ...]:
@@ -83,34 +94,29 @@ def _distant_reasons(draft: Draft, lahar: LaharView) -> tuple[str, ...]:
     for conjunct in lahar.distant:
         span = conjunct.span
         text = " ".join(draft.findings.source.text[span.start : span.end].split())
-        names = listing([draft.components[c].name for c in conjunct.components])
-        what = "several components" if len(conjunct.components) > 1 else "several events of the repetition"
-        reasons.append(f"the condition {text or 'on ' + names} looks at {what} ({names}), so it is not local")
+        names = listing([lahar.subgoals[c].label for c in conjunct.components])
+        many = len(conjunct.components) > 1
+        what = "several components" if many else "several events of the repetition"
+        reasons.append(f"the condition {text} looks at {what} ({names}), so it is not local")
     return tuple(reasons)
 
 
-def _obstacles(
-    draft: Draft, planner: Planner, shared: tuple[Variable, ...], every: tuple[int, ...]
-) -> list[str]:
-    failing = [v for v in shared if not planner.is_independent(v, every, strictly=True)]
-    return [_obstacle(draft, planner, v, every) for v in failing]
-
-
-def _obstacle(draft: Draft, planner: Planner, variable: Variable, every: tuple[int, ...]) -> str:
-    missing = [draft.components[i].name for i in every if i not in variable.columns]
+def _obstacle(planner: Planner, variable: Variable) -> str:
+    """Return why a query is not extended regular on account of a variable."""
+    subgoals = planner.view.subgoals
+    missing = [g.label for g in subgoals if g.component.index not in variable.columns]
     if missing:
         verb = "does" if len(missing) == 1 else "do"
         return f"{variable.name} is shared, but {listing(missing)} {verb} not have it"
     coupling = planner.coupling(variable)
     if coupling is not None:
         return f"{variable.name} is shared, but {coupling}"
-    outside = [
-        f"{draft.components[i].name}.{column}"
-        for i, column in sorted(variable.columns.items())
-        for s in draft.streams_of(i)
-        if column not in s.key or column in s.alternatives
-    ]
+    outside = [g.label for g in subgoals if not _is_in_key(g, variable)]
     if outside:
-        verb = "is" if len(outside) == 1 else "are"
-        return f"{variable.name} is shared, but {listing(outside)} {verb} not in the key"
+        return f"{variable.name} is shared, but is not in the key of {listing(outside)}"
     return f"{variable.name} is shared, but stands at different key positions of one stream"
+
+
+def _is_in_key(goal: Subgoal, variable: Variable) -> bool:
+    column = variable.columns[goal.component.index]
+    return all(column in s.key and column not in s.alternatives for s in goal.streams)

@@ -32,10 +32,16 @@ def keys_are_what_is_equated(draft: Draft) -> None:
     keys: dict[str, Column] = {}
     positive = draft.positive
     if len(positive) == 1 and positive[0].maximum == 1:
-        members = [(positive[0].index, k) for s in draft.streams_of(positive[0].index) for k in s.key]
+        members = [
+            (positive[0].index, k) for s in draft.streams_of(positive[0].index) for k in s.key
+        ]
     else:
         needed = {c.index for c in positive}
-        members = [e.members[0] for e in draft.equalities if needed <= {c for c, _ in e.members} and _is_key(draft, e.members)]
+        members = [
+            e.members[0]
+            for e in draft.equalities
+            if needed <= {c for c, _ in e.members} and _is_key(draft, e.members)
+        ]
     for component, name in members:
         column = draft.column_of(component, name)
         if column is not None:
@@ -66,15 +72,21 @@ def _star(draft: Draft) -> list[Output]:
     left_out = [c.name for c in draft.positive if c.maximum != 1]
     if left_out:
         verb = "repeats" if len(left_out) == 1 else "repeat"
-        message = f"RETURN * leaves out {listing(left_out)}, which {verb} and so have no single value"
-        hint = f"name what you need, for example LAST({left_out[0]}).attribute or COUNT({left_out[0]})"
+        message = (
+            f"RETURN * leaves out {listing(left_out)}, which {verb} and so have no single value"
+        )
+        hint = (
+            f"name what you need, for example LAST({left_out[0]}).attribute or COUNT({left_out[0]})"
+        )
         draft.findings.warning("W005", message, draft.clause("RETURN"), hint)
     return [o for c in draft.positive if c.maximum == 1 for o in _all_of(draft, c)]
 
 
 def _all_of(draft: Draft, component: Component) -> list[Output]:
     streams = draft.streams_of(component.index)
-    shared = [c for c in streams[0].columns if all(s.column(c.name) for s in streams)] if streams else []
+    shared = (
+        [c for c in streams[0].columns if all(s.column(c.name) for s in streams)] if streams else []
+    )
     return [
         Output(Column(f"{component.name}_{c.name}", c.type), ex.Attribute(component.name, c.name))
         for c in shared
@@ -84,12 +96,14 @@ def _all_of(draft: Draft, component: Component) -> list[Output]:
 def _written(draft: Draft, columns: tuple[ReturnColumn, ...]) -> list[Output]:
     outputs: list[Output] = []
     aliases = [c.alias for c in columns if c.alias is not None]
-    taken = {name: "a column of every match" for name in RESERVED}
+    taken = dict.fromkeys(RESERVED, "a column of every match")
     for position, column in enumerate(columns, 1):
         value, type_ = _value(draft, column.value)
         if value is None:
             continue
-        name = column.alias or _default_name(value, {*taken, *(a.lower() for a in aliases)}, position)
+        name = column.alias or _default_name(
+            value, {*taken, *(a.lower() for a in aliases)}, position
+        )
         if _same_key(draft, name, value):
             taken.setdefault(name.lower(), "another RETURN column")
             continue
@@ -114,7 +128,9 @@ def _with_component(draft: Draft, node: ex.Expression) -> ex.Expression:
     if not isinstance(node, ex.Attribute) or node.component is not None:
         return node
     component = _shared_component(draft, node.name)
-    return replace(node, component=draft.components[component].name) if component is not None else node
+    return (
+        replace(node, component=draft.components[component].name) if component is not None else node
+    )
 
 
 def _shared_component(draft: Draft, name: str) -> int | None:
@@ -137,9 +153,12 @@ def _has_one_value(draft: Draft, attribute: ex.Attribute, clause: str) -> None:
     if component.negated:
         message = f"{clause} asks for {label}, but {component.name} is negated and has no event"
         draft.findings.error("A054", message, attribute.span, "name a positive component")
-    elif component.maximum != 1 and (attribute.index is None or attribute.index.kind in ("each", "previous")):
+    elif component.maximum != 1 and (
+        attribute.index is None or attribute.index.kind in ("each", "previous")
+    ):
         message = f"{clause} asks for {label}, but {component.name} repeats and has many"
-        hint = f"write {component.name}[1].{attribute.name}, LAST({component.name}).{attribute.name} or an aggregate"
+        first, last = f"{component.name}[1]", f"LAST({component.name})"
+        hint = f"write {first}.{attribute.name}, {last}.{attribute.name} or an aggregate"
         draft.findings.error("A053", message, attribute.span, hint)
 
 
@@ -154,7 +173,9 @@ def _default_name(value: ex.Expression, taken: set[str], position: int) -> str:
 
 def _same_key(draft: Draft, name: str, value: ex.Expression) -> bool:
     """Return whether the column repeats a key column, which every match has anyway."""
-    if not isinstance(value, ex.Attribute) or name.lower() not in {k.name.lower() for k in draft.keys}:
+    if not isinstance(value, ex.Attribute) or name.lower() not in {
+        k.name.lower() for k in draft.keys
+    }:
         return False
     component = draft.component_named(value.component or "")
     if component is None:

@@ -1,4 +1,4 @@
-"""The rules that a resolved query must obey, in order; each is one function in the module it judges.
+"""The rules that a resolved query must obey, in order, one function each.
 
 Rules report and do not raise. Those that read a clause fill its place in the draft, so the ones
 after them can build on it.

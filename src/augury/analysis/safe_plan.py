@@ -8,7 +8,7 @@ order, so it is a join: it has a safe plan where its variables nest (Dalvi and S
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from augury.analysis.checked import Branch, Conjunct, Leaf, Negated
 from augury.analysis.draft import Draft
@@ -16,6 +16,8 @@ from augury.analysis.shapes import leaves, operators
 from augury.analysis.subgoals import LaharView, Subgoal, Variable
 
 _SUBSCRIPTS = dict(zip("aehijklmnoprstuvx", "ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
+
+_SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
 
 
 def projected(name: str) -> str:
@@ -31,10 +33,11 @@ def projected(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Finds a safe plan for one query; None where there is none."""
+    """Finds a safe plan for one query; None where there is none, and `obstacles` say why."""
 
     draft: Draft
     view: LaharView
+    obstacles: list[str] = field(default_factory=list)
 
     def plan(self) -> str | None:
         shape = self.draft.shape
@@ -67,21 +70,35 @@ class Planner:
     def _sequenced(self, env: tuple[str, ...], goals: tuple[int, ...]) -> str | None:
         *prefix, last = goals
         goal = self.view.subgoals[last]
-        if not prefix or goal.component.repeats or goal.component.negated:
-            return None
-        shared = self.view.variables_in(prefix) & self.view.variables_in((last,))
-        before = [self.view.subgoals[i] for i in prefix]
-        if before[-1].component.negated or not shared <= set(env):
-            return None
-        if any(can_unify(g, goal) for g in before):
+        obstacle = self._sequence_obstacle(env, prefix, goal)
+        if obstacle is not None:
+            self.obstacles.append(obstacle)
             return None
         inner = self._sequence(env, tuple(prefix))
         return inner and self._selected(last, f"seq({inner}, {goal.text})")
 
+    def _sequence_obstacle(
+        self, env: tuple[str, ...], prefix: list[int], goal: Subgoal
+    ) -> str | None:
+        """Return why `goal` cannot be sequenced after the prefix."""
+        if goal.component.repeats or goal.component.negated or not prefix:
+            return f"{goal.text} is no plain subgoal, so it cannot be sequenced by itself"
+        before = [self.view.subgoals[i] for i in prefix]
+        if before[-1].component.negated:
+            return f"{goal.text} follows a negation, for which safe plans have no step"
+        last = self.view.variables_in((goal.component.index,))
+        shared = (self.view.variables_in(prefix) & last) - set(env)
+        if shared:
+            return f"{goal.text} shares {', '.join(sorted(shared))} with what comes before it"
+        twin = next((g for g in before if can_unify(g, goal)), None)
+        return f"one event can match both {twin.text} and {goal.text}" if twin else None
+
     def _selected(self, last: int, plan: str) -> str:
         """Return the plan under the selections that judge its last subgoal's event."""
-        texts = [self._text(c) for c in self.draft.conjuncts if c.after and max(c.components) == last]
-        return f"σ⟨{', '.join(texts)}⟩({plan})" if texts else plan
+        texts = [
+            self._text(c) for c in self.draft.conjuncts if c.after and max(c.components) == last
+        ]
+        return f"{_SIGMA}⟨{', '.join(texts)}⟩({plan})" if texts else plan
 
     def _text(self, conjunct: Conjunct) -> str:
         span = conjunct.span
@@ -172,7 +189,9 @@ class Planner:
             return None
         home = {g: k for k, island in enumerate(islands) for g in island}
         subgoals = self.view.subgoals
-        if any(home[a] != home[b] and can_unify(subgoals[a], subgoals[b]) for a in goals for b in goals):
+        if any(
+            home[a] != home[b] and can_unify(subgoals[a], subgoals[b]) for a in goals for b in goals
+        ):
             return None
         plans = [self._join(env, island) for island in islands]
         known = [p for p in plans if p is not None]
@@ -206,5 +225,6 @@ def _constants_differ(a: Subgoal, b: Subgoal, name: str) -> bool:
     return any(
         a.constants[column] != b.constants[column]
         for column in a.constants
-        if column in b.constants and (certain or (column in stream.key and column not in stream.alternatives))
+        if column in b.constants
+        and (certain or (column in stream.key and column not in stream.alternatives))
     )

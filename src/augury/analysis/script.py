@@ -179,7 +179,9 @@ class _Script:
         known = {*self.ledger.queries, *self.ledger.failed, *self.ledger.later}
         if name not in known:
             span = places.word(self.findings.source, statement.span, statement.query)
-            hint = suggest(statement.query, [q.name for q in self.queries], "declare it with CREATE QUERY")
+            hint = suggest(
+                statement.query, [q.name for q in self.queries], "declare it with CREATE QUERY"
+            )
             self.findings.error("A029", f"query {statement.query} is not declared", span, hint)
 
     def check_gaps_of_earlier_queries(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from augury.analysis.draft import Draft
+from augury.analysis.findings import listing
 from augury.analysis.shapes import operators
 from augury.analysis.walk import attributes
 from augury.language import expressions as ex
@@ -33,11 +34,15 @@ def contiguity_has_a_key(draft: Draft) -> None:
     if not keyless or draft.shape is None:
         return
     if draft.statement.strategy == "PARTITION":
-        message = f"stream {keyless[0]} has no KEY, so PARTITION CONTIGUITY is over the whole stream"
+        message = (
+            f"stream {keyless[0]} has no KEY, so PARTITION CONTIGUITY is over the whole stream"
+        )
         hint = "declare KEY on the stream, or write STRICT"
         draft.findings.warning("W007", message, draft.clause("USING"), hint)
     elif "NEXT" in operators(draft.shape):
-        message = f"stream {keyless[0]} has no KEY, so NEXT(...) needs neighbours in the whole stream"
+        message = (
+            f"stream {keyless[0]} has no KEY, so NEXT(...) needs neighbours in the whole stream"
+        )
         hint = "declare KEY on the stream if objects are meant"
         draft.findings.warning("W007", message, draft.statement.pattern.span, hint)
 
@@ -49,7 +54,8 @@ def tie_breakers_are_of_one_stream(draft: Draft) -> None:
         if isinstance(node, ex.Binary) and len(conjunct.components) > 1 and not conjunct.derived:
             owners = {s for a in attributes(node) for s in _orders(draft, a)}
             if len(owners) > 1:
-                message = f"the tie-breakers of {' and '.join(sorted(owners))} are compared, but they count separately"
+                names = listing(sorted(owners))
+                message = f"the tie-breakers of {names} are compared, but they count separately"
                 draft.findings.warning("W009", message, conjunct.span, "compare times instead")
 
 

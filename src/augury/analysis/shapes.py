@@ -94,6 +94,7 @@ def pattern_text(shape: Shape, components: Sequence[Component]) -> str:
 
 
 def repetition_text(component: Component) -> str:
+    """Return the mark of a repetition: `+`, `*`, `?` or `{2,5}`."""
     low, high = component.minimum, component.maximum
     marks = {(1, 1): "", (1, None): "+", (0, None): "*", (0, 1): "?"}
     if (mark := marks.get((low, high))) is not None:

@@ -8,7 +8,7 @@ is no variable. Predicates on one component are local.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from augury.analysis.catalog import StreamSchema
 from augury.analysis.checked import Component, Conjunct, EqualityClass
@@ -38,13 +38,14 @@ class Subgoal:
     text: str
 
     @property
-    def index(self) -> int:
-        return self.component.index
+    def label(self) -> str:
+        """The component's name, or the subgoal as written where the name was made up."""
+        return self.component.name if self.component.named else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class LaharView:
-    """The whole query in these terms; `fixed` are the classes that are no variables."""
+    """The whole query in these terms; `distant` are the conditions that are not local."""
 
     subgoals: tuple[Subgoal, ...]
     variables: tuple[Variable, ...]
@@ -65,7 +66,10 @@ class LaharView:
 def view(draft: Draft) -> LaharView:
     """Return a resolved query as Lahar sees it."""
     constants = _constants(draft)
-    free = [e for e in draft.equalities if not _is_fixed(e, constants, draft)]
+    free = sorted(
+        (e for e in draft.equalities if not _is_fixed(e, constants, draft)),
+        key=lambda e: _appearance(draft, e),
+    )
     variables = _named(draft, free)
     subgoals = tuple(_subgoal(draft, c, constants, variables) for c in draft.components)
     classes = {m: v for v, e in zip(variables, free, strict=True) for m in e.members}
@@ -91,8 +95,17 @@ def _constants(draft: Draft) -> dict[tuple[int, str], ex.Literal]:
 def _is_fixed(
     equality: EqualityClass, constants: Mapping[tuple[int, str], ex.Literal], draft: Draft
 ) -> bool:
-    grouped = {(c.index, g.name) for g in draft.group_by for c in draft.components if c.name == g.component}
+    grouped = {
+        (c.index, g.name) for g in draft.group_by for c in draft.components if c.name == g.component
+    }
     return any(m in constants or m in grouped for m in equality.members)
+
+
+def _appearance(draft: Draft, equality: EqualityClass) -> tuple[int, int]:
+    """Return where a class first appears: its first component, and the position in it."""
+    index, column = equality.members[0]
+    names = [c.name for s in draft.streams_of(index)[:1] for c in s.columns]
+    return index, names.index(column) if column in names else 0
 
 
 def _named(draft: Draft, free: list[EqualityClass]) -> tuple[Variable, ...]:
@@ -132,7 +145,8 @@ def _subgoal(
     sharing = f"⟨{{{', '.join(kept)}}}⟩" if component.maximum != 1 and kept else ""
     sign = "!" if component.negated else ""
     text = f"{sign}{relation}({', '.join(terms)}){mark}{sharing}"
-    return Subgoal(component, streams, own, text)
+    shown = replace(component, named=component.named and not draft.from_subgoals)
+    return Subgoal(shown, streams, own, text)
 
 
 def _term(
@@ -147,7 +161,7 @@ def _term(
         return f"'{value}'" if isinstance(value, str) else str(value)
     if column in names:
         return names[column]
-    if draft.variables:
+    if draft.from_subgoals:
         return draft.variables.get((component.name, column), "_")
     return "_" if _is_used_elsewhere(draft, component, column, names) else column
 
@@ -155,7 +169,9 @@ def _term(
 def _is_used_elsewhere(
     draft: Draft, component: Component, column: str, names: Mapping[str, str]
 ) -> bool:
-    others = (s for c in draft.components if c.index != component.index for s in draft.streams_of(c.index))
+    others = (
+        s for c in draft.components if c.index != component.index for s in draft.streams_of(c.index)
+    )
     return column in names.values() or any(column in (c.name for c in positions(s)) for s in others)
 
 
@@ -169,7 +185,11 @@ def _is_local(
     still: set[tuple[int, str]],
 ) -> bool:
     node = conjunct.expression
-    if not conjunct.after and isinstance(node, ex.Binary) and _is_closed(node, draft, classes, still):
+    if (
+        not conjunct.after
+        and isinstance(node, ex.Binary)
+        and _is_closed(node, draft, classes, still)
+    ):
         return True
     if any(isinstance(n, ex.Aggregate) for n in walk(node)):
         return False

@@ -43,7 +43,9 @@ class TypeChecker:
         before = self.draft.findings.error_count
         resolved, type_ = self.read(node)
         if type_ not in (BOOLEAN, DataType.NULL, None):
-            self._error("A042", f"{self._show(node, type_)} is not true or false", node, _BOOLEAN_HINT)
+            self._error(
+                "A042", f"{self._show(node, type_)} is not true or false", node, _BOOLEAN_HINT
+            )
         return resolved if self.draft.findings.error_count == before else None
 
     # Reporting --------------------------------------------------------------------------------
@@ -129,7 +131,8 @@ class TypeChecker:
         if node.function in ("MIN", "MAX"):
             return type_
         if not type_.is_number:
-            message = f"{node.function} needs numbers, but {node.component}.{node.attribute} is a {type_.value}"
+            what = f"{node.component}.{node.attribute}"
+            message = f"{node.function} needs numbers, but {what} is a {type_.value}"
             self._error("A041", message, node, "use MIN, MAX or COUNT, or another attribute")
             return None
         return DataType.DOUBLE if node.function == "AVG" else type_
@@ -141,7 +144,9 @@ class TypeChecker:
         return node, None
 
     def lookup(self, node: ex.Lookup) -> Typed:
-        message = f"a SELECT from {node.table} stands in a condition; subqueries are not supported yet"
+        message = (
+            f"a SELECT from {node.table} stands in a condition; subqueries are not supported yet"
+        )
         self._error("A050", message, node, f"test membership: (...) IN {node.table}")
         return node, None
 
@@ -183,8 +188,11 @@ class TypeChecker:
             return resolved, None
         type_ = arithmetic_type(node.operator, left_type, right_type)
         if type_ is None:
-            shown = f"{self._show(node.left, left_type)} {node.operator} {self._show(node.right, right_type)}"
-            self._error("A041", f"{shown} has no meaning", node, _arithmetic_hint(left_type, right_type))
+            shown = self._show(node.left, left_type)
+            shown += f" {node.operator} {self._show(node.right, right_type)}"
+            self._error(
+                "A041", f"{shown} has no meaning", node, _arithmetic_hint(left_type, right_type)
+            )
         return resolved, type_
 
     def _compare(self, left: Typed, right: Typed, node: ex.Node) -> None:
@@ -238,13 +246,21 @@ class TypeChecker:
             return node.table
         if len(types) != len(table.columns):
             columns = listing([c.name for c in table.columns])
-            message = f"{len(types)} values are tested in table {table.name}, which has {len(table.columns)} columns"
+            message = (
+                f"{len(types)} values are tested in table {table.name}, "
+                f"which has {len(table.columns)} columns"
+            )
             self._error("A049", message, node, f"give one value each for {columns}")
             return table.name
         for operand, type_, column in zip(node.operands, types, table.columns, strict=True):
             if type_ and common_type(type_, column.type) is None:
-                message = f"{self._show(operand, type_)} is tested in column {column.name} of table {table.name}, a {column.type.value}"
-                self._error("A049", message, operand, "give the values in the order of the table's columns")
+                message = (
+                    f"{self._show(operand, type_)} is tested in column {column.name} "
+                    f"of table {table.name}, a {column.type.value}"
+                )
+                self._error(
+                    "A049", message, operand, "give the values in the order of the table's columns"
+                )
         return table.name
 
     def like(self, node: ex.Like) -> Typed:
@@ -290,7 +306,9 @@ class TypeChecker:
         resolved = replace(node, arguments=tuple(e for e, _ in arguments))
         signature = FUNCTIONS.get(node.function)
         if signature is None:
-            hint = suggest(node.function, FUNCTIONS, f"the functions are {listing(list(FUNCTIONS))}")
+            hint = suggest(
+                node.function, FUNCTIONS, f"the functions are {listing(list(FUNCTIONS))}"
+            )
             self._error("A043", f"function {node.function} is unknown", node, hint)
             return resolved, None
         if not signature.accepts_count(len(arguments)):
@@ -309,7 +327,9 @@ class TypeChecker:
         if signature.result != "same":
             return DataType(signature.result)
         if signature.kind_at(0) == "any":
-            return self._common(list(zip(node.arguments, types, strict=True)), node.function, "A044")
+            return self._common(
+                list(zip(node.arguments, types, strict=True)), node.function, "A044"
+            )
         return types[0]
 
     def cast(self, node: ex.Cast) -> Typed:
@@ -317,7 +337,11 @@ class TypeChecker:
         resolved = replace(node, operand=operand)
         target = TYPE_NAMES.get(node.type.upper())
         if target is None:
-            hint = suggest(node.type, TYPE_NAMES, "the types are BOOLEAN, LONG, DOUBLE, STRING, TIMESTAMP and DATE")
+            hint = suggest(
+                node.type,
+                TYPE_NAMES,
+                "the types are BOOLEAN, LONG, DOUBLE, STRING, TIMESTAMP and DATE",
+            )
             self._error("A045", f"CAST to {node.type}, which is no type", node, hint)
             return resolved, None
         if type_ and target not in _CASTS[type_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -13,30 +13,29 @@ N = TypeVar("N", bound=ex.Node)
 
 def children(node: ex.Expression) -> tuple[ex.Expression, ...]:
     """Return the operands of a node."""
-    match node:
-        case ex.Binary(left=left, right=right):
-            return (left, right)
-        case ex.Logic(operands=operands) | ex.InTable(operands=operands):
-            return operands
-        case ex.Unary(operand=o) | ex.IsNull(operand=o) | ex.Like(operand=o) | ex.Cast(operand=o):
-            return (o,)
-        case ex.Attribute(default=default):
-            return () if default is None else (default,)
-        case ex.InList(operand=operand, items=items):
-            return (operand, *items)
-        case ex.Between(operand=operand, low=low, high=high):
-            return (operand, low, high)
-        case ex.Call(arguments=arguments):
-            return arguments
-        case ex.Case():
-            return _case_parts(node)
-        case _:
-            return ()
+    parts = _CHILDREN.get(type(node))
+    return parts(node) if parts else ()
 
 
 def _case_parts(node: ex.Case) -> tuple[ex.Expression, ...]:
     parts = [part for branch in node.branches for part in branch]
     return (*parts, node.otherwise) if node.otherwise is not None else tuple(parts)
+
+
+_CHILDREN: dict[type, Callable[[Any], tuple[ex.Expression, ...]]] = {
+    ex.Binary: lambda n: (n.left, n.right),
+    ex.Logic: lambda n: n.operands,
+    ex.InTable: lambda n: n.operands,
+    ex.Unary: lambda n: (n.operand,),
+    ex.IsNull: lambda n: (n.operand,),
+    ex.Like: lambda n: (n.operand,),
+    ex.Cast: lambda n: (n.operand,),
+    ex.Attribute: lambda n: () if n.default is None else (n.default,),
+    ex.InList: lambda n: (n.operand, *n.items),
+    ex.Between: lambda n: (n.operand, n.low, n.high),
+    ex.Call: lambda n: n.arguments,
+    ex.Case: _case_parts,
+}
 
 
 def walk(node: ex.Expression) -> Iterator[ex.Expression]:

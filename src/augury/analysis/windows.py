@@ -47,7 +47,7 @@ def _units(length: Duration | float) -> int:
 
 
 def window_bounds_the_state(draft: Draft) -> None:
-    """Enumerated queries with a repetition or negation at an end have WITHIN."""
+    """Where a repetition or negation is at an end, enumerated queries have WITHIN."""
     if draft.statement.within is not None or draft.shape is None:
         return
     negation = next(iter(end_negations(draft.shape)), None)
@@ -55,7 +55,11 @@ def window_bounds_the_state(draft: Draft) -> None:
         part, trailing = negation
         where = "ends" if trailing else "starts"
         text = pattern_text(part, draft.components)
-        _report(draft, f"{_pattern(draft)} {where} with {text} and has no window, so nothing bounds how long {text} is watched for")
+        _report(
+            draft,
+            f"{_pattern(draft)} {where} with {text} and has no window, "
+            f"so nothing bounds how long {text} is watched for",
+        )
     elif not draft.returns_probability and _repeats_at_an_end(draft):
         _report(draft, f"{_pattern(draft)} has no window, so its state can grow for ever")
 
@@ -75,11 +79,13 @@ def _pattern(draft: Draft) -> str:
 
 def _report(draft: Draft, message: str) -> None:
     example = "WITHIN 100" if draft.time_is_ticks else "WITHIN 10 MINUTES"
-    draft.findings.error("A021", message, draft.statement.pattern.span, f"add WITHIN, for example: {example}")
+    draft.findings.error(
+        "A021", message, draft.statement.pattern.span, f"add WITHIN, for example: {example}"
+    )
 
 
 def streaming_needs_a_window(draft: Draft) -> None:
-    """An enumerated query without WITHIN is told that it runs over bounded input only."""
+    """Tell that an enumerated query without WITHIN runs over bounded input only."""
     if draft.statement.within is None and not draft.returns_probability:
         draft.findings.warning(
             "W001",
@@ -96,12 +102,20 @@ def every_slides_a_window(draft: Draft) -> None:
     if every is None:
         return
     if not draft.returns_probability or draft.by_time:
-        what = "RETURN PROBABILITY BY TIME gives a row for each time" if draft.by_time else "the query returns no probability"
-        _report_every(draft, f"EVERY slides the window of RETURN PROBABILITY, but {what}", "remove EVERY")
+        what = (
+            "RETURN PROBABILITY BY TIME gives a row for each time"
+            if draft.by_time
+            else "the query returns no probability"
+        )
+        _report_every(
+            draft, f"EVERY slides the window of RETURN PROBABILITY, but {what}", "remove EVERY"
+        )
     elif draft.statement.within is None:
         _report_every(draft, "EVERY slides a window, but there is none", "add WITHIN before EVERY")
     elif every.events:
-        _report_every(draft, "EVERY counts events, but windows slide in time", "write a length of time")
+        _report_every(
+            draft, "EVERY counts events, but windows slide in time", "write a length of time"
+        )
     elif draft.within and draft.every and draft.every.length > draft.within.length:
         message = "EVERY is longer than WITHIN, so events between two windows are never looked at"
         draft.findings.warning("W008", message, draft.clause("EVERY"), "make EVERY at most WITHIN")
