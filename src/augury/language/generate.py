@@ -54,7 +54,7 @@ def _rule_key(rule: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def _numbered(start: int, states: dict[int, dict[str, Any]]) -> dict[int, int]:
-    """Number the states in the order in which they are reached from `start`, symbol by symbol."""
+    """Return a number for each state, in the order in which they are reached from `start`."""
     numbers = {start: 0}
     for state in (queue := [start]):
         for _, (action, target) in sorted(states[state].items(), key=lambda item: item[0]):

@@ -99,9 +99,8 @@ class Machine:
                 if states[-1] == end and terminal == END:
                     return values[-1]
                 return Stuck(token, before, tokens[at - 1] if at else None, earlier)
-            if terminal == "NAME" and tokens[at + 1].kind == "MINUS":
-                if "MINUS" not in rows[code - 1]:
-                    token, at = _hyphenated(tokens, at)
+            if terminal == "NAME" and "MINUS" == tokens[at + 1].kind not in rows[code - 1]:
+                token, at = _hyphenated(tokens, at)
             states.append(code - 1)
             values.append(token)
             starts.append(token.start)

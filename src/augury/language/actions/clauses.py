@@ -40,7 +40,7 @@ def clause(keyword: str, field: str, value: Any) -> Action:
 
 
 def name_clause(keyword: str, *fields: str) -> Action:
-    """Return the action of a clause whose parts are names, one for each field (later ones optional)."""
+    """Return the action of a clause of names, one for each field; later ones may be left out."""
 
     def action(parts: Parts, span: Span, findings: Findings) -> Clause:
         given = zip(fields, parts, strict=False)

@@ -36,7 +36,7 @@ def _subgoal(parts: Parts, span: Span, findings: Findings) -> Subgoals:
 
 
 def _sequence(parts: Parts, span: Span, findings: Findings) -> Subgoals:
-    """Join the parts from the left; only the first may itself be a sequence or a selection of one."""
+    """Join the parts from the left; only the first may itself be a sequence."""
     first, *others = parts
     for other in others:
         if len(other.goals) > 1 or any(other.selections):
