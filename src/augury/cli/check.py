@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -88,9 +87,14 @@ def _print_text(reports: list[Report]) -> None:
     click.echo(_summary(reports))
 
 
-def _summary(reports: Iterable[Report]) -> str:
+def _summary(reports: list[Report]) -> str:
     read = [report.checked for report in reports if report.checked is not None]
-    found = [d for script in read for d in script.diagnostics]
-    queries = findings.number(sum(len(script.queries) for script in read), "query")
+    found = [finding for script in read for finding in script.diagnostics]
     files = findings.number(len(read), "file")
-    return f"checked {queries} in {files}: {findings.counted(found)}"
+    queries = findings.number(sum(len(script.queries) for script in read), "query")
+    if any(script.has_errors for script in read):
+        summary = f"{findings.counted(found)} in {files}"
+    else:
+        summary = f"checked {queries} in {files}: {findings.counted(found)}"
+    unread = findings.number(len(reports) - len(read), "file")
+    return summary if len(read) == len(reports) else f"{summary}; {unread} could not be read"

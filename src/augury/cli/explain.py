@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,9 +12,9 @@ from augury.cli import findings, scripts
 from augury.errors import AuguryError, QueryError
 
 if TYPE_CHECKING:
-    from augury.session import Session
+    from augury.session import Format, Session
 
-Format = Literal["text", "json", "svg", "mermaid"]
+FORMATS: tuple[Format, ...] = ("text", "json", "svg", "mermaid")
 
 
 @click.command()
@@ -23,7 +23,7 @@ Format = Literal["text", "json", "svg", "mermaid"]
 @click.option(
     "--format",
     "shape",
-    type=click.Choice(get_args(Format)),
+    type=click.Choice(FORMATS),
     default="text",
     show_default=True,
     help="Text for people, JSON for tools, SVG and Mermaid for a picture of the automaton.",
@@ -32,7 +32,7 @@ Format = Literal["text", "json", "svg", "mermaid"]
 @click.option("-o", "--output", "out", metavar="OUT", help="Write to a file.")
 @click.pass_context
 def explain(
-    ctx: click.Context, file: str, query: str | None, shape: str, as_json: bool, out: str | None
+    ctx: click.Context, file: str, query: str | None, shape: Format, as_json: bool, out: str | None
 ) -> None:
     """Show how the queries of a script will be evaluated, and why.
 
@@ -43,7 +43,7 @@ def explain(
     augury explain store.sql shoplifting --format svg -o shoplifting.svg
     """
     text = scripts.read(file)
-    wanted = "json" if as_json else shape
+    wanted: Format = "json" if as_json else shape
     try:
         shown = _explanation(_session(text, scripts.shown_name(file)), query, wanted)
     except QueryError as error:
@@ -61,7 +61,7 @@ def _session(text: str, name: str) -> Session:
     return session
 
 
-def _explanation(session: Session, query: str | None, shape: str) -> str:
+def _explanation(session: Session, query: str | None, shape: Format) -> str:
     names = (query,) if query is not None else session.queries
     if not names:
         raise click.UsageError("the script has no query to explain")
