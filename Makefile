@@ -39,6 +39,7 @@ check: $(STAMP) ## lint, types, import contracts, documents, no skipped property
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(PYTEST) -qq --collect-only > /dev/null
 	$(PYTEST) -q tests/docs tests/contracts
 
 fix: $(STAMP)   ## let ruff repair what it can

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +30,19 @@ def _is_property(item: pytest.Item) -> bool:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse a property test that is marked to be skipped."""
-    for item in items:
-        skipping = {"skip", "skipif", "xfail"} & {mark.name for mark in item.iter_markers()}
-        if _is_property(item) and skipping:
+    for item in filter(_is_property, items):
+        if {"skip", "skipif", "xfail"} & {mark.name for mark in item.iter_markers()}:
             raise pytest.UsageError(f"{item.nodeid}: a property test must not be skipped")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, pytest.TestReport]:
+    """Fail a property test that skips itself, unless Spark is absent."""
+    report: pytest.TestReport = yield
+    if report.skipped and _is_property(item) and not item.get_closest_marker("spark"):
+        report.outcome = "failed"
+        report.longrepr = "a property test must not be skipped"
+    return report
 
 
 @pytest.fixture(scope="session")
