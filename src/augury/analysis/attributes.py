@@ -79,7 +79,8 @@ def find_component(draft: Draft, name: str, span: Span) -> Component | None:
 
 def report_bare(draft: Draft, attribute: Attribute) -> None:
     """Report a column that stands alone, with the components that have it."""
-    holders = [c.name for c in draft.components if draft.column_of(c.index, attribute.name)]
+    known = [c for c in draft.components if draft.column_of(c.index, attribute.name)]
+    holders = [c.name for c in sorted(known, key=lambda c: (c.negated, c.repeats))]
     if draft.component_named(attribute.name) is not None:
         hint = (
             f"name one of its attributes, for example {attribute.name}.{_example(draft, attribute)}"

@@ -67,11 +67,15 @@ class StreamSchema:
     source: External | None = None
     query: str | None = None
     certain: bool = False
+    _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        by_name = {c.name.lower(): c for c in reversed(self.columns)}
+        object.__setattr__(self, "_by_name", by_name)
 
     def column(self, name: str) -> Column | None:
         """Return the column of that name, without regard to case."""
-        lowered = name.lower()
-        return next((c for c in self.columns if c.name.lower() == lowered), None)
+        return self._by_name.get(name.lower())
 
     @property
     def time_is_ticks(self) -> bool:

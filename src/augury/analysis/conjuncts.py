@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from augury.analysis.attributes import column_of
 from augury.analysis.checked import Component, Conjunct
 from augury.analysis.comparable import comparable
 from augury.analysis.draft import Draft
@@ -96,7 +95,9 @@ def _all_have(draft: Draft, part: ex.Equate, name: str) -> bool:
         names = listing([c.name for c in lacking])
         verb = "does" if len(lacking) == 1 else "do"
         message = f"[{name}] equates {name} over all components, but {names} {verb} not have it"
-        hint = suggest(name, columns, "equate the others: x.a = z.a")
+        others = [f"{c.name}.{name}" for c in known if c not in lacking]
+        hint = f"equate the others: {' = '.join(others[:2])}" if len(others) > 1 else ""
+        hint = suggest(name, columns, hint)
         draft.findings.error("A048", message, part.span, hint)
         return False
     types = [draft.type_of(c.index, name) for c in known]
@@ -150,5 +151,5 @@ def _tied(draft: Draft, part: ex.Equate, component: Component, name: str) -> Con
 def _attribute(
     draft: Draft, component: Component, name: str, part: ex.Equate, index: ex.Index | None = None
 ) -> ex.Attribute:
-    declared, _ = column_of(draft, component, name, part.span)
-    return ex.Attribute(component.name, declared or name, index, span=part.span)
+    column = draft.column_of(component.index, name)
+    return ex.Attribute(component.name, column.name if column else name, index, span=part.span)

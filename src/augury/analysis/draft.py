@@ -62,6 +62,8 @@ class Draft:
     miss_rates: tuple[float | None, ...] = ()
     gaps: tuple[CheckedGap, ...] = ()
     learn_gaps_from: str | None = None
+    _streams_of: dict[int, tuple[StreamSchema, ...]] = field(default_factory=dict)
+    _by_name: dict[str, Component] = field(default_factory=dict)
 
     def clause(self, keyword: str) -> Span:
         """Return where a clause stands."""
@@ -95,20 +97,29 @@ class Draft:
 
     def streams_of(self, component: int) -> tuple[StreamSchema, ...]:
         """Return the streams whose events may play a component."""
-        wanted = {p.stream for p in self.components[component].played_by}
-        return tuple(s for s in self.streams if s.name in wanted)
+        known = self._streams_of.get(component)
+        if known is None:
+            wanted = {p.stream for p in self.components[component].played_by}
+            known = tuple(s for s in self.streams if s.name in wanted)
+            self._streams_of[component] = known
+        return known
 
     def column_of(self, component: int, attribute: str) -> Column | None:
         """Return the column that an attribute of a component is."""
-        found = (s.column(attribute) for s in self.streams_of(component))
-        return next((c for c in found if c), None)
+        for stream in self.streams_of(component):
+            column = stream.column(attribute)
+            if column is not None:
+                return column
+        return None
 
     def is_time(self, component: int, attribute: str) -> bool:
         return any(s.time == attribute for s in self.streams_of(component))
 
     def component_named(self, name: str) -> Component | None:
         """Return the component of that name: as written, or else without regard to case."""
-        exact = next((c for c in self.components if c.name == name), None)
+        if not self._by_name:
+            self._by_name.update((c.name, c) for c in reversed(self.components))
+        exact = self._by_name.get(name)
         if exact is not None:
             return exact
         lowered = [c for c in self.components if c.name.lower() == name.lower()]

@@ -28,6 +28,10 @@ class Findings:
     def warning(self, code: str, message: str, span: Span, hint: str = "") -> None:
         self.found.append(Diagnostic(code, message, span, self.source, hint, "warning"))
 
+    def drop_warnings_since(self, count: int) -> None:
+        """Forget the warnings after the first `count` findings; errors come first."""
+        self.found[count:] = [d for d in self.found[count:] if d.severity == "error"]
+
     def text_of(self, node: Node) -> str:
         """Return the node as it was written, on one line."""
         return " ".join(self.source.text[node.span.start : node.span.end].split())
@@ -43,6 +47,11 @@ def suggest(name: str, known: Iterable[str], otherwise: str = "") -> str:
     by_lower = {k.lower(): k for k in known}
     near = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return f"did you mean {by_lower[near[0]]}?" if near else otherwise
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 column`, `2 columns`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def listing(names: Sequence[str], last: str = "and") -> str:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from augury.analysis import places
 from augury.analysis.attributes import find_component
 from augury.analysis.checked import CheckedGap, Component
 from augury.analysis.draft import Draft
 from augury.analysis.durations import microseconds
-from augury.analysis.findings import Findings, listing, suggest
+from augury.analysis.findings import Findings, counted, listing, suggest
 from augury.analysis.missed import chain
 from augury.language.expressions import Duration
 from augury.language.tree import CreateGaps, Gap
@@ -60,7 +61,8 @@ def _history(draft: Draft, statement: CreateGaps, name: str) -> str:
         known = [s.name for s in draft.ledger.streams.values()]
         message = f"LEARN FROM names {name}, which is not a stream"
         hint = suggest(name, known, "declare it with CREATE STREAM")
-        draft.findings.error("A072", message, statement.span, hint)
+        span = places.word(draft.findings.source, statement.span, name, "FROM")
+        draft.findings.error("A072", message, span, hint)
     return stream.name if stream else name
 
 
@@ -79,8 +81,7 @@ def _is_new(
 
 def _read(draft: Draft, gap: Gap) -> CheckedGap | None:
     before = draft.findings.error_count
-    earlier = find_component(draft, gap.earlier, gap.span)
-    later = find_component(draft, gap.later, gap.span) if earlier else None
+    earlier, later = (_component(draft, gap, name) for name in (gap.earlier, gap.later))
     if earlier is not None and later is not None:
         _check_direction(draft, gap, earlier, later)
     _check_family(draft, gap)
@@ -93,6 +94,11 @@ def _read(draft: Draft, gap: Gap) -> CheckedGap | None:
         return None
     parameters = tuple(_number(p) for p in gap.parameters)
     return CheckedGap(earlier.index, later.index, gap.backward, gap.family, parameters, reaches)
+
+
+def _component(draft: Draft, gap: Gap, name: str) -> Component | None:
+    keyword = ("BEFORE" if gap.backward else "TO") if name == gap.later else ""
+    return find_component(draft, name, places.word(draft.findings.source, gap.span, name, keyword))
 
 
 def _number(parameter: Duration | float) -> float:
@@ -161,7 +167,7 @@ def _check_family(draft: Draft, gap: Gap) -> None:
     count = len(gap.parameters)
     right = count >= 1 if family.any_count else count == family.lengths + family.numbers
     if not right:
-        message = f"{gap.family} got {count} parameters"
+        message = f"{gap.family} got {counted(count, 'parameter')}"
         draft.findings.error("A069", message, gap.span, f"write {family.form}")
         return
     lengths = gap.parameters if family.any_count else gap.parameters[: family.lengths]

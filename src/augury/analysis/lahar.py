@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from augury.analysis.catalog import Column, StreamSchema
-from augury.analysis.findings import Findings, listing, suggest
+from augury.analysis.findings import Findings, counted, listing, suggest
 from augury.analysis.ledger import Ledger
 from augury.errors import Span
 from augury.language import expressions as ex
@@ -202,7 +202,8 @@ class _Lowering:
 
     def _report_count(self, goal: tree.Subgoal, columns: tuple[Column, ...]) -> None:
         names = ", ".join(c.name for c in columns)
-        message = f"{goal.relation} has {len(goal.terms)} terms, but {len(columns)} positions"
+        terms, known = counted(len(goal.terms), "term"), counted(len(columns), "position")
+        message = f"{goal.relation}(...) has {terms}, but stream {goal.relation} has {known}"
         hint = f"write {goal.relation}({names})" if names else f"write {goal.relation}()"
         self.findings.error("A073", message, goal.span, hint)
 

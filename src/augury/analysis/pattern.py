@@ -50,8 +50,10 @@ class _Reader:
     numbered: Counter[str] = field(default_factory=Counter)
     taken: dict[str, Span] = field(default_factory=dict)
     negated: bool = False
+    streams: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.streams = {s.name.lower(): s.name for s in self.draft.streams}
         written = list(_components(self.draft.statement.pattern))
         self.bare.update(c.word for c in written if c.name is None and self.is_type(c.word))
         names = {c.name for c in written if c.name is not None}
@@ -64,8 +66,7 @@ class _Reader:
         return word == "_" or bool(self._stream(word)) or any(s.type for s in self.draft.streams)
 
     def _stream(self, word: str) -> str | None:
-        lowered = word.lower()
-        return next((s.name for s in self.draft.streams if s.name.lower() == lowered), None)
+        return self.streams.get(word.lower())
 
     def played_by(self, component: tree.Component, is_type: bool) -> tuple[PlayedBy, ...]:
         if component.word == "_" or not is_type:

@@ -27,12 +27,17 @@ def read_query(
     before, warned = findings.error_count, len(findings.found)
     draft = draft_query(name, statement, ledger, findings)
     if draft is None:
+        findings.drop_warnings_since(warned)
         return None
     gaps = [g for g in ledger.gaps.values() if g.query.lower() == name.lower()]
-    return _finish(draft, gaps, before, warned)
+    checked = _finish(draft, gaps, before)
+    if checked is None:
+        findings.drop_warnings_since(warned)
+        return None
+    return replace(checked, warnings=tuple(findings.found[warned:]))
 
 
-def _finish(draft: Draft, gaps: list[CreateGaps], before: int, warned: int) -> CheckedQuery | None:
+def _finish(draft: Draft, gaps: list[CreateGaps], before: int) -> CheckedQuery | None:
     findings = draft.findings
     if findings.error_count == before and draft.complete:
         read_gaps(draft, gaps)
@@ -42,10 +47,7 @@ def _finish(draft: Draft, gaps: list[CreateGaps], before: int, warned: int) -> C
         return None
     verdict = classify(draft)
     _judge_verdict(draft, verdict)
-    if findings.error_count > before:
-        return None
-    warnings = tuple(d for d in findings.found[warned:] if d.severity == "warning")
-    return replace(_checked(draft, verdict), warnings=warnings)
+    return _checked(draft, verdict) if findings.error_count == before else None
 
 
 def draft_query(
@@ -79,7 +81,7 @@ def _judge_verdict(draft: Draft, verdict: Verdict) -> None:
     if verdict.kind == "hard" and approximate is None:
         draft.findings.error(
             "A066",
-            f"query {draft.name} is hard to answer exactly: {'; '.join(verdict.reasons)}",
+            f"query {draft.name} is hard to answer exactly: {'; '.join(verdict.reasons[:2])}",
             draft.statement.pattern.span,
             "allow sampling with APPROXIMATE (0.01, 0.05)",
         )

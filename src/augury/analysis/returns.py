@@ -71,10 +71,8 @@ def columns_have_names(draft: Draft) -> None:
 def _star(draft: Draft) -> list[Output]:
     left_out = [c.name for c in draft.positive if c.maximum != 1]
     if left_out:
-        verb = "repeats" if len(left_out) == 1 else "repeat"
-        message = (
-            f"RETURN * leaves out {listing(left_out)}, which {verb} and so have no single value"
-        )
+        verb = "repeats and has" if len(left_out) == 1 else "repeat and have"
+        message = f"RETURN * leaves out {listing(left_out)}, which {verb} no single value"
         hint = (
             f"name what you need, for example LAST({left_out[0]}).attribute or COUNT({left_out[0]})"
         )

@@ -179,10 +179,12 @@ class _Script:
         known = {*self.ledger.queries, *self.ledger.failed, *self.ledger.later}
         if name not in known:
             span = places.word(self.findings.source, statement.span, statement.query)
-            hint = suggest(
-                statement.query, [q.name for q in self.queries], "declare it with CREATE QUERY"
-            )
+            hint = suggest(statement.query, self._query_names(), "declare it with CREATE QUERY")
             self.findings.error("A029", f"query {statement.query} is not declared", span, hint)
+
+    def _query_names(self) -> list[str]:
+        earlier = [q.name for q in self.ledger.queries.values() if q.name]
+        return [*self.names.values(), *earlier]
 
     def check_gaps_of_earlier_queries(self) -> None:
         """Check again the queries of earlier scripts that this one gave gaps."""

@@ -49,6 +49,8 @@ def contiguity_has_a_key(draft: Draft) -> None:
 
 def tie_breakers_are_of_one_stream(draft: Draft) -> None:
     """Tie-breakers compare within one stream only."""
+    if sum(s.order_by is not None for s in draft.streams) < 2:
+        return
     for conjunct in draft.conjuncts:
         node = conjunct.expression
         if isinstance(node, ex.Binary) and len(conjunct.components) > 1 and not conjunct.derived:

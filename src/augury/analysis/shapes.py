@@ -86,11 +86,18 @@ def pattern_text(shape: Shape, components: Sequence[Component]) -> str:
     """Return the shape as people write it, such as `SEQ(a+, !y, b)`."""
     match shape:
         case Leaf(component=index):
-            return components[index].name + repetition_text(components[index])
+            return label(components[index]) + repetition_text(components[index])
         case Negated(part=part):
             return "!" + pattern_text(part, components)
         case Branch(operator=operator, parts=parts):
             return f"{operator}({', '.join(pattern_text(p, components) for p in parts)})"
+
+
+def label(component: Component) -> str:
+    """Return a component's name, or its type where the name was made up."""
+    if component.named or len(component.played_by) != 1:
+        return component.name
+    return component.played_by[0].type or component.played_by[0].stream
 
 
 def repetition_text(component: Component) -> str:

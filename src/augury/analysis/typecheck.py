@@ -16,7 +16,7 @@ from augury.analysis.catalog import DataType
 from augury.analysis.columns import TYPE_NAMES
 from augury.analysis.comparable import arithmetic_type, common_type
 from augury.analysis.draft import Draft
-from augury.analysis.findings import listing, suggest
+from augury.analysis.findings import counted, listing, suggest
 from augury.analysis.functions import FUNCTIONS, describe, fits
 from augury.language import expressions as ex
 
@@ -55,6 +55,8 @@ class TypeChecker:
 
     def _show(self, node: ex.Node, type_: DataType | None) -> str:
         text = self.draft.findings.text_of(node)
+        if isinstance(node, ex.Attribute) and node.name not in text:
+            text = f"column {node.name}"
         label = type_.value if type_ else "value"
         return f"{text} ({label})" if text else f"a {label}"
 
@@ -160,7 +162,7 @@ class TypeChecker:
             return resolved, BOOLEAN
         if type_ and not (type_.is_number or type_ in (DataType.INTERVAL, DataType.NULL)):
             message = f"- needs a number or an interval, not {self._show(node.operand, type_)}"
-            self._error("A041", message, node)
+            self._error("A041", message, node, "negate numbers and intervals only")
             return resolved, None
         return resolved, type_
 
@@ -191,7 +193,10 @@ class TypeChecker:
             shown = self._show(node.left, left_type)
             shown += f" {node.operator} {self._show(node.right, right_type)}"
             self._error(
-                "A041", f"{shown} has no meaning", node, _arithmetic_hint(left_type, right_type)
+                "A041",
+                f"{shown} has no meaning",
+                node,
+                _arithmetic_hint(left_type, right_type, self.draft),
             )
         return resolved, type_
 
@@ -204,7 +209,7 @@ class TypeChecker:
                 f"{self._show(left_node, left_type)} and {self._show(right_node, right_type)} "
                 "cannot be compared"
             )
-            self._error("A040", message, node, _comparison_hint(left_type, right_type))
+            self._error("A040", message, node, _comparison_hint(left_type, right_type, self.draft))
         elif DataType.NULL in (left_type, right_type):
             message = "a comparison with NULL is never true"
             self.draft.findings.warning("W002", message, node.span, "write IS NULL or IS NOT NULL")
@@ -247,8 +252,8 @@ class TypeChecker:
         if len(types) != len(table.columns):
             columns = listing([c.name for c in table.columns])
             message = (
-                f"{len(types)} values are tested in table {table.name}, "
-                f"which has {len(table.columns)} columns"
+                f"{counted(len(types), 'value')} tested in table {table.name}, "
+                f"which has {counted(len(table.columns), 'column')}"
             )
             self._error("A049", message, node, f"give one value each for {columns}")
             return table.name
@@ -312,7 +317,7 @@ class TypeChecker:
             self._error("A043", f"function {node.function} is unknown", node, hint)
             return resolved, None
         if not signature.accepts_count(len(arguments)):
-            message = f"{node.function} got {len(arguments)} arguments"
+            message = f"{node.function} got {counted(len(arguments), 'argument')}"
             self._error("A044", message, node, f"write {describe(node.function)}")
             return resolved, None
         return resolved, self._call_type(node, [type_ for _, type_ in arguments])
@@ -346,7 +351,9 @@ class TypeChecker:
             return resolved, None
         if type_ and target not in _CASTS[type_]:
             message = f"{self._show(node.operand, type_)} cannot become a {target.value}"
-            self._error("A045", message, node, "cast through STRING, or compare it as it is")
+            allowed = listing(sorted(t.value for t in _CASTS[type_]), "or")
+            hint = f"it can become {allowed}" if allowed else "an interval has no other type"
+            self._error("A045", message, node, hint)
             return resolved, None
         return replace(resolved, type=target.value), target
 
@@ -367,12 +374,16 @@ _CASTS: dict[DataType, set[DataType]] = {
 }
 
 
-def _comparison_hint(left: DataType, right: DataType) -> str:
+def _interval_hint(draft: Draft) -> str:
+    if draft.time_is_ticks:
+        return "TIME is a LONG tick here: write a bare number"
+    return "write the number as an interval, such as INTERVAL 5 MINUTES"
+
+
+def _comparison_hint(left: DataType, right: DataType, draft: Draft) -> str:
     types = {left, right}
-    if DataType.INTERVAL in types and DataType.LONG in types:
-        return "TIME is a LONG tick here: compare with a bare number"
-    if DataType.INTERVAL in types and DataType.DOUBLE in types:
-        return "write the number as an interval: INTERVAL 5 MINUTES"
+    if DataType.INTERVAL in types and types & {DataType.LONG, DataType.DOUBLE}:
+        return _interval_hint(draft)
     if DataType.STRING in types and DataType.TIMESTAMP in types:
         return "write the text as TIMESTAMP '2026-01-31 12:00:00'"
     if DataType.STRING in types and DataType.DATE in types:
@@ -382,9 +393,9 @@ def _comparison_hint(left: DataType, right: DataType) -> str:
     return "compare values of one type, or CAST one side"
 
 
-def _arithmetic_hint(left: DataType, right: DataType) -> str:
+def _arithmetic_hint(left: DataType, right: DataType, draft: Draft) -> str:
     if DataType.INTERVAL in (left, right) and (left.is_number or right.is_number):
-        return "TIME is a LONG tick here: write a bare number instead of the interval"
+        return _interval_hint(draft)
     if DataType.TIMESTAMP in (left, right):
         return "subtract two times, or add an INTERVAL"
     if left is right is DataType.STRING:

@@ -1,0 +1,3 @@
+CREATE STREAM s (person STRING, place STRING, t LONG)
+KEY person TIME t
+ALTERNATIVES place;

@@ -1,0 +1,8 @@
+CREATE STREAM ticks (person STRING, place STRING, t LONG, p DOUBLE)
+KEY person TIME t ALTERNATIVES place PROBABILITY p;
+CREATE QUERY q ON ticks
+PATTERN SEQ(ticks a, !ticks n, ticks+ b)
+WHERE [person]
+USING SKIP TILL NEXT MATCH
+WITHIN 10
+CORRELATED BY moves;

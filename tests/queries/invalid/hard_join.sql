@@ -1,0 +1,7 @@
+CREATE STREAM ticks (person STRING, place STRING, t LONG, p DOUBLE)
+KEY person TIME t ALTERNATIVES place PROBABILITY p;
+CREATE QUERY q ON ticks
+PATTERN SEQ(ticks a, ticks b, ticks c)
+WHERE a.person = b.person
+USING SKIP TILL NEXT MATCH
+RETURN PROBABILITY BY TIME;

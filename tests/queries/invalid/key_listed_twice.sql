@@ -1,0 +1,2 @@
+CREATE STREAM s (a LONG, at TIMESTAMP)
+KEY (a, A) TIME at;

@@ -1,0 +1,4 @@
+CREATE STREAM ticks (person STRING, place STRING, t LONG, p DOUBLE)
+KEY person TIME t ALTERNATIVES place PROBABILITY p;
+CREATE TABLE hallway (place STRING);
+σ[hallway(m), hallway(l)](ticks('joe', l)+<{}>; ticks('joe', 'b'));

@@ -1,0 +1,3 @@
+CREATE STREAM s (person STRING, place STRING, t LONG, p DOUBLE)
+KEY person TIME t PROBABILITY p
+MARKOV moves;

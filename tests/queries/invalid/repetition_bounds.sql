@@ -1,0 +1,5 @@
+CREATE STREAM reads (id LONG, tag STRING, reader STRING, door STRING, price DOUBLE, at TIMESTAMP, seq LONG, p DOUBLE)
+ID id KEY tag TIME at ORDER BY seq TYPE reader PROBABILITY p;
+CREATE QUERY q ON reads
+PATTERN SEQ(A{5,2} a, B{0,0} b, C{2,100000} c, D d)
+WITHIN 1 HOUR;

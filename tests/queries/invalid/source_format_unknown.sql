@@ -1,0 +1,3 @@
+CREATE STREAM s (a LONG, at TIMESTAMP)
+TIME at
+FROM parqet 'reads/';

@@ -1,0 +1,3 @@
+CREATE STREAM s (a LONG, at STRING)
+KEY a
+TIME at;

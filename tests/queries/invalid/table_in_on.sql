@@ -1,0 +1,3 @@
+CREATE TABLE hallway (place STRING);
+CREATE QUERY q ON hallway
+PATTERN SEQ(A a, B b) WITHIN 1 HOUR;

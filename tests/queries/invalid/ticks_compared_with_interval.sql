@@ -1,0 +1,6 @@
+CREATE STREAM ticks (person STRING, place STRING, t LONG, p DOUBLE)
+KEY person TIME t ALTERNATIVES place PROBABILITY p;
+CREATE QUERY q ON ticks
+PATTERN SEQ(ticks a, ticks b)
+WHERE b.t - a.t < INTERVAL 5 MINUTES AND b.t < a.t + INTERVAL 1 HOUR
+WITHIN 10;

@@ -1,0 +1,8 @@
+CREATE STREAM ticks (person STRING, place STRING, t LONG, p DOUBLE)
+KEY person TIME t ALTERNATIVES place PROBABILITY p;
+CREATE QUERY q ON ticks
+PATTERN SEQ(ticks a, ticks b)
+WITHIN 5 MINUTES;
+CREATE QUERY r ON ticks
+PATTERN SEQ(ticks a, ticks b)
+WITHIN 2.5;
