@@ -1,1 +1,1 @@
-"""Checked query to physical plan: rewrites, automaton, partitioning, compiled expressions, explain."""
+"""Checked query to physical plan: rewrites, automaton, partitioning, expressions, explain."""

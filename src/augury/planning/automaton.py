@@ -1,10 +1,10 @@
 """The automaton of a pattern: states, transitions that take one event, guards that forbid events.
 
-Events are read in (time, tie-breaker) order; a transition gives the event it reads to one component.
-A state is a residual pattern (what may still come), so AND is the shuffle of its parts, OR their
-union, and a repetition a loop. The automaton says which components may come next; it does not order
-ties: `Precedence` lists which components must lie strictly before which. Negations are not states:
-a `Guard` names what must not exist between the nearest bound neighbours.
+Events are read in (time, tie-breaker) order; a transition gives the event it reads to one
+component. A state is a residual pattern (what may still come), so AND is the shuffle of its parts,
+OR their union, and a repetition a loop. The automaton says which components may come next; it does
+not order ties: `Precedence` lists which components must lie strictly before which. Negations are
+not states: a `Guard` names what must not exist between the nearest bound neighbours.
 
 The automaton knows nothing of queues, weights or evaluation: matching enumerates over it, chains
 marginalise over it, and forecasts turn it into an absorbing chain.

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from augury.analysis.checked import Branch, CheckedQuery, Component, Negated, Shape
+from augury.config import value_of
 from augury.planning.automaton import Automaton, Guard, Precedence, Skip, State, Transition
-from augury.planning.refusal import TOO_MANY_STATES, Refusal
+from augury.planning.refusal import TOO_MANY_STATES, PlanError
 from augury.planning.residual import (
     Residual,
     accepts_nothing,
@@ -25,25 +26,25 @@ from augury.planning.residual import (
     steps,
 )
 
-# An AND of twelve components has 2 ** 12 states; one more is refused.
-STATE_LIMIT = 5_000
 SKIPS_PER_STATE = 4
 
 
-def build_automaton(query: CheckedQuery, *, limit: int = STATE_LIMIT) -> Automaton:
+def build_automaton(query: CheckedQuery, *, limit: int | None = None) -> Automaton:
     """Return the automaton of a query's pattern, with an edge for each permitted run of misses."""
-    plain = automaton_of(query.shape, query.components, limit=limit)
+    most = limit or value_of("automaton_state_limit")
+    plain = automaton_of(query.shape, query.components, limit=most)
     if not query.allow:
         return plain
-    skips = _skips(plain, _missable(query), query.allow, limit)
+    skips = _skips(plain, _missable(query), query.allow, most * SKIPS_PER_STATE)
     return Automaton(plain.states, plain.transitions, skips, plain.guards, plain.precedences)
 
 
 def automaton_of(
-    shape: Shape, components: Sequence[Component], *, limit: int = STATE_LIMIT
+    shape: Shape, components: Sequence[Component], *, limit: int | None = None
 ) -> Automaton:
     """Return the automaton of any shape, such as the inside of a negated composite."""
-    states, transitions = _explore(residual_of(shape, components), components, limit)
+    most = limit or value_of("automaton_state_limit")
+    states, transitions = _explore(residual_of(shape, components), components, most)
     return Automaton(states, transitions, (), guards_of(shape), precedences_of(shape))
 
 
@@ -58,7 +59,7 @@ def guards_of(shape: Shape) -> tuple[Guard, ...]:
 
 
 def precedences_of(shape: Shape) -> tuple[Precedence, ...]:
-    """Return which components lie strictly before which: those of earlier parts of a SEQ or NEXT."""
+    """Return which components lie strictly before which, by the parts of SEQ and NEXT."""
     return tuple(
         Precedence(early, late)
         for branch in branches_within(shape)
@@ -119,8 +120,8 @@ def _skips(plain: Automaton, missable: frozenset[int], allow: int, limit: int) -
     found: list[Skip] = []
     for state in plain.states:
         found.extend(_skips_from(state.index, onward, allow))
-        if len(found) > limit * SKIPS_PER_STATE:
-            raise _too_many_skips(limit * SKIPS_PER_STATE)
+        if len(found) > limit:
+            raise _too_many_skips(limit)
     return tuple(found)
 
 
@@ -141,8 +142,8 @@ def _skips_from(source: int, onward: dict[int, list[Transition]], allow: int) ->
     return list(found.values())
 
 
-def _too_many(components: Sequence[Component], limit: int) -> Refusal:
-    return Refusal(
+def _too_many(components: Sequence[Component], limit: int) -> PlanError:
+    return PlanError(
         TOO_MANY_STATES,
         f"the pattern of {len(components)} components needs more than {limit:,} automaton states",
         "an AND doubles the states with each part, and {m,n} adds one per repetition: "
@@ -150,8 +151,8 @@ def _too_many(components: Sequence[Component], limit: int) -> Refusal:
     )
 
 
-def _too_many_skips(limit: int) -> Refusal:
-    return Refusal(
+def _too_many_skips(limit: int) -> PlanError:
+    return PlanError(
         TOO_MANY_STATES,
         f"ALLOW permits more than {limit:,} different runs of missed components",
         "lower the number in ALLOW, or name the components: ALLOW 2 MISSED OF (x, z)",

@@ -13,7 +13,7 @@ TOO_MANY_STATES = "P001"
 CANNOT_COMPILE = "P002"
 
 
-class Refusal(QueryError):
+class PlanError(QueryError):
     """A planning error; `at` puts the same finding into the source text it came from."""
 
     def __init__(self, code: str, message: str, hint: str = "", span: Span = NOWHERE) -> None:
@@ -26,6 +26,6 @@ class Refusal(QueryError):
         return QueryError([Diagnostic(self.code, self.message, place, source, self.hint)])
 
 
-def _diagnostic(refusal: Refusal, source: Source) -> Diagnostic:
+def _diagnostic(refusal: PlanError, source: Source) -> Diagnostic:
     # Without the text there is no place to point at, so the caret stands at its start.
     return Diagnostic(refusal.code, refusal.message, NOWHERE, source, refusal.hint)

@@ -1,0 +1,128 @@
+"""String functions of Arrow columns, by code point, as Spark's binary collation has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any
+
+from augury.analysis.catalog import DataType
+from augury.planning.expressions.arrow_api import Column, pa, pc
+
+# What a text must look like to be read as a number; spaces around it are passed over.
+WHOLE_NUMBER = r" *[+-]?[0-9]+ *"
+REAL_NUMBER = r" *[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)? *"
+TRUE_TEXTS = ("true", "t", "yes", "y", "1")
+FALSE_TEXTS = ("false", "f", "no", "n", "0")
+
+
+def like(column: Column, pattern: str) -> Column:
+    """Return column LIKE pattern; a backslash makes the next character itself."""
+    expression = rf"(?s)\A{like_regex(pattern)}\z"
+    return pc.match_substring_regex(column, expression)
+
+
+def like_regex(pattern: str) -> str:
+    """Return the regular expression for a LIKE pattern, without anchors."""
+    pieces: list[str] = []
+    characters = iter(pattern)
+    for character in characters:
+        if character == "%":
+            pieces.append(".*")
+        elif character == "_":
+            pieces.append(".")
+        else:
+            literal = next(characters, "\\") if character == "\\" else character
+            pieces.append(re.sub(r"([\\.^$*+?{}\[\]|()])", r"\\\1", literal))
+    return "".join(pieces)
+
+
+def by_value(column: Column, function: Callable[[Any], Any], kind: Any) -> Column:
+    """Apply a function of Python to the distinct values of a column."""
+    encoded = pc.dictionary_encode(column)
+    answers = [None if v is None else function(v) for v in encoded.dictionary.to_pylist()]
+    return pa.array(answers, kind).take(encoded.indices)
+
+
+def _lower(column: Column) -> Column:
+    # Full case mapping, as Spark has it; Arrow's own is one code point for one.
+    return by_value(column, str.lower, pa.string())
+
+
+def _upper(column: Column) -> Column:
+    return by_value(column, str.upper, pa.string())
+
+
+def _trim(column: Column) -> Column:
+    return pc.utf8_trim(column, characters=" ")
+
+
+def _length(column: Column) -> Column:
+    return pc.cast(pc.utf8_length(column), pa.int64())
+
+
+def _concat(*columns: Column) -> Column:
+    return pc.binary_join_element_wise(*columns, "", null_handling="emit_null")
+
+
+def _substring(column: Column, position: Column, length: Column | None = None) -> Column:
+    lengths = [2**31] * len(column) if length is None else length.to_pylist()
+    rows = zip(column.to_pylist(), position.to_pylist(), lengths, strict=True)
+    return pa.array([None if None in row else _piece(*row) for row in rows], pa.string())
+
+
+def _piece(text: str, position: int, length: int) -> str:
+    start = position - 1 if position > 0 else len(text) + position if position < 0 else 0
+    end = start + length
+    return text[max(start, 0) : end] if end > max(start, 0) else ""
+
+
+FUNCTIONS: dict[str, Callable[..., Column]] = {
+    "lower": _lower,
+    "upper": _upper,
+    "trim": _trim,
+    "length": _length,
+    "concat": _concat,
+    "substring": _substring,
+}
+
+
+def cast(column: Column, before: DataType, after: DataType) -> Column:
+    """Return the column to or from STRING; a text that is no such value is NULL."""
+    if before is not DataType.STRING:
+        return by_value(column, _WRITE[before], pa.string())
+    kinds = {DataType.LONG: pa.int64(), DataType.DOUBLE: pa.float64()}
+    return by_value(column, _READ[after], kinds.get(after, pa.bool_()))
+
+
+def _write_date(days: int) -> str:
+    return str(date(1970, 1, 1) + timedelta(days=days))
+
+
+def _read_long(text: str) -> int | None:
+    if not re.fullmatch(WHOLE_NUMBER, text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def _read_double(text: str) -> float | None:
+    return float(text) if re.fullmatch(REAL_NUMBER, text) else None
+
+
+def _read_boolean(text: str) -> bool | None:
+    word = text.strip(" ").lower()
+    return True if word in TRUE_TEXTS else False if word in FALSE_TEXTS else None
+
+
+_WRITE: dict[DataType, Callable[[Any], str]] = {
+    DataType.LONG: str,
+    DataType.BOOLEAN: lambda truth: "true" if truth else "false",
+    DataType.DATE: _write_date,
+}
+_READ: dict[DataType, Callable[[str], Any]] = {
+    DataType.LONG: _read_long,
+    DataType.DOUBLE: _read_double,
+    DataType.BOOLEAN: _read_boolean,
+}

@@ -1,0 +1,324 @@
+"""Lower a checked expression to a typed one.
+
+The checker has found every name and refused every clash of types; what is refused here is only what
+no compiler could carry out, and it is refused as a `PlanError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from functools import singledispatch
+from types import MappingProxyType
+
+from augury.analysis.catalog import DataType, TableSchema
+from augury.analysis.checked import CheckedQuery
+from augury.errors import Span
+from augury.language import expressions as syntax
+from augury.planning.expressions.functions import lower_call
+from augury.planning.expressions.typed import Aggregated, Apply, Constant, Input, Typed
+from augury.planning.expressions.types import (
+    cast,
+    common_type,
+    is_of,
+    refuse,
+    together,
+)
+
+MICROSECONDS = {
+    "MILLISECOND": 1_000,
+    "SECOND": 1_000_000,
+    "MINUTE": 60_000_000,
+    "HOUR": 3_600_000_000,
+    "DAY": 86_400_000_000,
+    "WEEK": 604_800_000_000,
+}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NO_TABLES: Mapping[str, TableSchema] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What names mean: the query's components and columns, and the tables of the catalog."""
+
+    query: CheckedQuery
+    tables: Mapping[str, TableSchema] = field(default_factory=lambda: _NO_TABLES)
+    numbers: Mapping[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        names = {c.name: c.index for c in self.query.components}
+        object.__setattr__(self, "numbers", MappingProxyType(names))
+
+    def component(self, name: str | None, span: Span) -> int:
+        if name is None or name not in self.numbers:
+            raise refuse(f"{name or 'a bare column'} is not a component of {self.query.name}", span)
+        return self.numbers[name]
+
+
+def lower(expression: syntax.Expression, scope: Scope) -> Typed:
+    """Return the typed form of a checked expression."""
+    return _lower(expression, scope)
+
+
+@singledispatch
+def _lower(expression: object, scope: Scope) -> Typed:
+    span = getattr(expression, "span", Span(0, 0))
+    raise refuse(f"{type(expression).__name__} has no value of its own here", span)
+
+
+@_lower.register
+def _(expression: syntax.Literal, scope: Scope) -> Typed:
+    value = expression.value
+    if value is None:
+        return Constant(DataType.NULL, None)
+    if isinstance(value, bool):
+        return Constant(DataType.BOOLEAN, value)
+    if isinstance(value, int):
+        return _whole_number(value, expression.span)
+    return Constant(DataType.DOUBLE if isinstance(value, float) else DataType.STRING, value)
+
+
+def _whole_number(value: int, span: Span) -> Constant:
+    if not -(2**63) <= value < 2**63:
+        raise refuse(f"{value} is larger than a LONG can hold; write it as a decimal number", span)
+    return Constant(DataType.LONG, value)
+
+
+@_lower.register
+def _(expression: syntax.Duration, scope: Scope) -> Typed:
+    return Constant(DataType.INTERVAL, microseconds_of(expression))
+
+
+def microseconds_of(duration: syntax.Duration) -> int:
+    """Return a duration's length in microseconds."""
+    return round(duration.amount * MICROSECONDS[duration.unit])
+
+
+@_lower.register
+def _(expression: syntax.TypedLiteral, scope: Scope) -> Typed:
+    try:
+        if expression.type == "DATE":
+            days = (date.fromisoformat(expression.text) - _EPOCH.date()).days
+            return Constant(DataType.DATE, days)
+        moment = datetime.fromisoformat(expression.text)
+    except ValueError:
+        raise refuse(f"'{expression.text}' is not a {expression.type}", expression.span) from None
+    # A literal without a zone is UTC, whatever the machine's own zone is.
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return Constant(DataType.TIMESTAMP, (aware - _EPOCH) // timedelta(microseconds=1))
+
+
+@_lower.register
+def _(expression: syntax.Attribute, scope: Scope) -> Typed:
+    component = scope.component(expression.component, expression.span)
+    column = scope.query.column_of(component, expression.name)
+    if column is None:
+        raise refuse(f"{expression.component} has no attribute {expression.name}", expression.span)
+    default = None if expression.default is None else _lower(expression.default, scope)
+    if default is not None:
+        default = cast(default, column.type)
+    kind = expression.index.kind if expression.index else "each"
+    number = expression.index.number if expression.index else 0
+    return Input(column.type, component, column.name, kind, number, default)
+
+
+@_lower.register
+def _(expression: syntax.Aggregate, scope: Scope) -> Typed:
+    component = scope.component(expression.component, expression.span)
+    if expression.attribute is None:
+        return Aggregated(DataType.LONG, "COUNT", component)
+    column = scope.query.column_of(component, expression.attribute)
+    if column is None:
+        raise refuse(
+            f"{expression.component} has no attribute {expression.attribute}", expression.span
+        )
+    result = DataType.DOUBLE if expression.function == "AVG" else column.type
+    if expression.function == "COUNT":
+        result = DataType.LONG
+    return Aggregated(result, expression.function, component, column.name)
+
+
+@_lower.register
+def _(expression: syntax.Unary, scope: Scope) -> Typed:
+    inner = expression.operand
+    if expression.operator == "NOT":
+        return _not(cast(_lower(inner, scope), DataType.BOOLEAN))
+    # -9223372036854775808 is a LONG, while 9223372036854775808 is not.
+    if isinstance(inner, syntax.Literal) and type(inner.value) is int:
+        return _whole_number(-inner.value, expression.span)
+    if isinstance(inner, syntax.Literal) and isinstance(inner.value, float):
+        return Constant(DataType.DOUBLE, -inner.value)
+    operand = _lower(inner, scope)
+    if operand.type is DataType.NULL:
+        return cast(operand, DataType.DOUBLE)
+    return Apply(operand.type, "negate", (operand,))
+
+
+@_lower.register
+def _(expression: syntax.Binary, scope: Scope) -> Typed:
+    left, right = _lower(expression.left, scope), _lower(expression.right, scope)
+    operator = expression.operator
+    if operator in _COMPARISONS:
+        return _compare(operator, left, right, expression.span)
+    if operator == "||":
+        return Apply(
+            DataType.STRING, "concat", (cast(left, DataType.STRING), cast(right, DataType.STRING))
+        )
+    return _arithmetic(_ARITHMETIC[operator], left, right, expression.span)
+
+
+_COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
+_ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "modulo"}
+
+
+def _compare(operator: str, left: Typed, right: Typed, span: Span) -> Typed:
+    left, right = together((left, right), span)
+    if operator in ("=", "<>"):
+        same = Apply(DataType.BOOLEAN, "equal", (left, right))
+        return same if operator == "=" else _not(same)
+    if operator in (">", ">="):
+        left, right = right, left
+    name = "less" if operator in ("<", ">") else "less_equal"
+    return Apply(DataType.BOOLEAN, name, (left, right))
+
+
+def _not(operand: Typed) -> Typed:
+    return Apply(DataType.BOOLEAN, "not", (operand,))
+
+
+def _arithmetic(name: str, left: Typed, right: Typed, span: Span) -> Typed:
+    if is_of((left, right), DataType.TIMESTAMP, DataType.DATE, DataType.INTERVAL):
+        return _time_arithmetic(name, left, right, span)
+    left, right = together((left, right), span)
+    if left.type is DataType.NULL:
+        left, right = cast(left, DataType.DOUBLE), cast(right, DataType.DOUBLE)
+    if not left.type.is_number:
+        raise refuse(f"{name} needs numbers, not {left.type.value}", span)
+    if name == "divide":
+        left, right = cast(left, DataType.DOUBLE), cast(right, DataType.DOUBLE)
+    return Apply(left.type, name, (left, right))
+
+
+def _time_arithmetic(name: str, left: Typed, right: Typed, span: Span) -> Typed:
+    left, right = _as_moment(left), _as_moment(right)
+    result = _TIME_RESULTS.get((left.type, name, right.type))
+    if result is None:
+        raise refuse(f"cannot {name} {left.type.value} and {right.type.value}", span)
+    if name == "divide" or DataType.DOUBLE in (left.type, right.type):
+        return _scaled(name, left, right)
+    return Apply(result, name, (left, right))
+
+
+def _scaled(name: str, left: Typed, right: Typed) -> Typed:
+    # An interval times a fraction is computed in DOUBLE and cut off to whole microseconds.
+    operands = (cast(left, DataType.DOUBLE), cast(right, DataType.DOUBLE))
+    return cast(Apply(DataType.DOUBLE, name, operands), DataType.INTERVAL)
+
+
+def _as_moment(operand: Typed) -> Typed:
+    if operand.type is DataType.NULL:
+        return cast(operand, DataType.INTERVAL)
+    return cast(operand, DataType.TIMESTAMP) if operand.type is DataType.DATE else operand
+
+
+_T, _I, _L, _D = DataType.TIMESTAMP, DataType.INTERVAL, DataType.LONG, DataType.DOUBLE
+_TIME_RESULTS = {
+    (_T, "subtract", _T): _I,
+    (_T, "add", _I): _T,
+    (_I, "add", _T): _T,
+    (_T, "subtract", _I): _T,
+    (_I, "add", _I): _I,
+    (_I, "subtract", _I): _I,
+    (_I, "multiply", _L): _I,
+    (_L, "multiply", _I): _I,
+    (_I, "multiply", _D): _I,
+    (_D, "multiply", _I): _I,
+    (_I, "divide", _L): _I,
+    (_I, "divide", _D): _I,
+}
+
+
+@_lower.register
+def _(expression: syntax.Logic, scope: Scope) -> Typed:
+    operands = tuple(cast(_lower(o, scope), DataType.BOOLEAN) for o in expression.operands)
+    return Apply(DataType.BOOLEAN, expression.operator.lower(), operands)
+
+
+@_lower.register
+def _(expression: syntax.IsNull, scope: Scope) -> Typed:
+    test = Apply(DataType.BOOLEAN, "is_null", (_lower(expression.operand, scope),))
+    return _not(test) if expression.negated else test
+
+
+@_lower.register
+def _(expression: syntax.InList, scope: Scope) -> Typed:
+    operands = (expression.operand, *expression.items)
+    values = together(tuple(_lower(o, scope) for o in operands), expression.span)
+    test = Apply(DataType.BOOLEAN, "in_list", values)
+    return _not(test) if expression.negated else test
+
+
+@_lower.register
+def _(expression: syntax.InTable, scope: Scope) -> Typed:
+    operands = tuple(_lower(o, scope) for o in expression.operands)
+    table = scope.tables.get(expression.table.lower())
+    if table is not None:
+        operands = tuple(
+            cast(operand, column.type)
+            for operand, column in zip(operands, table.columns, strict=False)
+        )
+    test = Apply(DataType.BOOLEAN, "member", operands, expression.table)
+    return _not(test) if expression.negated else test
+
+
+@_lower.register
+def _(expression: syntax.Between, scope: Scope) -> Typed:
+    value = _lower(expression.operand, scope)
+    low, high = _lower(expression.low, scope), _lower(expression.high, scope)
+    test = Apply(
+        DataType.BOOLEAN,
+        "and",
+        (
+            _compare(">=", value, low, expression.span),
+            _compare("<=", value, high, expression.span),
+        ),
+    )
+    return _not(test) if expression.negated else test
+
+
+@_lower.register
+def _(expression: syntax.Like, scope: Scope) -> Typed:
+    operand = cast(_lower(expression.operand, scope), DataType.STRING)
+    test = Apply(DataType.BOOLEAN, "like", (operand,), expression.pattern)
+    return _not(test) if expression.negated else test
+
+
+@_lower.register
+def _(expression: syntax.Case, scope: Scope) -> Typed:
+    conditions = [
+        cast(_lower(condition, scope), DataType.BOOLEAN) for condition, _ in expression.branches
+    ]
+    otherwise = expression.otherwise or syntax.Literal(None)
+    values = together(
+        (*(_lower(value, scope) for _, value in expression.branches), _lower(otherwise, scope)),
+        expression.span,
+    )
+    pairs = zip(conditions, values[:-1], strict=True)
+    operands = (*(node for pair in pairs for node in pair), values[-1])
+    return Apply(common_type(values) or DataType.NULL, "case", operands)
+
+
+@_lower.register
+def _(expression: syntax.Call, scope: Scope) -> Typed:
+    arguments = tuple(_lower(argument, scope) for argument in expression.arguments)
+    return lower_call(expression.function, arguments, expression.span)
+
+
+@_lower.register
+def _(expression: syntax.Cast, scope: Scope) -> Typed:
+    try:
+        target = DataType(expression.type.upper())
+    except ValueError:
+        raise refuse(f"{expression.type} is not a type", expression.span) from None
+    return cast(_lower(expression.operand, scope), target, expression.span)

@@ -1,0 +1,99 @@
+"""Typed expressions: what all three compilers read.
+
+Lowering makes every coercion an explicit `cast`, writes BETWEEN, `<>` and `>` with fewer operators,
+turns literals into machine values, and resolves components to their numbers. Five node kinds are
+left, and `OPERATORS` lists every operator that an `Apply` may have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from augury.analysis.catalog import DataType
+from augury.language.expressions import IndexKind
+
+Value = bool | int | float | str | None
+
+# Every operator of an `Apply`. "member" is membership in the table named by `detail`; "like" has
+# its pattern there, "round" its digits. The operands of "case" are condition, value, condition,
+# value, ..., otherwise; of "in_list" the value, then the items.
+OPERATORS = frozenset(
+    {
+        *("add", "subtract", "multiply", "divide", "modulo", "negate"),
+        *("equal", "less", "less_equal", "and", "or", "not", "is_null", "in_list", "member"),
+        *("case", "coalesce", "least", "greatest", "cast"),
+        *("abs", "floor", "ceil", "round", "sqrt", "exp", "ln", "power"),
+        *("lower", "upper", "trim", "length", "substring", "concat", "like"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A machine value: timestamps in microseconds, dates in days, intervals in microseconds."""
+
+    type: DataType
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A column of the event, or of one of the events, that a component holds.
+
+    `kind` "each" is the only event of a plain component, or the current one of a repetition.
+    `default` takes its place where the component was missed.
+    """
+
+    type: DataType
+    component: int
+    column: str
+    kind: IndexKind = "each"
+    number: int = 0
+    default: Typed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregated:
+    """COUNT of a component's events, or SUM, AVG, MIN or MAX of `column`; NULLs are left out."""
+
+    type: DataType
+    function: Literal["COUNT", "SUM", "AVG", "MIN", "MAX"]
+    component: int
+    column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An operator over operands; booleans are three-valued."""
+
+    type: DataType
+    operator: str
+    operands: tuple[Typed, ...]
+    detail: str = ""
+
+
+Typed = Constant | Input | Aggregated | Apply
+
+
+def nodes_within(expression: Typed) -> Iterator[Typed]:
+    """Yield the expression and everything below it, parents first."""
+    yield expression
+    if isinstance(expression, Apply):
+        for operand in expression.operands:
+            yield from nodes_within(operand)
+    elif isinstance(expression, Input) and expression.default is not None:
+        yield from nodes_within(expression.default)
+
+
+def inputs_within(expression: Typed) -> tuple[Input, ...]:
+    """Return every column read, each once, in the order met."""
+    found = (node for node in nodes_within(expression) if isinstance(node, Input))
+    return tuple(dict.fromkeys(found))
+
+
+def with_operands(expression: Apply, change: Callable[[Typed], Typed]) -> Apply:
+    """Return the node with each operand changed."""
+    operands = tuple(change(operand) for operand in expression.operands)
+    return Apply(expression.type, expression.operator, operands, expression.detail)
