@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from augury.errors import Span
 from augury.language import codes
 from augury.language.findings import Findings
-from augury.language.keywords import KEYWORDS, PATTERN_WORDS, UNITS
+from augury.language.keywords import CLAUSES, KEYWORDS, PATTERN_WORDS, UNITS
 from augury.language.lexer import SIGNS, Token
 from augury.language.machine import Machine, Stuck
 from augury.language.nearest import nearest
+from augury.language.split import body_start
 from augury.language.tables import END
 
 _PHRASES: dict[str, str] = {
@@ -22,9 +23,9 @@ _PHRASES: dict[str, str] = {
     "UNIT": "a unit of time",
     "STRATEGY": "a strategy",
     "SIGMA": "SIGMA_{...}",
-    "EMPTYSET": "{}",
+    "EMPTYSET": '"{}"',
     END: "the end of the statement",
-    **{kind: sign for sign, kind in reversed(SIGNS.items()) if sign.isascii()},
+    **{kind: f'"{sign}"' for sign, kind in reversed(SIGNS.items()) if sign.isascii()},
 }
 
 # Sets of terminals that one phrase stands for, tried in this order.
@@ -44,56 +45,15 @@ _FAMILIES: tuple[tuple[frozenset[str], str], ...] = (
 _SUBGOAL = frozenset({"RELATION", "SIGMA", "LPAR"})
 _START = _SUBGOAL | {"CREATE", "EXPLAIN", "PATTERN", "SEQUENCE", "EVENT"}
 _EXPRESSION = frozenset(
-    [
-        "NAME",
-        "STRING",
-        "INT",
-        "DECIMAL",
-        "NULL",
-        "TRUE",
-        "FALSE",
-        "CASE",
-        "CAST",
-        "INTERVAL",
-        "TIMESTAMP",
-        "DATE",
-        "FIRST",
-        "LAST",
-        "NOT",
-        "LPAR",
-        "LSQB",
-        "MINUS",
-        "SELECT",
+    {
+        *("NAME", "STRING", "INT", "DECIMAL", "NULL", "TRUE", "FALSE", "CASE", "CAST", "INTERVAL"),
+        *("TIMESTAMP", "DATE", "FIRST", "LAST", "NOT", "LPAR", "LSQB", "MINUS", "SELECT"),
         "STRATEGY",
-    ]
+    }
 )
-_PATTERN = frozenset(["SEQ", "NEXT", "AND", "OR", "ANY", "FIRST", "LAST", "NAME", "BANG", "LPAR"])
-_CLAUSES = frozenset(
-    [
-        "ON",
-        "PATTERN",
-        "SEQUENCE",
-        "EVENT",
-        "WHERE",
-        "AFTER",
-        "USING",
-        "WITHIN",
-        "EVERY",
-        "ALLOW",
-        "MISS",
-        "CORRELATED",
-        "GROUP",
-        "HAVING",
-        "THRESHOLD",
-        "RETURN",
-        "APPROXIMATE",
-        "MATCH",
-        "SCORING",
-        "OPTIONS",
-    ]
-)
+_PATTERN = frozenset({"SEQ", "NEXT", "AND", "OR", "ANY", "FIRST", "LAST", "NAME", "BANG", "LPAR"})
 _STREAM_CLAUSES = frozenset(
-    [
+    {
         "ID",
         "KEY",
         "TIME",
@@ -104,56 +64,57 @@ _STREAM_CLAUSES = frozenset(
         "MISS",
         "LATENESS",
         "FROM",
-    ]
+    }
 )
-_OPERATORS = frozenset(
-    [
-        "PLUS",
-        "MINUS",
-        "STAR",
-        "SLASH",
-        "PERCENT",
-        "CONCAT",
-        "EQUAL",
-        "NE",
-        "LESSTHAN",
-        "LE",
-        "MORETHAN",
-        "GE",
-        "IS",
-        "IN",
-        "NOT",
-        "BETWEEN",
-        "LIKE",
-        "AND",
-        "OR",
-    ]
-)
+_COMPARISONS = frozenset({"EQUAL", "NE", "LESSTHAN", "LE", "MORETHAN", "GE"})
+_OPERATORS = _COMPARISONS | {
+    *("PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CONCAT"),
+    *("IS", "IN", "NOT", "BETWEEN", "LIKE", "AND", "OR"),
+}
 _COVERED: dict[str, frozenset[str]] = {
     "CREATE, EXPLAIN or a query": _START,
     "a subgoal as in At('joe', l)": _SUBGOAL,
     "an expression": _EXPRESSION,
     "a pattern": _PATTERN,
-    "another clause": _CLAUSES | _STREAM_CLAUSES,
+    "another clause": CLAUSES | _STREAM_CLAUSES,
     "an operator": _OPERATORS,
-    "a comparison": frozenset({"EQUAL", "NE", "LESSTHAN", "LE", "MORETHAN", "GE"}),
+    "a comparison": _COMPARISONS,
     "a repetition": frozenset({"PLUS", "STAR", "QMARK", "LBRACE"}),
     "a number": frozenset({"INT", "DECIMAL"}),
 }
+_BODIES = frozenset({"PATTERN", "SEQUENCE", "EVENT"})
 _MOST = 4
 
 
-def refuse_syntax(stuck: Stuck, machine: Machine, findings: Findings) -> None:
-    """Add the diagnostic for where the machine stopped."""
+def refuse_syntax(
+    stuck: Stuck, machine: Machine, tokens: Sequence[Token], findings: Findings
+) -> None:
+    """Add the diagnostic for where the machine stopped while it read `tokens`."""
     accepted = frozenset(machine.accepted(stuck.states))
-    token, meant = stuck.token, _meant(stuck.token, accepted)
-    if meant is None and stuck.previous is not None:
-        before = frozenset(machine.accepted(stuck.states_before))
-        meant = _meant(stuck.previous, before)
-        token = stuck.previous if meant else token
+    token, meant = _suspect(stuck, machine, tokens, accepted)
     wanted = phrase_list(accepted) if token is stuck.token else "a keyword"
     message = f"{_shown(token, findings)} is not expected here; expected {wanted}"
     findings.refuse(codes.SYNTAX, _place(token, stuck), message, _hint(token, meant, accepted))
+
+
+def _suspect(
+    stuck: Stuck, machine: Machine, tokens: Sequence[Token], accepted: frozenset[str]
+) -> tuple[Token, str | None]:
+    """Return the token that is wrong, and what was meant by it.
+
+    A misspelled keyword may pass for a name, or at the start of a body for a Lahar relation; the
+    machine is stuck only later.
+    """
+    at = min(body_start(tokens), len(tokens) - 1)
+    candidates = [(stuck.token, accepted)]
+    if stuck.previous is not None:
+        candidates.append((stuck.previous, frozenset(machine.accepted(stuck.states_before))))
+    candidates.append((tokens[at], _BODIES))
+    for token, known in candidates:
+        meant = _meant(token, known)
+        if meant:
+            return token, meant
+    return stuck.token, None
 
 
 def _meant(token: Token, accepted: frozenset[str]) -> str | None:

@@ -80,51 +80,21 @@ GAP_FAMILIES = ("EXPONENTIAL", "GAMMA", "LOGNORMAL", "UNIFORM", "EMPIRICAL")
 EXPLAIN_FORMATS = ("TEXT", "JSON", "SVG", "MERMAID")
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
+# Words that open a clause of a query.
+CLAUSES: frozenset[str] = frozenset(
+    {
+        *("ON", "PATTERN", "SEQUENCE", "EVENT", "WHERE", "AFTER", "USING", "WITHIN", "EVERY"),
+        *("ALLOW", "MISS", "CORRELATED", "GROUP", "HAVING", "THRESHOLD", "RETURN"),
+        *("APPROXIMATE", "MATCH", "SCORING", "OPTIONS"),
+    }
+)
+
 # Words that open a pattern; in front of a parenthesis they never name one of Lahar's relations.
 PATTERN_WORDS = frozenset({"SEQUENCE", "SEQ", "NEXT", "AND", "OR", "ANY"})
 
 # Keywords that some state of the parser accepts where it accepts a name too: the printer
 # puts names that are spelled so in backquotes (a test derives this set from the tables).
-CONTENDED: frozenset[str] = frozenset(
-    [
-        "AFTER",
-        "ALLOW",
-        "AND",
-        "ANY",
-        "APPROXIMATE",
-        "CASE",
-        "CAST",
-        "CORRELATED",
-        "COUNT",
-        "DATE",
-        "EVENT",
-        "EVERY",
-        "FALSE",
-        "FIRST",
-        "GROUP",
-        "HAVING",
-        "INTERVAL",
-        "LAST",
-        "MATCH",
-        "MISS",
-        "NEXT",
-        "NOT",
-        "NULL",
-        "ON",
-        "OPTIONS",
-        "OR",
-        "PATTERN",
-        "PROBABILITY",
-        "RETURN",
-        "SCORING",
-        "SELECT",
-        "SEQ",
-        "SEQUENCE",
-        "THRESHOLD",
-        "TIMESTAMP",
-        "TRUE",
-        "USING",
-        "WHERE",
-        "WITHIN",
-    ]
-)
+CONTENDED: frozenset[str] = CLAUSES | {
+    *("AND", "ANY", "CASE", "CAST", "COUNT", "DATE", "FALSE", "FIRST", "INTERVAL", "LAST", "NEXT"),
+    *("NOT", "NULL", "OR", "PROBABILITY", "SELECT", "SEQ", "TIMESTAMP", "TRUE"),
+}

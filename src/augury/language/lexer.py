@@ -88,7 +88,7 @@ _TOKEN = re.compile(
     | (?P<QUOTED>`(?:[^`\n]|``)+`)
     | (?P<OPEN>'[^\n]*|`[^\n]*|/\*.*)
     | (?P<DONE>\Z)
-    | (?P<BAD>.)
+    | (?P<BAD>(?P<CHAR>.)(?P=CHAR)*)
     )
     """,
     re.VERBOSE | re.DOTALL,
@@ -145,22 +145,12 @@ def _refuse(findings: Findings, text: str, span: Span) -> None:
     if text[0] in _UNCLOSED:
         message, hint = _UNCLOSED[text[0]]
         findings.refuse(codes.UNCLOSED, span, message, hint)
-    elif text == _CONGRUENT:
+    elif text[0] == _CONGRUENT:
         message = "may-be-equal between uncertain owners has no sign in the language"
         findings.refuse(codes.SPELLING, span, message, "write = ; uncertainty is in the stream")
-    elif not _continues(findings, span):
-        message = f"the character {_shown(text)} has no meaning here"
-        findings.refuse(codes.CHARACTER, span, message, _INSTEAD.get(text, ""))
-
-
-def _continues(findings: Findings, span: Span) -> bool:
-    """Tell whether the last finding was about the same character, one place to the left."""
-    if not findings.diagnostics:
-        return False
-    last = findings.diagnostics[-1]
-    text = findings.source.text
-    same = last.code == codes.CHARACTER and last.span.end == span.start
-    return same and text[last.span.start] == text[span.start]
+    else:
+        message = f"the character {_shown(text[0])} has no meaning here"
+        findings.refuse(codes.CHARACTER, span, message, _INSTEAD.get(text[0], ""))
 
 
 def _shown(char: str) -> str:

@@ -58,7 +58,7 @@ def _machine() -> Machine:
 def _read(tokens: list[Token], findings: Findings) -> Statement | None:
     result: Any = _machine().run(tokens, findings)
     if isinstance(result, Stuck):
-        refuse_syntax(result, _machine(), findings)
+        refuse_syntax(result, _machine(), tokens, findings)
         return None
     if result is None or (may_be_deep(tokens) and refuse_deep(result, findings)):
         return None

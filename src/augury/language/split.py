@@ -14,7 +14,7 @@ from itertools import chain
 
 from augury.language import codes
 from augury.language.findings import Findings
-from augury.language.keywords import KEYWORDS
+from augury.language.keywords import CLAUSES
 from augury.language.lexer import Token
 from augury.language.tables import END
 
@@ -24,7 +24,7 @@ _CREATES = frozenset({"CREATE", "create", "Create"})
 _CREATED = frozenset({"STREAM", "TABLE", "QUERY", "GAPS"})
 _STARTS = frozenset({"CREATE", "EXPLAIN", "PATTERN", "SEQUENCE", "EVENT"})
 # Clauses whose keyword stands in front of a parenthesis, as a relation's name does.
-_CALLED_CLAUSES = frozenset({"OPTIONS", "APPROXIMATE", "RATE", "SEQUENCE", "SEQ", "NEXT", "ANY"})
+_CALLED_CLAUSES = frozenset({"OPTIONS", "APPROXIMATE", "SEQUENCE"})
 
 
 def split(tokens: Iterable[Token], findings: Findings) -> Iterator[list[Token]]:
@@ -53,7 +53,7 @@ def split(tokens: Iterable[Token], findings: Findings) -> Iterator[list[Token]]:
             yield from _ended(collected, Token(END, "", token.start, token.start))
             collected = []
         collected.append(token)
-    last = collected[-1].end if collected else 0
+    last = len(findings.source.text)
     yield from _ended(collected, Token(END, "", last, last))
 
 
@@ -97,13 +97,13 @@ def _opens_subgoal(token: Token, following: Token) -> bool:
 
 def _in_lahar_body(tokens: Sequence[Token]) -> bool:
     """Tell whether the statement so far is a Lahar body, with or without CREATE QUERY before it."""
-    start = _body_start(tokens)
+    start = body_start(tokens)
     if start + 1 >= len(tokens) or not _opens_subgoal(tokens[start], tokens[start + 1]):
         return False
     return not _has_clause(tokens[start:])
 
 
-def _body_start(tokens: Sequence[Token]) -> int:
+def body_start(tokens: Sequence[Token]) -> int:
     """Return where the body may begin: after CREATE QUERY name, ON and its streams, and AS."""
     words = [_upper(token) for token in tokens[:3]]
     if words[:2] != ["CREATE", "QUERY"]:
@@ -125,14 +125,14 @@ def _after_name(tokens: Sequence[Token], at: int) -> int:
 
 
 def _has_clause(body: Sequence[Token]) -> bool:
-    """Tell whether a keyword stands outside all brackets, where a Lahar body has relations only."""
+    """Tell whether a clause begins outside all brackets, where a Lahar body has relations only."""
     depth = 0
     for at, token in enumerate(body):
         if token.kind in _OPENING:
             depth += 1
         elif token.kind in _CLOSING:
             depth -= 1
-        elif depth <= 0 and _upper(token) in KEYWORDS:
+        elif depth <= 0 and _upper(token) in CLAUSES:
             called = at + 1 < len(body) and body[at + 1].kind == "LPAR"
             if not called or _upper(token) in _CALLED_CLAUSES:
                 return True
