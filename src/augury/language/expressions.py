@@ -23,7 +23,7 @@ class Node:
 class Literal(Node):
     """A constant: NULL, TRUE, FALSE, a number or a string."""
 
-    value: None | bool | int | float | str
+    value: bool | int | float | str | None
 
     # bool and int compare equal in Python; TRUE and 1 are different texts.
     def __eq__(self, other: object) -> bool:
@@ -61,7 +61,7 @@ IndexKind = Choice["number", "each", "previous", "last"]
 
 @dataclass(frozen=True, slots=True)
 class Index(Node):
-    """Which events of a repetition: b[1] (number), b[i] (each), b[i-1] (previous), LAST(b) (last)."""
+    """Which events of a repetition: b[1] (number), b[i] (each), b[i-1] (previous), LAST(b)."""
 
     kind: IndexKind
     number: int = 0
@@ -193,7 +193,7 @@ class Equate(Node):
 
 @dataclass(frozen=True, slots=True)
 class Lookup(Node):
-    """`(SELECT status FROM worker_status WHERE id = x.id)`: one value of a table as of the event's time."""
+    """`(SELECT status FROM workers WHERE id = x.id)`: a table's value as of the event's time."""
 
     column: str
     table: str

@@ -49,8 +49,8 @@ class _Step:
     passes: int
 
 
-# Token kinds whose terminal depends on the state.
-_CHOSEN = frozenset({"WORD", "QUOTED", "STRATEGY", "SIGMA", "NOTSIGN", "BANG"})
+# Token kinds, beside WORD, whose terminal depends on the state.
+_CHOSEN = frozenset({"QUOTED", "STRATEGY", "SIGMA", "NOTSIGN", "BANG"})
 
 
 class Machine:
@@ -75,7 +75,9 @@ class Machine:
             token = tokens[at]
             earlier, before = before, states.copy()
             terminal = token.kind
-            if terminal in _CHOSEN:
+            if terminal == "WORD":
+                terminal = self._word_terminal(token, tokens[at + 1], states)
+            elif terminal in _CHOSEN:
                 terminal = self._terminal(token, tokens[at + 1], states)
             while (code := rows[states[-1]].get(terminal, 0)) < 0:
                 step = steps[-code - 1]
@@ -139,8 +141,6 @@ class Machine:
     def _terminal(self, token: Token, following: Token, states: list[int]) -> str:
         row = self.tables.rows[states[-1]]
         kind = token.kind
-        if kind == "WORD":
-            return self._word_terminal(token, following, states)
         if kind in {"NOTSIGN", "BANG"}:
             return "NOT" if "NOT" in row else "BANG"
         if kind in row:  # STRATEGY, SIGMA

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from itertools import product
+from operator import itemgetter
 from typing import Any
 
 from augury.errors import Span
@@ -21,15 +23,21 @@ LIMIT = 100
 _DEEPENING = frozenset(
     {"LPAR", "LSQB", "PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CONCAT", "BANG", "NOTSIGN"}
 )
-_DEEPENING_WORDS = frozenset({"NOT", "CASE"})
+# In every mixture of cases, so that a look-up needs no conversion.
+_DEEPENING_WORDS = frozenset(
+    "".join(letters)
+    for word in ("NOT", "CASE")
+    for letters in product(*zip(word, word.lower(), strict=True))
+)
+_kind, _text = itemgetter(0), itemgetter(1)
 
 
 def may_be_deep(tokens: Sequence[Token]) -> bool:
     """Tell whether a statement has enough tokens that nest to be too deep."""
     if len(tokens) <= LIMIT:
         return False
-    signs = sum(token.kind in _DEEPENING for token in tokens)
-    words = sum(token.text.upper() in _DEEPENING_WORDS for token in tokens if len(token.text) < 5)
+    signs = sum(map(_DEEPENING.__contains__, map(_kind, tokens)))
+    words = sum(map(_DEEPENING_WORDS.__contains__, map(_text, tokens)))
     return signs + words > LIMIT // 2
 
 

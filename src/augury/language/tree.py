@@ -19,7 +19,10 @@ from augury.language.expressions import Attribute, Duration, Expression, Node
 
 @dataclass(frozen=True, slots=True)
 class Repetition(Node):
-    """`+` is (1, None), `*` is (0, None), `?` is (0, 1), `{2,5}` is (2, 5), `{3}` is (3, 3), `{2,}` is (2, None)."""
+    """How often: `+` is (1, None), `*` is (0, None), `?` is (0, 1), `{2,5}` is (2, 5).
+
+    `{3}` is (3, 3) and `{2,}` is (2, None).
+    """
 
     minimum: int
     maximum: int | None
@@ -152,7 +155,7 @@ class MissRate(Node):
 
 @dataclass(frozen=True, slots=True)
 class Option(Node):
-    """`key = value` in OPTIONS (...); keys may have dots (`kafka.bootstrap.servers`) or be quoted."""
+    """`key = value` in OPTIONS (...); keys may have dots (`kafka.servers`) or be quoted."""
 
     key: str
     value: str | int | float | bool
@@ -200,7 +203,7 @@ Strategy = Choice["ANY", "NEXT", "STRICT", "PARTITION"]
 
 @dataclass(frozen=True, slots=True)
 class Window(Node):
-    """`WITHIN 12 HOURS` (length is a Duration), `100 EVENTS` (events), or bare ticks (length is a number)."""
+    """`WITHIN 12 HOURS` (length is a Duration), `100 EVENTS` (events), or bare ticks (a number)."""
 
     length: Duration | int | float
     events: bool = False
