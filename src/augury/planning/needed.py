@@ -1,0 +1,26 @@
+"""Which attributes of which components expressions read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from augury.analysis.checked import CheckedQuery
+from augury.analysis.walk import attributes
+from augury.planning.expressions.typed import Aggregated, Input, Typed, nodes_within
+
+Read = tuple[tuple[int, str], ...]
+
+
+def columns_read(expressions: Iterable[Typed]) -> Read:
+    """Return (component, column) of every attribute read, each once, in the order met."""
+    found: dict[tuple[int, str], None] = {}
+    for expression in expressions:
+        for node in nodes_within(expression):
+            if isinstance(node, Input | Aggregated) and node.column is not None:
+                found[node.component, node.column] = None
+    return tuple(found)
+
+
+def group_columns(query: CheckedQuery) -> set[str]:
+    """Return the names, in lower case, that GROUP BY reads."""
+    return {node.name.lower() for e in query.group_by for node in attributes(e)}

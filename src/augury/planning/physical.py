@@ -1,0 +1,206 @@
+"""The physical plan: the operators that run a query, in data order, and all that each needs.
+
+Nothing here holds data. Spark's share (scan, mask, shuffle, sort) is text and column names; the
+engine's share (matching or marginalising) is the automaton, the predicate programs and a few
+numbers. Runners read it; so does EXPLAIN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from augury.analysis.catalog import Catalog, StreamSchema
+from augury.analysis.checked import CheckedQuery
+from augury.planning.automaton import Automaton
+from augury.planning.expressions.lower import Scope
+from augury.planning.expressions.program import ProgramSet, compile_programs
+from augury.planning.expressions.spark_sql import quoted, string_literal, to_spark_sql
+from augury.planning.expressions.typed import Typed
+from augury.planning.logical import (
+    Mask,
+    Node,
+    Partition,
+    Scan,
+    Search,
+    Union,
+    chain_of,
+    find,
+    logical_plan,
+    search_of,
+)
+from augury.planning.logical import Play as LogicalPlay
+from augury.planning.needed import columns_read
+from augury.planning.partitioning import Moved, Partitioning, moved_rows
+from augury.planning.predicates import Predicate
+from augury.planning.rewrites import rewrite
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """Who may play a component, as Spark tests it: `bit` is set in the mask where `sql` is true.
+
+    `on_arrival` are predicates that need a table's rows, and so are tested over Arrow columns.
+    """
+
+    component: int
+    stream: StreamSchema
+    sql: str
+    pushed: tuple[Predicate, ...]
+    on_arrival: tuple[Predicate, ...]
+
+    @property
+    def bit(self) -> int:
+        return 1 << self.component
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One step: what it is called, where it runs, and what it does in a sentence."""
+
+    name: str
+    runs_on: str
+    does: str
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalPlan:
+    """A query, ready for a runner.
+
+    `search` holds automaton, window and strategy; `search.predicates[k]` is program k of
+    `programs`. `sort_by` is the order of events within a part.
+    """
+
+    query: CheckedQuery
+    logical: Node
+    plays: tuple[Play, ...]
+    drops_others: bool
+    partitioning: Partitioning
+    moved: Moved
+    sort_by: tuple[str, ...]
+    search: Search
+    programs: ProgramSet
+    outputs: tuple[tuple[str, Typed], ...]
+    operators: tuple[Operator, ...]
+
+    @property
+    def automaton(self) -> Automaton:
+        return self.search.automaton
+
+
+def plan_query(query: CheckedQuery, catalog: Catalog | None = None) -> PhysicalPlan:
+    """Return the physical plan of a checked query."""
+    scope = Scope(query, catalog.tables) if catalog else Scope(query)
+    logical = rewrite(logical_plan(scope), scope)
+    search, mask, cut = search_of(logical), find(logical, Mask), find(logical, Partition)
+    assert mask is not None
+    assert cut is not None
+    programs = compile_programs(scope, [p.conjunct for p in search.predicates])
+    outputs = getattr(logical, "columns", ())
+    read = columns_read([*(p.expression for p in search.predicates), *(v for _, v in outputs)])
+    plays = tuple(p for play in mask.plays for p in _plays(play, query))
+    moved = moved_rows(query, read, cut.by)
+    return PhysicalPlan(
+        query=query,
+        logical=logical,
+        plays=plays,
+        drops_others=mask.drops_others,
+        partitioning=cut.by,
+        moved=moved,
+        sort_by=_sort_order(query),
+        search=search,
+        programs=programs,
+        outputs=outputs,
+        operators=_operators(logical, plays, cut.by),
+    )
+
+
+def scans_of(plan: Node) -> tuple[Scan, ...]:
+    """Return the scans at the bottom of a logical plan."""
+    bottom = next(node for node in chain_of(plan) if isinstance(node, Scan | Union))
+    return bottom.sources if isinstance(bottom, Union) else (bottom,)
+
+
+def row_filter(plan: PhysicalPlan, stream: str) -> str | None:
+    """Return the Spark filter that drops what no component can use; None where nothing may go."""
+    conditions = [play.sql for play in plan.plays if play.stream.name == stream]
+    if not plan.drops_others or "true" in conditions:
+        return None
+    return " OR ".join(dict.fromkeys(conditions)) or "false"
+
+
+def _plays(play: LogicalPlay, query: CheckedQuery) -> list[Play]:
+    return [
+        Play(
+            play.component,
+            stream,
+            _play_sql(stream, by.type, pushed),
+            pushed,
+            tuple(p for p in play.predicates if p.tables),
+        )
+        for by in play.by
+        for stream in query.streams
+        if stream.name == by.stream
+        for pushed in [tuple(p for p in play.predicates if not p.tables)]
+    ]
+
+
+def _play_sql(stream: StreamSchema, type_: str | None, pushed: tuple[Predicate, ...]) -> str:
+    conditions = [to_spark_sql(p.expression) for p in pushed]
+    if type_ is not None and stream.type is not None:
+        conditions.insert(0, f"({quoted(stream.type)} = {string_literal(type_)})")
+    return (
+        "(" + " AND ".join(conditions) + ")"
+        if len(conditions) > 1
+        else "".join(conditions) or "true"
+    )
+
+
+def _sort_order(query: CheckedQuery) -> tuple[str, ...]:
+    stream = query.streams[0]
+    return tuple(name for name in (stream.time, stream.order_by) if name)
+
+
+# Operators -----------------------------------------------------------------------------------
+
+
+def _operators(logical: Node, plays: tuple[Play, ...], cut: Partitioning) -> tuple[Operator, ...]:
+    scans = scans_of(logical)
+    names = ", ".join(scan.stream.name for scan in scans)
+    columns = sum(len(scan.columns) for scan in scans)
+    steps = [
+        Operator("scan", "Spark", f"read {columns} columns of {names}"),
+        Operator("mask", "Spark", f"test who can play the {len(plays)} components, drop the rest"),
+        *_moves(cut),
+        _search_operator(search_of(logical)),
+        Operator("return", "engine", "compute the columns of the answer"),
+    ]
+    return tuple(steps)
+
+
+def _moves(cut: Partitioning) -> list[Operator]:
+    if cut.kind == "key":
+        where = f"hash ({', '.join(cut.key)}) into shards"
+    elif cut.kind == "time":
+        where = "cut time into ranges that overlap by the window"
+    else:
+        where = "bring all events to one place"
+    return [
+        Operator("shuffle", "Spark", where),
+        Operator("sort", "Spark", "order events by time and tie-breaker within each part"),
+    ]
+
+
+_SEARCHES = {
+    "chain": "carry the distribution over automaton states forward, one step at a time",
+    "chain per key": "one chain per key, combined as 1 - prod(1 - p)",
+    "interval plan": "combine interval probabilities by the safe plan",
+    "sampling": "sample worlds until the error bound holds",
+    "worlds": "weigh the worlds of each window",
+}
+
+
+def _search_operator(search: Search) -> Operator:
+    method = getattr(search, "method", None)
+    if method is None:
+        return Operator("match", "engine", "enumerate matches, pruned by window and threshold")
+    return Operator("marginalise", "engine", _SEARCHES[method])

@@ -1,0 +1,116 @@
+"""A conjunct as plans see it: typed, with the place where it is tested and what it may cost.
+
+Cost counts operators. Selectivity is a guess by shape, there being no statistics: it only orders
+predicates and scales the estimates that EXPLAIN marks as such.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from augury.analysis.checked import CheckedQuery, Conjunct
+from augury.language.text.expressions import expression_text
+from augury.planning.expressions.lower import Scope, lower
+from augury.planning.expressions.typed import (
+    Aggregated,
+    Apply,
+    Constant,
+    Input,
+    Typed,
+    nodes_within,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """One conjunct with its typed form."""
+
+    conjunct: Conjunct
+    expression: Typed
+
+    @property
+    def text(self) -> str:
+        return expression_text(self.conjunct.expression)
+
+    @property
+    def components(self) -> tuple[int, ...]:
+        return self.conjunct.components
+
+    @property
+    def reads_one_event(self) -> bool:
+        """Whether each event alone decides it: one component, its own attributes, no aggregate."""
+        if len(self.components) != 1 or self.conjunct.after:
+            return False
+        return all(_is_of_the_event(node) for node in nodes_within(self.expression))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables it looks into."""
+        return tuple(
+            dict.fromkeys(
+                node.detail
+                for node in nodes_within(self.expression)
+                if isinstance(node, Apply) and node.operator == "member"
+            )
+        )
+
+    @property
+    def cost(self) -> int:
+        return sum(1 for _ in nodes_within(self.expression))
+
+    @property
+    def selectivity(self) -> float:
+        return guess_selectivity(self.expression)
+
+
+def predicates_of(scope: Scope) -> tuple[Predicate, ...]:
+    """Return the conjuncts of the scope's query, in the order written."""
+    return tuple(Predicate(c, lower(c.expression, scope)) for c in scope.query.conjuncts)
+
+
+def _is_of_the_event(node: Typed) -> bool:
+    if isinstance(node, Input):
+        return node.kind == "each" and node.default is None
+    return not isinstance(node, Aggregated)
+
+
+_GUESSES = {"equal": 0.1, "less": 0.33, "less_equal": 0.33, "like": 0.25, "member": 0.2}
+
+
+def guess_selectivity(expression: Typed) -> float:
+    """Return a guess at the share of rows for which a condition is true."""
+    if isinstance(expression, Constant):
+        return 1.0 if expression.value is True else 0.0
+    if not isinstance(expression, Apply):
+        return 0.5
+    return _guess(expression.operator, [guess_selectivity(o) for o in expression.operands])
+
+
+def _guess(operator: str, parts: list[float]) -> float:
+    if operator == "not":
+        return 1.0 - parts[0]
+    if operator == "and":
+        return _product(parts)
+    if operator == "or":
+        return 1.0 - _product([1.0 - p for p in parts])
+    if operator == "in_list":
+        return min(0.5, 0.1 * (len(parts) - 1))
+    return _GUESSES.get(operator, 0.5)
+
+
+def _product(values: list[float]) -> float:
+    result = 1.0
+    for value in values:
+        result *= value
+    return result
+
+
+def bound_with(predicate: Predicate, query: CheckedQuery) -> int | None:
+    """Return the component whose event completes what the predicate names; None: a guard's.
+
+    Components are bound in the order written, as far as the pattern fixes it; a repetition is
+    complete when what follows it takes an event.
+    """
+    if any(query.components[c].negated for c in predicate.components):
+        return None
+    return max(predicate.components, default=0)

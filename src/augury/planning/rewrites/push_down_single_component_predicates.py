@@ -1,0 +1,28 @@
+"""Move predicates that one event decides from the search to the mask, below any shuffle.
+
+They then drop events that no component can use before anything is moved, and are evaluated once per
+event instead of once per combination.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from augury.planning.expressions.lower import Scope
+from augury.planning.logical import Mask, Node, Play, replaced, search_of
+from augury.planning.partitioning import counts_every_event
+
+
+def push_down_single_component_predicates(plan: Node, scope: Scope) -> Node:
+    """Return the plan with a mask below the search that holds the pushed predicates."""
+    search, query = search_of(plan), scope.query
+    pushed = [p for p in search.predicates if p.reads_one_event]
+    plays = tuple(
+        Play(c.index, c.played_by, tuple(p for p in pushed if p.components == (c.index,)))
+        for c in query.components
+    )
+    has_neighbours = any(t.adjacent_to for t in search.automaton.transitions)
+    drops = not (counts_every_event(query) or has_neighbours)
+    left = tuple(p for p in search.predicates if not p.reads_one_event)
+    mask = Mask(search.source, plays, drops)
+    return replaced(plan, search, replace(search, source=mask, predicates=left))
