@@ -24,11 +24,19 @@ from language.reading import marked, read, refusal, refusals
         ("EXPLAIN q FORMAT jsno", "jsno", "did you mean JSON?"),
         ("SEQUNCE (x, !y, z)", "SEQUNCE", "did you mean SEQUENCE?"),
         ("SEQ(A a, B b)", "SEQ", "write PATTERN SEQ(...)"),
+        (
+            "PATTERN SEQ(A a, NOT B b)",
+            "b",
+            "in a pattern, write ! in front of what must not happen",
+        ),
+        (
+            "PATTERN SEQ(A a) WHERE a.x = 1 OR skip-till-any-match",
+            "skip-till-any-match",
+            "a strategy stands first in WHERE, or in USING",
+        ),
     ],
 )
-def test_a_misspelled_word_is_marked_and_the_right_one_suggested(
-    text: str, under: str, hint: str
-) -> None:
+def test_a_likely_mistake_is_marked_and_the_way_out_named(text: str, under: str, hint: str) -> None:
     found = refusal(text)
     assert (marked(found), found.hint) == (under, hint)
 

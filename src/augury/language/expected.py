@@ -94,7 +94,8 @@ def refuse_syntax(
     token, meant = _suspect(stuck, machine, tokens, accepted)
     wanted = phrase_list(accepted) if token is stuck.token else "a keyword"
     message = f"{_shown(token, findings)} is not expected here; expected {wanted}"
-    findings.refuse(codes.SYNTAX, _place(token, stuck), message, _hint(token, meant, accepted))
+    hint = f"did you mean {meant}?" if meant else _hint(token, tokens, accepted)
+    findings.refuse(codes.SYNTAX, _place(token, stuck), message, hint)
 
 
 def _suspect(
@@ -128,13 +129,18 @@ def _meant(token: Token, accepted: frozenset[str]) -> str | None:
     return found if found != token.text.upper() else None
 
 
-def _hint(token: Token, meant: str | None, accepted: frozenset[str]) -> str:
-    if meant:
-        return f"did you mean {meant}?"
-    if token.kind == "WORD" and token.text.upper() in PATTERN_WORDS and "PATTERN" in accepted:
+def _hint(token: Token, tokens: Sequence[Token], accepted: frozenset[str]) -> str:
+    """Return the way out of a mistake that people are likely to make."""
+    word = token.text.upper() if token.kind == "WORD" else ""
+    if word in PATTERN_WORDS and "RELATION" in accepted:
         return f"write PATTERN {token.text}(...)"
-    if token.kind == "WORD" and "NAME" in accepted:
+    if token.kind == "STRATEGY":
+        return "a strategy stands first in WHERE, or in USING"
+    if word and "NAME" in accepted:
         return f"{token.text} is a keyword here; to use it as a name, write `{token.text}`"
+    at = tokens.index(token)
+    if word and at > 1 and tokens[at - 2].text.upper() == "NOT":
+        return "in a pattern, write ! in front of what must not happen"
     return ""
 
 

@@ -143,7 +143,8 @@ class Machine:
         kind = token.kind
         if kind in {"NOTSIGN", "BANG"}:
             return "NOT" if "NOT" in row else "BANG"
-        if kind in row:  # STRATEGY, SIGMA
+        hyphenated = kind == "STRATEGY" and "-" in token.text  # never a name
+        if kind in row or hyphenated:
             return kind
         return "RELATION" if "RELATION" in row and following.kind == "LPAR" else "NAME"
 
