@@ -66,7 +66,7 @@ class Draft:
     _by_name: dict[str, Component] = field(default_factory=dict)
 
     def clause(self, keyword: str) -> Span:
-        """Return where a clause stands."""
+        """Return where a clause stands, or the pattern where it was not written."""
         return places.clause(self.statement, keyword)
 
     def word(self, keyword: str, name: str) -> Span:

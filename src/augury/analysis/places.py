@@ -15,8 +15,9 @@ _SKIPPED = re.compile(r"--[^\n]*|'(?:[^']|'')*'|/\*.*?\*/", re.DOTALL)
 
 
 def clause(statement: CreateQuery, keyword: str) -> Span:
-    """Return the span of a clause, or of the whole statement where it was not written."""
-    return next((span for key, span in statement.places if key == keyword), statement.span)
+    """Return the span of a clause, or of the pattern where it was not written."""
+    found = (span for key, span in statement.places if key == keyword)
+    return next(found, statement.pattern.span)
 
 
 def word(source: Source, within: Span, name: str, after: str = "") -> Span:

@@ -113,8 +113,9 @@ def _written(draft: Draft, columns: tuple[ReturnColumn, ...]) -> list[Output]:
 def _value(draft: Draft, node: ex.Expression) -> tuple[ex.Expression | None, DataType | None]:
     before = draft.findings.error_count
     node = _with_component(draft, node)
-    value, type_ = TypeChecker(draft).read(node)
-    if draft.findings.error_count > before or (type_ is None and not draft.complete):
+    checker = TypeChecker(draft)
+    value, type_ = checker.read(node)
+    if draft.findings.error_count > before or checker.unknown:
         return None, None
     for attribute in attributes(value):
         _has_one_value(draft, attribute, "RETURN")
@@ -212,8 +213,10 @@ def groups_are_values(draft: Draft) -> None:
             if draft.complete:
                 report_bare(draft, node)
             continue
-        value, _ = TypeChecker(draft).read(node)
-        if isinstance(value, ex.Attribute) and draft.findings.error_count == before:
+        checker = TypeChecker(draft)
+        value, _ = checker.read(node)
+        faulty = checker.unknown or draft.findings.error_count > before
+        if isinstance(value, ex.Attribute) and not faulty:
             _check_group(draft, value)
             groups.append(value)
     draft.group_by = tuple(groups)

@@ -117,8 +117,9 @@ class Planner:
 
     def _grouped(self, texts: list[str]) -> str:
         shape = self.draft.shape
-        operator = shape.operator if isinstance(shape, Branch) else "SEQ"
-        return f"{operator}({', '.join(texts)})"
+        if len(texts) == 1 or not isinstance(shape, Branch):
+            return texts[0]
+        return f"{shape.operator}({', '.join(texts)})"
 
     def _independent_variable(
         self, env: tuple[str, ...], goals: tuple[int, ...]

@@ -27,11 +27,15 @@ BOOLEAN = DataType.BOOLEAN
 
 @dataclass(slots=True)
 class TypeChecker:
-    """Reads expressions of one query; `named` gathers the components they name, in order."""
+    """Reads expressions of one query; `named` gathers the components they name, in order.
+
+    `unknown` tells that a name could not be resolved, whether that was reported or not.
+    """
 
     draft: Draft
     own: int | None = None
     named: dict[int, None] = field(default_factory=dict)
+    unknown: bool = False
 
     def read(self, node: ex.Expression) -> Typed:
         """Return the resolved expression and its type."""
@@ -46,7 +50,8 @@ class TypeChecker:
             self._error(
                 "A042", f"{self._show(node, type_)} is not true or false", node, _BOOLEAN_HINT
             )
-        return resolved if self.draft.findings.error_count == before else None
+        faulty = self.unknown or self.draft.findings.error_count > before
+        return None if faulty else resolved
 
     # Reporting --------------------------------------------------------------------------------
 
@@ -90,6 +95,7 @@ class TypeChecker:
     def attribute(self, node: ex.Attribute) -> Typed:
         found = resolve(self.draft, node, self.own)
         if found is None:
+            self.unknown = True
             self._read_default(node, None)
             return node, None
         self.named[found.component] = None
@@ -114,6 +120,7 @@ class TypeChecker:
     def aggregate(self, node: ex.Aggregate) -> Typed:
         component = find_component(self.draft, node.component, node.span)
         if component is None:
+            self.unknown = True
             return node, None
         if not component.repeats:
             message = f"{node.function} adds up a repetition, but {component.name} does not repeat"
@@ -125,6 +132,7 @@ class TypeChecker:
             return replace(node, component=component.name), DataType.LONG
         found = resolve(self.draft, ex.Attribute(node.component, node.attribute, span=node.span))
         if found is None or found.type is None:
+            self.unknown = True
             return node, None
         resolved = replace(node, component=component.name, attribute=found.attribute.name)
         return resolved, self._aggregate_type(node, found.type)
