@@ -21,6 +21,8 @@ def columns_read(expressions: Iterable[Typed]) -> Read:
     return tuple(found)
 
 
-def group_columns(query: CheckedQuery) -> set[str]:
-    """Return the names, in lower case, that GROUP BY reads."""
-    return {node.name.lower() for e in query.group_by for node in attributes(e)}
+def group_columns(query: CheckedQuery) -> Read:
+    """Return (component, column) of every attribute that GROUP BY reads."""
+    numbers = {c.name: c.index for c in query.components}
+    found = (node for e in query.group_by for node in attributes(e))
+    return tuple((numbers.get(node.component or "", 0), node.name) for node in found)

@@ -20,6 +20,7 @@ from augury.planning.logical import (
     Mask,
     Node,
     Partition,
+    Return,
     Scan,
     Search,
     Union,
@@ -29,7 +30,7 @@ from augury.planning.logical import (
     search_of,
 )
 from augury.planning.logical import Play as LogicalPlay
-from augury.planning.needed import columns_read
+from augury.planning.needed import columns_read, group_columns
 from augury.planning.partitioning import Moved, Partitioning, moved_rows
 from augury.planning.predicates import Predicate
 from augury.planning.rewrites import rewrite
@@ -95,10 +96,11 @@ def plan_query(query: CheckedQuery, catalog: Catalog | None = None) -> PhysicalP
     assert mask is not None
     assert cut is not None
     programs = compile_programs(scope, [p.conjunct for p in search.predicates])
-    outputs = getattr(logical, "columns", ())
+    answer = find(logical, Return)
+    outputs = answer.columns if answer else ()
     read = columns_read([*(p.expression for p in search.predicates), *(v for _, v in outputs)])
     plays = tuple(p for play in mask.plays for p in _plays(play, query))
-    moved = moved_rows(query, read, cut.by)
+    moved = moved_rows(query, (*read, *group_columns(query)), cut.by)
     return PhysicalPlan(
         query=query,
         logical=logical,

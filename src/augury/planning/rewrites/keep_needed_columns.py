@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from augury.analysis.catalog import StreamSchema
 from augury.planning.expressions.lower import Scope
-from augury.planning.logical import Mask, Node, Scan, Union, chain_of, find, search_of
+from augury.planning.logical import Mask, Node, Return, Scan, Union, chain_of, find, search_of
 from augury.planning.logical import replaced as exchanged
 from augury.planning.needed import columns_read, group_columns
 
@@ -16,14 +16,10 @@ def keep_needed_columns(plan: Node, scope: Scope) -> Node:
     mask = find(plan, Mask)
     pushed = [p.expression for play in mask.plays for p in play.predicates] if mask else []
     searched = [p.expression for p in search_of(plan).predicates]
-    returned = [
-        value
-        for node in chain_of(plan)
-        for _, value in getattr(node, "columns", ())
-        if not isinstance(node, Scan)
-    ]
+    answer = find(plan, Return)
+    returned = [value for _, value in answer.columns] if answer else []
     names = {name.lower() for _, name in columns_read([*pushed, *searched, *returned])}
-    names |= group_columns(scope.query)
+    names |= {name.lower() for _, name in group_columns(scope.query)}
     names |= {name.lower() for c in scope.query.equalities for _, name in c.members}
     bottom = next(node for node in chain_of(plan) if isinstance(node, Scan | Union))
     scans = bottom.sources if isinstance(bottom, Union) else (bottom,)

@@ -22,7 +22,9 @@ def push_down_single_component_predicates(plan: Node, scope: Scope) -> Node:
         for c in query.components
     )
     has_neighbours = any(t.adjacent_to for t in search.automaton.transitions)
-    drops = not (counts_every_event(query) or has_neighbours)
+    # One row per time of the stream, and a chain's hidden values, need every event.
+    hidden = query.returns == "PROBABILITY BY TIME" or any(s.markov for s in query.streams)
+    drops = not (counts_every_event(query) or has_neighbours or hidden)
     left = tuple(p for p in search.predicates if not p.reads_one_event)
     mask = Mask(search.source, plays, drops)
     return replaced(plan, search, replace(search, source=mask, predicates=left))

@@ -1,0 +1,38 @@
+"""EXPLAIN: how a query will be evaluated, and why; as text, JSON, a picture or Mermaid.
+
+Everything shown is read off the physical plan, so what is printed is what will run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from augury.analysis.catalog import Catalog
+from augury.analysis.checked import CheckedQuery
+from augury.planning.explain.json import explain_as_json
+from augury.planning.explain.mermaid import explain_as_mermaid
+from augury.planning.explain.svg import explain_as_svg
+from augury.planning.explain.text import explain_as_text
+from augury.planning.physical import PhysicalPlan, plan_query
+
+Format = Literal["text", "json", "svg", "mermaid"]
+
+_WRITERS: dict[str, Callable[[PhysicalPlan, Catalog | None], str]] = {
+    "text": explain_as_text,
+    "json": explain_as_json,
+    "svg": explain_as_svg,
+    "mermaid": explain_as_mermaid,
+}
+
+
+def explain(
+    query: CheckedQuery,
+    format: Format = "text",  # noqa: A002 - the language's own word
+    catalog: Catalog | None = None,
+) -> str:
+    """Return the explanation of a checked query.
+
+    With a catalog, table columns are typed and the network of queries is followed to its streams.
+    """
+    return _WRITERS[format](plan_query(query, catalog), catalog)
