@@ -120,6 +120,21 @@ def test_a_difference_of_neighbouring_times_may_be_bounded() -> None:
     assert codes(text.format("z.at - x.at < INTERVAL 5 MINUTES") + gaps) == ["A062"]
 
 
+def test_explain_is_told_what_must_be_seen_and_what_is_taken_as_read() -> None:
+    text = (
+        "CREATE QUERY q ON reads PATTERN SEQ(A x, !B y, C z) WHERE [tag] AND z.door <> 'staff'"
+        " WITHIN 1 HOUR ALLOW 1 MISSED MISS RATE (x 0.1, y 0.1);"
+    )
+    gaps = "CREATE GAPS g ON q (x BEFORE z EXPONENTIAL(1 HOUR));"
+    messages = [w.message for w in query(text + gaps).warnings]
+    assert codes(text + gaps) == []
+    assert messages == [
+        "where z was missed, the condition on z.door is not applied",
+        "z may be missed but has no miss rate and no gap, so it must be seen",
+        "y is negated but has no gap, so it is taken as read",
+    ]
+
+
 # Results --------------------------------------------------------------------------------------
 
 

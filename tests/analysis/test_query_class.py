@@ -136,6 +136,21 @@ def test_a_group_counts_as_a_constant() -> None:
     assert query(text, STREAMS).verdict.kind == "regular"
 
 
+def test_a_group_that_is_in_the_key_of_all_components_is_still_one_chain_for_each_key() -> None:
+    text = (
+        "CREATE QUERY q ON At PATTERN SEQ(At a, At b) WHERE [person] USING SKIP TILL NEXT MATCH"
+        " GROUP BY person RETURN PROBABILITY BY TIME;"
+    )
+    assert query(text, STREAMS).verdict.kind == "extended regular"
+
+
+def test_alternatives_of_one_object_may_be_shared() -> None:
+    verdict = lahar("At('joe', 'a'); At('joe', l)+<{l}, Hallway(l)>; At('joe', 'c')")
+    assert verdict.kind == "regular"
+    assert "l is shared, but only between alternatives of one object" in verdict.reasons[0]
+    assert lahar("At(p, l); At(q, l)").kind == "hard"
+
+
 # Negation, contiguity, windows ----------------------------------------------------------------
 
 

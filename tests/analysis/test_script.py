@@ -71,6 +71,17 @@ def test_gaps_for_a_query_of_an_earlier_script_give_that_query_again() -> None:
     assert [(q.name, len(q.gaps)) for q in later.queries] == [("shop", 1)]
 
 
+def test_findings_about_later_gaps_point_into_the_later_text() -> None:
+    text = SHOP.replace("WITHIN 1 HOUR", "")
+    earlier = check_text(READS + text + ";", "earlier.sql")
+    gaps = "CREATE GAPS g ON shop (z TO x EXPONENTIAL(1 HOUR));"
+    later = check_text(gaps, "later.sql", earlier.catalog)
+    assert [(d.code, d.source.name) for d in later.diagnostics] == [("A068", "later.sql")]
+    right = check_text(gaps.replace("z TO x", "x TO z"), "later.sql", earlier.catalog)
+    assert right.diagnostics == ()
+    assert [(w.code, w.source.name) for w in right.queries[0].warnings] == [("W001", "earlier.sql")]
+
+
 def test_learned_gaps_name_their_history() -> None:
     assert query(SHOP + "; CREATE GAPS g ON shop LEARN FROM Reads;").learn_gaps_from == "reads"
 

@@ -12,6 +12,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TypeVar
 
+from augury.errors import Source
 from augury.language.tree import CreateGaps, CreateQuery, External, MissRate
 
 T = TypeVar("T")
@@ -100,13 +101,17 @@ class TableSchema:
 
 @dataclass(frozen=True)
 class Catalog:
-    """Everything declared so far, by lower-case name; `outputs` are the queries' output streams."""
+    """Everything declared so far, by lower-case name.
+
+    `outputs` are the queries' output streams; `sources` the texts that declared the queries.
+    """
 
     streams: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))
     tables: Mapping[str, TableSchema] = field(default_factory=lambda: MappingProxyType({}))
     queries: Mapping[str, CreateQuery] = field(default_factory=lambda: MappingProxyType({}))
     gaps: Mapping[str, CreateGaps] = field(default_factory=lambda: MappingProxyType({}))
     outputs: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))
+    sources: Mapping[str, Source] = field(default_factory=lambda: MappingProxyType({}))
 
     def stream(self, name: str) -> StreamSchema | None:
         return self.streams.get(name.lower())

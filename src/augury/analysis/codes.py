@@ -68,7 +68,7 @@ CODES: dict[str, str] = {
     "A069": "a gap's distribution is unknown or has wrong parameters",
     "A070": "REACHES is outside (0, 1]",
     "A071": "a gap is given twice",
-    "A072": "LEARN FROM names an unknown stream",
+    "A072": "LEARN FROM names something that has no events",
     "A073": "a subgoal's terms do not fit the stream's columns",
     "A074": "a variable is not bound where it is used",
     "A075": "a condition names an unknown relation",
@@ -83,4 +83,6 @@ CODES: dict[str, str] = {
     "W007": "without KEY, contiguity is over the whole stream",
     "W008": "EVERY longer than WITHIN leaves events out",
     "W009": "tie-breakers of different streams are compared",
+    "W010": "LEARN FROM names a stream that is not declared",
+    "W011": "a negated component is taken as read",
 }

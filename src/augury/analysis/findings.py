@@ -15,10 +15,14 @@ from augury.language.expressions import Node
 
 @dataclass(slots=True)
 class Findings:
-    """Every finding about one script, in the order in which the rules made them."""
+    """Every finding about one script, in the order in which the rules made them.
+
+    `notes` are warnings that say how a right query is understood: only EXPLAIN shows them.
+    """
 
     source: Source
     found: list[Diagnostic] = field(default_factory=list)
+    notes: list[Diagnostic] = field(default_factory=list)
     error_count: int = 0
 
     def error(self, code: str, message: str, span: Span, hint: str = "") -> None:
@@ -27,6 +31,9 @@ class Findings:
 
     def warning(self, code: str, message: str, span: Span, hint: str = "") -> None:
         self.found.append(Diagnostic(code, message, span, self.source, hint, "warning"))
+
+    def note(self, code: str, message: str, span: Span, hint: str = "") -> None:
+        self.notes.append(Diagnostic(code, message, span, self.source, hint, "warning"))
 
     def drop_warnings_since(self, count: int) -> None:
         """Forget the warnings after the first `count` findings; errors come first."""

@@ -57,13 +57,18 @@ def read_gaps(draft: Draft, statements: list[CreateGaps]) -> None:
 
 def _history(draft: Draft, statement: CreateGaps, name: str) -> str:
     stream = draft.ledger.readable(name)
-    if stream is None and not draft.ledger.has_failed(name):
+    if stream is not None:
+        return stream.name
+    span = places.word(draft.findings.source, statement.span, name, "FROM")
+    if draft.ledger.is_table(name):
+        message = f"LEARN FROM names {name}, which is a table; gaps are learned from events"
+        draft.findings.error("A072", message, span, "declare it with CREATE STREAM")
+    elif not (draft.ledger.has_failed(name) or name.lower() in draft.ledger.later):
         known = [s.name for s in draft.ledger.streams.values()]
-        message = f"LEARN FROM names {name}, which is not a stream"
-        hint = suggest(name, known, "declare it with CREATE STREAM")
-        span = places.word(draft.findings.source, statement.span, name, "FROM")
-        draft.findings.error("A072", message, span, hint)
-    return stream.name if stream else name
+        message = f"LEARN FROM names {name}, which is not declared, so it must be bound from Python"
+        hint = suggest(name, known, "declare it with CREATE STREAM to have its columns checked")
+        draft.findings.warning("W010", message, span, hint)
+    return name
 
 
 def _is_new(
@@ -170,10 +175,19 @@ def _check_family(draft: Draft, gap: Gap) -> None:
         message = f"{gap.family} got {counted(count, 'parameter')}"
         draft.findings.error("A069", message, gap.span, f"write {family.form}")
         return
+    if gap.family == "GAMMA" and _is_shape_first(gap):
+        message = "GAMMA takes its mean first, then its shape"
+        draft.findings.error("A069", message, gap.span, "shape times scale is the mean")
+        return
     lengths = gap.parameters if family.any_count else gap.parameters[: family.lengths]
     _check_lengths(draft, gap, lengths)
     for number in () if family.any_count else gap.parameters[family.lengths :]:
         _check_number(draft, gap, number)
+
+
+def _is_shape_first(gap: Gap) -> bool:
+    first, second = gap.parameters
+    return isinstance(second, Duration) and not isinstance(first, Duration)
 
 
 def _check_lengths(draft: Draft, gap: Gap, lengths: tuple[Duration | float, ...]) -> None:

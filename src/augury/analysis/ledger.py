@@ -11,20 +11,22 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from augury.analysis.catalog import Catalog, StreamSchema, TableSchema
+from augury.errors import Source
 from augury.language.tree import CreateGaps, CreateQuery
 
 
 @dataclass(slots=True)
 class Ledger:
-    """Declarations by lower-case name."""
+    """Declarations by lower-case name; `later` has the kinds of what the script declares later."""
 
     streams: dict[str, StreamSchema]
     tables: dict[str, TableSchema]
     queries: dict[str, CreateQuery]
     gaps: dict[str, CreateGaps]
     outputs: dict[str, StreamSchema]
+    sources: dict[str, Source]
     failed: set[str] = field(default_factory=set)
-    later: set[str] = field(default_factory=set)
+    later: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, catalog: Catalog) -> Ledger:
@@ -34,6 +36,7 @@ class Ledger:
             dict(catalog.queries),
             dict(catalog.gaps),
             dict(catalog.outputs),
+            dict(catalog.sources),
         )
 
     def catalog(self) -> Catalog:
@@ -43,11 +46,16 @@ class Ledger:
             MappingProxyType(self.queries),
             MappingProxyType(self.gaps),
             MappingProxyType(self.outputs),
+            MappingProxyType(self.sources),
         )
 
     def readable(self, name: str) -> StreamSchema | None:
         """Return what ON may read under that name: a stream, or a query's output."""
         return self.streams.get(name.lower()) or self.outputs.get(name.lower())
+
+    def is_table(self, name: str) -> bool:
+        """Return whether the name is a table's, declared so far or later in the script."""
+        return name.lower() in self.tables or self.later.get(name.lower()) == "table"
 
     def has_failed(self, name: str) -> bool:
         return name.lower() in self.failed

@@ -147,23 +147,25 @@ def scoring_needs_missed_events(draft: Draft) -> None:
 
 
 def missed_components_have_models(draft: Draft) -> None:
-    """Components that may be missed but have no gap or no miss rate must be seen: say which."""
-    if draft.learn_gaps_from is not None or not draft.allow:
+    """Note which components must be seen, or are taken as read, for want of a gap or a rate."""
+    if draft.learn_gaps_from is not None:
         return
     timed = {g.earlier if g.backward else g.later for g in draft.gaps}
-    for index in draft.may_miss:
-        lacks = [
-            w
-            for w, has in (("miss rate", draft.miss_rates[index]), ("gap", index in timed))
-            if not has
-        ]
-        if lacks:
-            name = draft.components[index].name
-            message = (
-                f"{name} may be missed but has no {listing(lacks, 'and no')}, so it must be seen"
-            )
-            hint = "declare MISS RATE and CREATE GAPS for it"
-            draft.findings.warning("W003", message, draft.clause("ALLOW"), hint)
+    for index in draft.may_miss if draft.allow else ():
+        _note(draft, index, timed, "W003", "may be missed", "it must be seen")
+    for component in draft.components if draft.allow or draft.gaps else ():
+        if component.negated:
+            _note(draft, component.index, timed, "W011", "is negated", "it is taken as read")
+
+
+def _note(draft: Draft, index: int, timed: set[int], code: str, what: str, so: str) -> None:
+    has = (("miss rate", draft.miss_rates[index]), ("gap", index in timed))
+    lacks = listing([word for word, there in has if not there], "and no")
+    if lacks:
+        message = f"{draft.components[index].name} {what} but has no {lacks}, so {so}"
+        hint = "declare MISS RATE and CREATE GAPS for it"
+        span = draft.clause("ALLOW") if code == "W003" else draft.components[index].span
+        draft.findings.note(code, message, span, hint)
 
 
 def conditions_survive_a_miss(draft: Draft) -> None:
@@ -221,4 +223,4 @@ def _warn_not_applied(draft: Draft, conjunct: Conjunct, attribute: ex.Attribute)
     label = f"{attribute.component}.{attribute.name}"
     message = f"where {attribute.component} was missed, the condition on {label} is not applied"
     hint = f"give a default: {label}['...']"
-    draft.findings.warning("W004", message, conjunct.span, hint)
+    draft.findings.note("W004", message, conjunct.span, hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from augury.analysis.checked import CheckedQuery, Verdict
 from augury.analysis.conjuncts import read_conjuncts
@@ -17,37 +17,61 @@ from augury.analysis.pattern import read_pattern
 from augury.analysis.query_class import classify
 from augury.analysis.returns import output_schema
 from augury.analysis.rules import LATE_RULES, RULES
-from augury.language.tree import CreateGaps, CreateQuery, Subgoals
+from augury.language.tree import CreateQuery, Subgoals
 
 
 def read_query(
-    name: str, statement: CreateQuery, ledger: Ledger, findings: Findings
+    name: str,
+    statement: CreateQuery,
+    ledger: Ledger,
+    findings: Findings,
+    gap_findings: Findings | None = None,
 ) -> CheckedQuery | None:
-    """Return the checked query; None where something is wrong, or cannot be judged."""
-    before, warned = findings.error_count, len(findings.found)
-    draft = draft_query(name, statement, ledger, findings)
-    if draft is None:
-        findings.drop_warnings_since(warned)
-        return None
-    gaps = [g for g in ledger.gaps.values() if g.query.lower() == name.lower()]
-    checked = _finish(draft, gaps, before)
+    """Return the checked query; None where something is wrong, or cannot be judged.
+
+    `gap_findings` takes findings about gaps where these stand in another text than the query.
+    """
+    warned, noted = len(findings.found), len(findings.notes)
+    checked = _read(_Task(name, statement, ledger, findings, gap_findings or findings))
     if checked is None:
         findings.drop_warnings_since(warned)
         return None
-    return replace(checked, warnings=tuple(findings.found[warned:]))
+    return replace(checked, warnings=(*findings.found[warned:], *findings.notes[noted:]))
 
 
-def _finish(draft: Draft, gaps: list[CreateGaps], before: int) -> CheckedQuery | None:
-    findings = draft.findings
-    if findings.error_count == before and draft.complete:
-        read_gaps(draft, gaps)
-        for rule in LATE_RULES:
-            rule(draft)
-    if findings.error_count > before or not draft.complete or draft.shape is None:
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What `read_query` was asked to do."""
+
+    name: str
+    statement: CreateQuery
+    ledger: Ledger
+    findings: Findings
+    gap_findings: Findings
+
+
+def _read(task: _Task) -> CheckedQuery | None:
+    before = task.findings.error_count
+    draft = draft_query(task.name, task.statement, task.ledger, task.findings)
+    if draft is None or draft.shape is None or not draft.complete:
         return None
+    if task.findings.error_count > before or not _read_gaps(draft, task):
+        return None
+    for rule in LATE_RULES:
+        rule(draft)
     verdict = classify(draft)
     _judge_verdict(draft, verdict)
-    return _checked(draft, verdict) if findings.error_count == before else None
+    return _checked(draft, verdict) if task.findings.error_count == before else None
+
+
+def _read_gaps(draft: Draft, task: _Task) -> bool:
+    """Fill the draft's gaps; return whether they are right."""
+    gaps = [g for g in task.ledger.gaps.values() if g.query.lower() == task.name.lower()]
+    before = task.gap_findings.error_count
+    draft.findings = task.gap_findings
+    read_gaps(draft, gaps)
+    draft.findings = task.findings
+    return task.gap_findings.error_count == before
 
 
 def draft_query(

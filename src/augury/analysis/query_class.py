@@ -28,7 +28,21 @@ def classify(draft: Draft) -> Verdict:
     if derived:
         reason = f"events of {listing(derived)} are derived and may share base events"
         return Verdict("hard", (f"{reason}, so they are not independent",))
-    return _probability_class(draft, view(draft))
+    verdict = _probability_class(draft, view(draft), ())
+    if verdict.kind in ("regular", "extended regular") or not draft.group_by:
+        return verdict
+    grouped = _probability_class(draft, view(draft, groups_are_fixed=True), _group_reason(draft))
+    return grouped if _COST[grouped.kind] < _COST[verdict.kind] else verdict
+
+
+_COST = {
+    "deterministic": 0,
+    "enumerated": 0,
+    "regular": 1,
+    "extended regular": 2,
+    "safe": 3,
+    "hard": 4,
+}
 
 
 def _is_uncertain(draft: Draft) -> bool:
@@ -47,11 +61,11 @@ def _enumerated_reason(draft: Draft) -> str:
     return "the query returns matches, each with its own confidence"
 
 
-def _probability_class(draft: Draft, lahar: LaharView) -> Verdict:
+def _probability_class(draft: Draft, lahar: LaharView, fixed: tuple[str, ...]) -> Verdict:
     every = tuple(range(len(draft.components)))
     shared = lahar.shared(every)
     planner = Planner(draft, lahar)
-    fixed = _group_reason(draft)
+    fixed = (*fixed, *(_confined_reason(name) for name in lahar.confined))
     if lahar.distant:
         return Verdict("hard", (*fixed, *_distant_reasons(draft, lahar)))
     if not shared:
@@ -75,9 +89,14 @@ _SAFE = "a safe plan exists: each of its steps combines independent probabilitie
 _HARD = "no safe plan was found, so no exact evaluation in polynomial time is known"
 
 
+def _confined_reason(name: str) -> str:
+    return (
+        f"{name} is shared, but only between alternatives of one object: "
+        f"the automaton remembers the values of {name} under way"
+    )
+
+
 def _group_reason(draft: Draft) -> tuple[str, ...]:
-    if not draft.group_by:
-        return ()
     names = listing([f"{g.component}.{g.name}" for g in draft.group_by])
     return (f"judged for one value of GROUP BY {names}, which counts as a constant",)
 

@@ -91,11 +91,12 @@ class _Script:
                     count += 1
                     name = f"query_{count}"
                 self.names[id(statement)] = name
-                self.ledger.later.add(name.lower())
+                self.ledger.later[name.lower()] = "query"
             elif isinstance(statement, CreateGaps):
                 self._note_gaps(statement)
             elif isinstance(statement, CreateStream | CreateTable):
-                self.ledger.later.add(statement.name.lower())
+                kind = "stream" if isinstance(statement, CreateStream) else "table"
+                self.ledger.later[statement.name.lower()] = kind
 
     def _is_taken(self, name: str, written: set[str]) -> bool:
         return name in written or self.ledger.holder(name) is not None
@@ -134,7 +135,7 @@ class _Script:
 
     def _declare(self, statement: CreateStream | CreateTable) -> None:
         name = statement.name.lower()
-        self.ledger.later.discard(name)
+        self.ledger.later.pop(name, None)
         free = self._claim(statement.name, statement.span)
         if isinstance(statement, CreateStream):
             stream = read_stream(statement, self.findings)
@@ -149,7 +150,7 @@ class _Script:
 
     def _query(self, statement: CreateQuery) -> None:
         name = self._name(statement)
-        self.ledger.later.discard(name.lower())
+        self.ledger.later.pop(name.lower(), None)
         free = self._claim(name, statement.span)
         checked = read_query(name, statement, self.ledger, self.findings)
         if not free:
@@ -160,6 +161,7 @@ class _Script:
             return
         self.queries.append(checked)
         self.ledger.queries[name.lower()] = statement
+        self.ledger.sources[name.lower()] = self.findings.source
         if checked.output_schema is not None:
             self.ledger.outputs[name.lower()] = checked.output_schema
 
@@ -187,11 +189,15 @@ class _Script:
         return [*self.names.values(), *earlier]
 
     def check_gaps_of_earlier_queries(self) -> None:
-        """Check again the queries of earlier scripts that this one gave gaps."""
+        """Check again the queries of earlier scripts that this one gave gaps.
+
+        Only findings about the gaps belong to this text; warnings stay with the query.
+        """
         for name in self.new_gaps:
             statement = self.ledger.queries.get(name)
             if statement is not None:
-                written = statement.name or name
-                checked = read_query(written, statement, self.ledger, self.findings)
-                if checked is not None:
-                    self.queries.append(checked)
+                earlier = Findings(self.ledger.sources.get(name, self.findings.source))
+                checked = read_query(
+                    statement.name or name, statement, self.ledger, earlier, self.findings
+                )
+                self.queries += [checked] if checked is not None else []

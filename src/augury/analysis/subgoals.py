@@ -7,7 +7,7 @@ is no variable. Predicates on one component are local.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from augury.analysis.catalog import StreamSchema
@@ -45,11 +45,15 @@ class Subgoal:
 
 @dataclass(frozen=True, slots=True)
 class LaharView:
-    """The whole query in these terms; `distant` are the conditions that are not local."""
+    """The whole query in these terms; `distant` are the conditions that are not local.
+
+    `confined` names the classes that are no variables because they are about one object only.
+    """
 
     subgoals: tuple[Subgoal, ...]
     variables: tuple[Variable, ...]
     distant: tuple[Conjunct, ...]
+    confined: tuple[str, ...] = ()
 
     def shared(self, among: Sequence[int]) -> tuple[Variable, ...]:
         """Return the variables shared between (or within a repetition of) these subgoals."""
@@ -63,12 +67,15 @@ class LaharView:
         return frozenset(v.name for v in self.variables if any(i in v.columns for i in among))
 
 
-def view(draft: Draft) -> LaharView:
-    """Return a resolved query as Lahar sees it."""
+def view(draft: Draft, groups_are_fixed: bool = False) -> LaharView:
+    """Return a resolved query as Lahar sees it; groups may count as constants."""
     constants = _constants(draft)
+    fixed = set(constants) | (_grouped(draft) if groups_are_fixed else set())
+    fixed |= {m for e in draft.equalities if fixed & set(e.members) for m in e.members}
+    open_classes = [e for e in draft.equalities if not fixed & set(e.members)]
+    confined = [e for e in open_classes if _is_confined(e, draft, fixed)]
     free = sorted(
-        (e for e in draft.equalities if not _is_fixed(e, constants, draft)),
-        key=lambda e: _appearance(draft, e),
+        (e for e in open_classes if e not in confined), key=lambda e: _appearance(draft, e)
     )
     variables = _named(draft, free)
     subgoals = tuple(_subgoal(draft, c, constants, variables) for c in draft.components)
@@ -77,7 +84,8 @@ def view(draft: Draft) -> LaharView:
     distant = tuple(
         c for c in draft.conjuncts if not c.derived and not _is_local(c, draft, classes, still)
     )
-    return LaharView(subgoals, variables, distant)
+    names = tuple(v.name for v in _named(draft, confined))
+    return LaharView(subgoals, variables, distant, names)
 
 
 # Constants and variables ----------------------------------------------------------------------
@@ -92,13 +100,22 @@ def _constants(draft: Draft) -> dict[tuple[int, str], ex.Literal]:
     return found
 
 
-def _is_fixed(
-    equality: EqualityClass, constants: Mapping[tuple[int, str], ex.Literal], draft: Draft
-) -> bool:
-    grouped = {
-        (c.index, g.name) for g in draft.group_by for c in draft.components if c.name == g.component
-    }
-    return any(m in constants or m in grouped for m in equality.members)
+def _grouped(draft: Draft) -> set[tuple[int, str]]:
+    by_name = {c.name: c.index for c in draft.components}
+    return {(by_name[g.component or ""], g.name) for g in draft.group_by}
+
+
+def _is_confined(equality: EqualityClass, draft: Draft, fixed: Collection[tuple[int, str]]) -> bool:
+    """Return whether the class relates alternatives of one object only.
+
+    Where constants fix every key, all events are of one object, which has one value at a time: an
+    automaton can remember the values under way, and grows with their number, not with the stream.
+    """
+    return all(
+        column in s.alternatives and s.key and all((index, k) in fixed for k in s.key)
+        for index, column in equality.members
+        for s in draft.streams_of(index)
+    )
 
 
 def _appearance(draft: Draft, equality: EqualityClass) -> tuple[int, int]:

@@ -1,7 +1,0 @@
-CREATE STREAM reads (id LONG, tag STRING, reader STRING, door STRING, price DOUBLE, at TIMESTAMP, seq LONG, p DOUBLE)
-ID id KEY tag TIME at ORDER BY seq TYPE reader PROBABILITY p;
-CREATE QUERY q ON reads
-PATTERN SEQ(SHELF x, EXIT z)
-WHERE [tag] AND z.door <> 'staff'
-WITHIN 1 HOUR
-ALLOW ALL MISSED;
