@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java test quick check fix fuzz bench demo lock clean
+.PHONY: help setup java test quick check fix fuzz bench demo docs lock clean
 
 help:           ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ demo: $(STAMP)  ## explain an example query, and draw its automaton into out/
 	$(BIN)/augury check examples/store.sql
 	$(BIN)/augury explain examples/store.sql shoplifting
 	$(BIN)/augury explain examples/store.sql shoplifting --format svg -o out/shoplifting.svg
+
+docs: $(STAMP)  ## write the outputs that the documents show anew
+	PYTHONPATH=tests $(BIN)/python -m docs.console
 
 lock:           ## write constraints.txt anew from the newest allowed packages
 	tools/lock $(PYTHON)

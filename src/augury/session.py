@@ -61,7 +61,7 @@ class Session:
             known = ", ".join(get_args(Format))
             raise AuguryError(f"there is no format {format!r}; expected one of {known}")
         checked, source = self._query(query)
-        return _explain(checked, source, format)
+        return _explain(checked, source, format, self._catalog)
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -118,11 +118,11 @@ def _explains(statements: tuple[Statement, ...]) -> list[Explain]:
     return [statement for statement in statements if isinstance(statement, Explain)]
 
 
-def _explain(checked: CheckedQuery, source: Source, shape: Format) -> str:
+def _explain(checked: CheckedQuery, source: Source, shape: Format, catalog: Catalog) -> str:
     from augury.planning.explain import explain
     from augury.planning.refusal import PlanError
 
     try:
-        return explain(checked, shape)
+        return explain(checked, shape, catalog)
     except PlanError as error:
         raise error.at(source, checked.span) from error
