@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from augury.kernels import opcodes as op
 from augury.kernels.jit import kernel
-from augury.kernels.predicates import less
+from augury.kernels.predicates import less, wrapping_add
 
 
 @kernel
 def add_long(kind, n, total, value):
     """Return SUM, MIN or MAX of a LONG after value number n (from 0), and whether it fits."""
     if kind == op.SUM:
-        result = total + value
+        result = wrapping_add(total, value)
         return result, ((total ^ result) & (value ^ result)) >= 0
     if n == 0 or (kind == op.MIN and value < total) or (kind == op.MAX and value > total):
         return value, True

@@ -184,23 +184,33 @@ def _choose(opcode, left, left_null, right, right_null):
 @kernel
 def _integers(opcode, left, right):
     if opcode == op.ADD_I:
-        result = left + right
+        result = wrapping_add(left, right)
         return result, ((left ^ result) & (right ^ result)) < 0
     if opcode == op.SUBTRACT_I:
-        result = left - right
+        result = np.int64(np.uint64(left) - np.uint64(right))
         return result, ((left ^ right) & (left ^ result)) < 0
     if opcode == op.MULTIPLY_I:
-        return left * right, not _product_fits(left, right)
+        return _multiply(left, right)
     return _remainder(left, right), right == 0
 
 
 @kernel
-def _product_fits(left, right):
+def wrapping_add(left, right):
+    """Return the sum modulo 2 ** 64.
+
+    Numba tells LLVM that signed sums never overflow, so that a test for it is optimised away.
+    """
+    return np.int64(np.uint64(left) + np.uint64(right))
+
+
+@kernel
+def _multiply(left, right):
+    result = np.int64(np.uint64(left) * np.uint64(right))
     if -_HALF_WORD <= left <= _HALF_WORD and -_HALF_WORD <= right <= _HALF_WORD:
-        return True
+        return result, False
     if left == -1 or right == -1:
-        return left != _SMALLEST and right != _SMALLEST  # noqa: PLR1714
-    return left == 0 or (left * right) // left == right
+        return result, left == _SMALLEST or right == _SMALLEST  # noqa: PLR1714
+    return result, left != 0 and result // left != right
 
 
 @kernel
@@ -257,12 +267,12 @@ def _convert(opcode, word, null):  # noqa: PLR0911 - one per opcode
     if opcode == op.TRUTH_OF_I:
         return np.int64(word != 0), False
     if opcode == op.MOMENT_OF_DATE:
-        return word * _DAY, not _product_fits(word, _DAY)
+        return _multiply(word, _DAY)
     if opcode == op.DATE_OF_MOMENT:
         return word // _DAY, False
     if opcode == op.ABS_I and word >= 0:
         return word, False
-    return -word, word == _SMALLEST
+    return np.int64(np.uint64(0) - np.uint64(word)), word == _SMALLEST
 
 
 @kernel

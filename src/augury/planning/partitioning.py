@@ -74,11 +74,8 @@ def choose_partitioning(query: CheckedQuery, automaton: Automaton) -> Partitioni
 
 def _by_key(query: CheckedQuery, classes: tuple[EqualityClass, ...]) -> Partitioning:
     by_stream = [(s.name, tuple(_column(query, c, s.name) for c in classes)) for s in query.streams]
-    names = ", ".join(by_stream[0][1])
     what = "attribute is" if len(classes) == 1 else "attributes are"
-    return Partitioning(
-        "key", f"the {what} equal over all components ({names})", classes, tuple(by_stream)
-    )
+    return Partitioning("key", f"the {what} equal over all components", classes, tuple(by_stream))
 
 
 def _by_time(query: CheckedQuery, automaton: Automaton) -> Partitioning:
@@ -105,6 +102,11 @@ def counts_every_event(query: CheckedQuery) -> bool:
     return window or query.strategy in ("STRICT", "PARTITION")
 
 
+def has_neighbours(automaton: Automaton) -> bool:
+    """Return whether some event must be the direct neighbour of another."""
+    return any(t.adjacent_to for t in automaton.transitions)
+
+
 def _can_cut(query: CheckedQuery, automaton: Automaton, equality: EqualityClass) -> bool:
     if not equality.covers_all or len(equality.members) < 2:
         return False
@@ -112,8 +114,7 @@ def _can_cut(query: CheckedQuery, automaton: Automaton, equality: EqualityClass)
         return False
     if query.strategy == "STRICT" or (query.within is not None and query.within.events):
         return False
-    has_neighbours = any(t.adjacent_to for t in automaton.transitions)
-    if query.strategy == "PARTITION" or has_neighbours:
+    if query.strategy == "PARTITION" or has_neighbours(automaton):
         return _is_in_every_key(query, equality)
     return True
 
@@ -144,12 +145,16 @@ def _column(query: CheckedQuery, equality: EqualityClass, stream: str) -> str:
     )
 
 
-def moved_rows(query: CheckedQuery, read: tuple[tuple[int, str], ...], cut: Partitioning) -> Moved:
+def moved_rows(
+    query: CheckedQuery, read: tuple[tuple[int, str], ...], cut: Partitioning, *, by_key: bool
+) -> Moved:
     """Return what a shuffle carries: mask, key, order, probability and the attributes in `read`."""
     columns: dict[str, int] = {"(mask)": MASK_BYTES}
     for stream in query.streams:
         ordered = (stream.time, stream.order_by, stream.id, stream.probability)
-        for name in (*cut.key, *(n for n in ordered if n), *stream.alternatives):
+        # Neighbours of one KEY can be told only where the KEY is moved.
+        key = stream.key if by_key else ()
+        for name in (*cut.key, *key, *(n for n in ordered if n), *stream.alternatives):
             column = stream.column(name)
             if column is not None:
                 columns[column.name] = BYTES.get(column.type, 8)

@@ -31,7 +31,7 @@ from augury.planning.logical import (
 )
 from augury.planning.logical import Play as LogicalPlay
 from augury.planning.needed import columns_read, group_columns
-from augury.planning.partitioning import Moved, Partitioning, moved_rows
+from augury.planning.partitioning import Moved, Partitioning, has_neighbours, moved_rows
 from augury.planning.predicates import Predicate
 from augury.planning.rewrites import rewrite
 
@@ -100,7 +100,8 @@ def plan_query(query: CheckedQuery, catalog: Catalog | None = None) -> PhysicalP
     outputs = answer.columns if answer else ()
     read = columns_read([*(p.expression for p in search.predicates), *(v for _, v in outputs)])
     plays = tuple(p for play in mask.plays for p in _plays(play, query))
-    moved = moved_rows(query, (*read, *group_columns(query)), cut.by)
+    by_key = query.strategy == "PARTITION" or has_neighbours(search.automaton)
+    moved = moved_rows(query, (*read, *group_columns(query)), cut.by, by_key=by_key)
     return PhysicalPlan(
         query=query,
         logical=logical,

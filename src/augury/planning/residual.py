@@ -167,10 +167,18 @@ def _mentioned(part: Residual) -> tuple[int, ...]:
 
 
 def _chain(operator: str, parts: Sequence[Residual]) -> Residual:
-    kept = tuple(p for p in parts if p != DONE)
+    flat = (q for p in parts for q in _parts_of(operator, p))
+    kept = tuple(p for p in flat if p != DONE)
     if not kept:
         return DONE
     return kept[0] if len(kept) == 1 else Chain(operator, kept)
+
+
+def _parts_of(operator: str, part: Residual) -> tuple[Residual, ...]:
+    # SEQ in SEQ is flat. NEXT in NEXT is not: an inner part is adjacent to its own neighbour.
+    if operator == "SEQ" and isinstance(part, Chain) and part.operator == "SEQ":
+        return part.parts
+    return (part,)
 
 
 def _shuffle(parts: Sequence[Residual]) -> Residual:

@@ -42,11 +42,12 @@ _STYLE = """
   .edge { fill: none; stroke: #374151; stroke-width: 1.6; }
   .edge.missed { stroke: #b45309; stroke-dasharray: 6 4; }
   .edge.removed { stroke: #d1d5db; stroke-dasharray: 2 4; }
-  .label { font-size: 13px; text-anchor: middle; fill: #1f2937;
-           paint-order: stroke; stroke: #ffffff; stroke-width: 5px; stroke-linejoin: round; }
+  .label { font-size: 13px; text-anchor: middle; fill: #1f2937; }
+  .halo { stroke: #ffffff; stroke-width: 5px; stroke-linejoin: round; }
   .label.missed { fill: #b45309; }
   .label.removed { fill: #9ca3af; }
-  .label.guard { fill: #b91c1c; text-decoration: line-through; }
+  .label.guard { fill: #b91c1c; }
+  .strike { stroke: #b91c1c; stroke-width: 1.6; }
 """
 
 
@@ -55,10 +56,11 @@ def explain_as_svg(plan: PhysicalPlan, catalog: Catalog | None = None) -> str:
     if len(plan.automaton.states) > MOST_STATES:
         return _document(plan, 640, 130, [_too_large(plan)])
     canvas = _Canvas.of(plan)
+    lines = [*canvas.skips(), *canvas.edges()]
     pieces = [
-        *canvas.edges(),
-        *canvas.skips(),
+        *(path for path, _ in lines),
         *canvas.states(),
+        *(label for _, label in lines),
         *canvas.guards(),
         *canvas.legend(),
     ]
@@ -95,7 +97,7 @@ _ARROWS = (
         f'<marker id="arrow-{name}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" '
         f'markerHeight="7" orient="auto-start-reverse">'
         f'<path d="M0 0L10 5L0 10z" fill="{colour}"/></marker>'
-        for name, colour in (("edge", "#374151"), ("missed", "#b45309"), ("removed", "#d1d5db"))
+        for name, colour in (("seen", "#374151"), ("missed", "#b45309"), ("removed", "#d1d5db"))
     )
     + "</defs>"
 )
@@ -109,11 +111,24 @@ def _text(x: float, y: float, kind: str, text: str) -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}">{escape(text)}</text>'
 
 
+def _label(x: float, y: float, kind: str, text: str) -> str:
+    # The halo is drawn as a text of its own: not every viewer knows `paint-order`.
+    return _text(x, y, "label halo", text) + _text(x, y, f"label {kind}", text)
+
+
+def _struck(x: float, y: float, text: str) -> str:
+    # A line of its own, because not every viewer knows `text-decoration`.
+    half = len(text) * CHARACTER / 2 + 3
+    line = f'<path class="strike" d="M{x - half:.1f} {y - 4.5:.1f}h{2 * half:.1f}"/>'
+    return _label(x, y, "guard", text) + line
+
+
 def _clipped(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 Point = tuple[float, float]
+Line = tuple[str, str]  # the path and its label
 
 
 @dataclass(frozen=True)
@@ -136,71 +151,91 @@ class _Canvas:
         return self.plan.automaton
 
     @property
+    def left(self) -> float:
+        return max(LEFT, len(self._shown(self.automaton.states[0].label)) * 3.1 + 20)
+
+    @property
+    def below(self) -> float:
+        """How far the edges over missed events hang below the last row."""
+        return max((self._hang(s.source, s.target) for s in self.automaton.skips), default=0.0)
+
+    @property
     def width(self) -> float:
-        drawn = 2 * LEFT + (self.layout.layers - 1) * self.step + 40
+        drawn = self.left + LEFT + (self.layout.layers - 1) * self.step + 40
         heading = f"{self.plan.query.name}: {self._pattern()}"
         return max(drawn, len(heading) * 9.0 + 48, 560.0)
 
     @property
     def height(self) -> float:
-        return TOP + self.layout.rows * ROW_HEIGHT + BOTTOM
+        return TOP + self.above + self.layout.rows * ROW_HEIGHT + self.below + BOTTOM
+
+    @property
+    def above(self) -> float:
+        """How far edges over other states reach above the first row."""
+        bends = [self._bend(t.source, t.target) for t in self.automaton.transitions]
+        return max(0.0, -min(bends, default=0.0) - 40.0)
+
+    def _shown(self, label: str) -> str:
+        return _clipped(label, int((self.step - 20) / 6.2))
 
     def _pattern(self) -> str:
         return shape_text(self.plan.query.shape, self.plan.query.components)
 
     def at(self, state: int) -> Point:
         return (
-            LEFT + self.layout.layer[state] * self.step,
-            TOP + self.layout.row[state] * ROW_HEIGHT + 34,
+            self.left + self.layout.layer[state] * self.step,
+            TOP + self.above + self.layout.row[state] * ROW_HEIGHT + 34,
         )
 
     # Edges -------------------------------------------------------------------------------------
 
-    def edges(self) -> Iterator[str]:
+    def edges(self) -> Iterator[Line]:
         joined: dict[tuple[int, int], list[str]] = {}
         for t in self.automaton.transitions:
             joined.setdefault((t.source, t.target), []).append(transition_text(t, self.names))
         for (source, target), labels in joined.items():
             text = " | ".join(labels)
             if source == target:
-                yield from self._loop(source, text)
+                yield self._loop(source, text)
             else:
-                yield from self._curve(source, target, self._bend(source, target), "edge", text)
+                yield self._curve(source, target, self._bend(source, target), "seen", text)
 
     def _bend(self, source: int, target: int) -> float:
         # An edge over a layer goes round the states that stand in between.
         span = self.layout.layer[target] - self.layout.layer[source]
-        return 0.0 if span == 1 else -30.0 - 16.0 * span
+        return 0.0 if span <= 1 else -30.0 - 16.0 * span
 
-    def skips(self) -> Iterator[str]:
-        for skip in self.automaton.skips:
-            span = self.layout.layer[skip.target] - self.layout.layer[skip.source]
+    def skips(self) -> Iterator[Line]:
+        for skip in sorted(self.automaton.skips, key=lambda s: not s.removed):
             kind = "removed" if skip.removed else "missed"
-            label = skip_text(skip, self.names)
-            yield from self._curve(skip.source, skip.target, 52.0 + 26.0 * (span - 1), kind, label)
+            hang = self._hang(skip.source, skip.target)
+            yield self._curve(skip.source, skip.target, hang, kind, skip_text(skip, self.names))
 
-    def _curve(self, source: int, target: int, bend: float, kind: str, label: str) -> Iterator[str]:
+    def _hang(self, source: int, target: int) -> float:
+        span = self.layout.layer[target] - self.layout.layer[source]
+        return 34.0 + 52.0 * (span - 1)
+
+    def _curve(self, source: int, target: int, bend: float, kind: str, label: str) -> Line:
         (x1, y1), (x2, y2) = self.at(source), self.at(target)
         (ax, ay), (bx, by) = _rim(x1, y1, bend), _rim(x2, y2, bend, left=True)
         third = (bx - ax) / 3
-        c1, c2 = (ax + third, ay + bend * 1.2), (bx - third, by + bend * 1.2)
-        marker = kind if kind in ("missed", "removed") else "edge"
-        yield (
-            f'<path class="edge {kind}" marker-end="url(#arrow-{marker})" d="M{ax:.1f} {ay:.1f}'
-            f'C{c1[0]:.1f} {c1[1]:.1f} {c2[0]:.1f} {c2[1]:.1f} {bx:.1f} {by:.1f}"/>'
+        first, second = ay + bend * 1.2, by + bend * 1.2
+        path = (
+            f'<path class="edge {kind}" marker-end="url(#arrow-{kind})" d="M{ax:.1f} {ay:.1f}'
+            f'C{ax + third:.1f} {first:.1f} {bx - third:.1f} {second:.1f} {bx:.1f} {by:.1f}"/>'
         )
-        x, y = (ax + bx) / 2, (ay + 3 * c1[1] + 3 * c2[1] + by) / 8
-        yield _text(
-            x, y + (16 if bend > 0 else -8), f"label {kind if kind != 'edge' else 'seen'}", label
-        )
+        # Edges that fan out are labelled near their source, where they do not cross yet.
+        along = 0.5 if bend or y1 == y2 else 0.3
+        x, y = ax + (bx - ax) * along, _cubic((ay, first, second, by), along)
+        return path, _label(x, y + (17 if bend > 0 else -8), kind, label)
 
-    def _loop(self, state: int, label: str) -> Iterator[str]:
+    def _loop(self, state: int, label: str) -> Line:
         x, y = self.at(state)
-        yield (
-            f'<path class="edge" marker-end="url(#arrow-edge)" d="M{x - 11:.1f} {y - 20:.1f}'
+        path = (
+            f'<path class="edge seen" marker-end="url(#arrow-seen)" d="M{x - 11:.1f} {y - 20:.1f}'
             f'C{x - 30:.1f} {y - 62:.1f} {x + 30:.1f} {y - 62:.1f} {x + 11:.1f} {y - 20:.1f}"/>'
         )
-        yield _text(x, y - 58, "label seen", label)
+        return path, _label(x, y - 58, "seen", label)
 
     # States ------------------------------------------------------------------------------------
 
@@ -213,8 +248,13 @@ class _Canvas:
             if state.accepting:
                 yield f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS - 4}"/>'
             yield _text(x, y + 5, "number", str(state.index))
-            room = int((self.step - 24) / 5.8)
-            yield _text(x, y + RADIUS + 16, "residual", _clipped(state.label, room)) + "</g>"
+            under = y + RADIUS + 16 if not self.automaton.skips else self._above(state.index, y)
+            yield _text(x, under, "residual", self._shown(state.label)) + "</g>"
+
+    def _above(self, state: int, y: float) -> float:
+        # Edges over missed events hang below, so residuals go above, over a loop if there is one.
+        loops = any(t.source == t.target == state for t in self.automaton.transitions)
+        return y - RADIUS - (56 if loops else 10)
 
     # Guards ------------------------------------------------------------------------------------
 
@@ -225,7 +265,7 @@ class _Canvas:
                 line = taken.get(place, 0)
                 taken[place] = line + 1
                 text = shape_text(guard.part, self.plan.query.components)
-                yield _text(place[0], place[1] + 17 * line, "label guard", text)
+                yield _struck(place[0], place[1] + 17 * line, text)
 
     def _places(self, guard: Guard) -> Sequence[Point]:
         if guard.is_trailing:
@@ -247,7 +287,7 @@ class _Canvas:
 
     def legend(self) -> Iterator[str]:
         y, x = self.height - 26, 24.0
-        yield f'<path class="edge" marker-end="url(#arrow-edge)" d="M{x} {y - 4}h34"/>'
+        yield f'<path class="edge seen" marker-end="url(#arrow-seen)" d="M{x} {y - 4}h34"/>'
         yield _text(x + 42, y, "note", "an event is seen")
         x += 160
         if self.automaton.skips:
@@ -255,8 +295,14 @@ class _Canvas:
             yield _text(x + 42, y, "note", "it was missed")
             x += 144
         if self.automaton.guards:
-            yield f'<text x="{x}" y="{y}" class="label guard" style="text-anchor:start">name</text>'
-            yield _text(x + 44, y, "note", "must not happen here")
+            yield _struck(x + 18, y, "name")
+            yield _text(x + 46, y, "note", "must not happen here")
+
+
+def _cubic(points: tuple[float, float, float, float], t: float) -> float:
+    """Return one coordinate of a Bezier curve."""
+    a, b, c, d = points
+    return a * (1 - t) ** 3 + 3 * b * t * (1 - t) ** 2 + 3 * c * t * t * (1 - t) + d * t**3
 
 
 def _rim(x: float, y: float, bend: float, *, left: bool = False) -> Point:

@@ -132,7 +132,8 @@ def _returned(plan: PhysicalPlan) -> str:
     if query.returns == "COUNT":
         return "the number of matches"
     if query.returns == "MATCHES":
-        return ", ".join([*(k.name for k in query.keys), *(n for n, _ in plan.outputs)])
+        names = [*(k.name for k in query.keys), *(n for n, _ in plan.outputs)]
+        return ", ".join(names) or "the events of each match"
     when = "each time" if query.returns == "PROBABILITY BY TIME" else "each window"
     groups = find(plan.logical, Group)
     by = f" and {', '.join(groups.by)}" if groups else ""
@@ -145,7 +146,11 @@ def _match_detail(plan: PhysicalPlan) -> str:
     pruned = ["window"] if search.window else []
     pruned += ["threshold"] if search.threshold else []
     pruned += ["predicates"] if search.predicates else []
-    return "enumerate matches" + (f", pruned by {' and '.join(pruned)}" if pruned else "")
+    return "enumerate matches" + (f", pruned by {_listed(pruned)}" if pruned else "")
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
 
 
 def _automaton(plan: PhysicalPlan) -> Lines:

@@ -84,7 +84,7 @@ def transition_text(transition: Transition, names: Sequence[str]) -> str:
 def skip_text(skip: Skip, names: Sequence[str]) -> str:
     """Return the label of an edge over missed components, with the best it can score."""
     missed = ", ".join(names[c] for c in skip.components) + " missed"
-    return missed if skip.best is None else f"{missed}, at most {skip.best:.3g}"
+    return f"{missed}, at most {skip.best:.3g}" if skip.best else missed
 
 
 def removed_text(skip: Skip, query: CheckedQuery, names: Sequence[str]) -> str:

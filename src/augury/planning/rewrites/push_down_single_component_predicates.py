@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from augury.planning.expressions.lower import Scope
 from augury.planning.logical import Mask, Node, Play, replaced, search_of
-from augury.planning.partitioning import counts_every_event
+from augury.planning.partitioning import counts_every_event, has_neighbours
 
 
 def push_down_single_component_predicates(plan: Node, scope: Scope) -> Node:
@@ -21,10 +21,9 @@ def push_down_single_component_predicates(plan: Node, scope: Scope) -> Node:
         Play(c.index, c.played_by, tuple(p for p in pushed if p.components == (c.index,)))
         for c in query.components
     )
-    has_neighbours = any(t.adjacent_to for t in search.automaton.transitions)
     # One row per time of the stream, and a chain's hidden values, need every event.
     hidden = query.returns == "PROBABILITY BY TIME" or any(s.markov for s in query.streams)
-    drops = not (counts_every_event(query) or has_neighbours or hidden)
+    drops = not (counts_every_event(query) or has_neighbours(search.automaton) or hidden)
     left = tuple(p for p in search.predicates if not p.reads_one_event)
     mask = Mask(search.source, plays, drops)
     return replaced(plan, search, replace(search, source=mask, predicates=left))

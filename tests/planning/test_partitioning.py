@@ -1,0 +1,71 @@
+"""How streams are cut: by key, by time, or not at all, and never so that an answer changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from planning.queries import HOUR
+from planning.scripts import planned, query
+
+
+def test_a_key_needs_an_equality_over_every_component() -> None:
+    cut = planned(query("SEQ(SHELF x, !COUNTER y, EXIT z)", "WHERE [tag] WITHIN 1 HOUR"))
+    assert (cut.partitioning.kind, cut.partitioning.key) == ("key", ("tag",))
+
+
+def test_without_a_key_a_window_of_time_cuts_into_overlapping_ranges() -> None:
+    cut = planned(query("SEQ(SHELF x, EXIT z)")).partitioning
+    assert (cut.kind, cut.lookback, cut.lookahead) == ("time", HOUR, 0)
+
+
+def test_a_trailing_negation_makes_ranges_look_ahead() -> None:
+    cut = planned(query("SEQ(SHELF x, !EXIT z)")).partitioning
+    assert (cut.kind, cut.lookback, cut.lookahead) == ("time", HOUR, HOUR)
+
+
+@pytest.mark.parametrize(
+    ("rest", "kind"),
+    [
+        ("WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 1 HOUR", "key"),
+        ("WHERE [tag] USING PARTITION CONTIGUITY WITHIN 1 HOUR", "key"),
+        ("WHERE [door] USING PARTITION CONTIGUITY WITHIN 1 HOUR", "time"),
+        ("WHERE [tag] USING STRICT WITHIN 1 HOUR", "time"),
+        ("WHERE [tag] WITHIN 5 EVENTS", "single"),
+    ],
+)
+def test_what_counts_events_must_see_them_all(rest: str, kind: str) -> None:
+    assert planned(query("SEQ(SHELF x, EXIT z)", rest)).partitioning.kind == kind
+
+
+def test_neighbours_of_one_key_are_cut_by_that_key_only() -> None:
+    by_tag = planned(query("NEXT(SHELF x, EXIT z)", "WHERE [tag] WITHIN 1 HOUR"))
+    by_door = planned(query("NEXT(SHELF x, EXIT z)", "WHERE [door] WITHIN 1 HOUR"))
+    assert by_tag.partitioning.kind == "key"
+    assert by_door.partitioning.kind == "time"
+    assert "tag" in dict(by_door.moved.columns)
+
+
+def test_without_window_and_key_the_stream_stays_whole() -> None:
+    cut = planned(query("SEQ(SHELF x, EXIT z)", "")).partitioning
+    assert (cut.kind, cut.lookback) == ("single", 0)
+
+
+def test_only_what_the_search_needs_is_moved() -> None:
+    plan = planned(query("SEQ(SHELF x, EXIT z)", "WHERE [tag] AND x.price < z.price WITHIN 1 HOUR"))
+    assert dict(plan.moved.columns) == {
+        "(mask)": 8,
+        "tag": 16,
+        "at": 8,
+        "seq": 8,
+        "id": 8,
+        "p": 8,
+        "price": 8,
+    }
+    assert plan.moved.bytes_per_row == 64
+
+
+def test_what_groups_are_made_of_is_moved() -> None:
+    plan = planned(
+        query("SEQ(SHELF x, EXIT z)", "WITHIN 1 HOUR GROUP BY x.door RETURN PROBABILITY")
+    )
+    assert "door" in dict(plan.moved.columns)
