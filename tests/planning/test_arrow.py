@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from augury.analysis.catalog import DataType
 from augury.errors import DataError
-from augury.language.expressions import Attribute, Binary, Call, Expression, Literal
+from augury.language.expressions import Attribute, Binary, Call, Cast, Expression, Literal
 from augury.planning.expressions.arrow import evaluate_column
 from augury.planning.expressions.lower import Scope, lower
 from planning.columns import bare, numbers_of, table_of
@@ -91,3 +91,31 @@ def test_logarithms_of_nothing_positive_are_null() -> None:
 def test_a_column_that_the_events_lack_is_an_error_of_the_data() -> None:
     with pytest.raises(DataError, match="no column l1"):
         over(Attribute("x", "l1"), pa.table({"other": [1]}))
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "kind", "wanted"),
+    [
+        ("d1", [1.0, -0.0, 0.001, 1e7, 1.5e-5, 123456.789], "STRING",
+         ["1.0", "-0.0", "0.001", "1.0E7", "1.5E-5", "123456.789"]),
+        ("d1", [math.nan, math.inf, -math.inf], "STRING", ["NaN", "Infinity", "-Infinity"]),
+        ("s1", ["2026-01-31", " 1969-12-31 ", "2026-02-30", "26-1-1"], "DATE",
+         [20484, -1, None, None]),
+        ("s1", ["1970-01-01 00:00:01.5", "1970-01-02", "1970-01-01T00:01", "x", "1970-01-01 25:00"],
+         "TIMESTAMP", [1_500_000, 86_400_000_000, 60_000_000, None, None]),
+    ],
+)  # fmt: skip
+def test_casts_of_text_are_the_same_on_every_machine(
+    column: str, values: list[Any], kind: str, wanted: list[Any]
+) -> None:
+    typed = lower(Cast(Attribute("x", column), kind), Scope(two_events()))
+    assert numbers_of(evaluate_column(typed, pa.table({column: values}))) == wanted
+
+
+def test_a_time_is_written_in_utc_without_trailing_zeros() -> None:
+    moments = pa.array([0, 1_500_000, -1], pa.timestamp("us", tz="UTC"))
+    assert over(Cast(Attribute("x", "t1"), "STRING"), pa.table({"t1": moments})) == [
+        "1970-01-01 00:00:00",
+        "1970-01-01 00:00:01.5",
+        "1969-12-31 23:59:59.999999",
+    ]

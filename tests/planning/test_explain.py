@@ -50,7 +50,7 @@ Predicates
                  y  (`reader` = 'COUNTER')
                  z  ((`reader` = 'EXIT') AND (NOT (`door` = 'staff')))
   to the queues  tag equal over all components: one set of queues per key
-                 x.door IN doors: table read as the event arrives
+                 x.door IN doors: tested as the event arrives
   to the search  z.price > x.price, when z is bound
 
 Partitioning

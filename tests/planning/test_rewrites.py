@@ -171,3 +171,9 @@ def test_nothing_is_dropped_where_every_event_counts(text: str) -> None:
 
 def test_a_component_that_anything_can_play_keeps_every_row() -> None:
     assert row_filter(planned(query("SEQ(SHELF x, _ z)")), "reads") is None
+
+
+def test_a_cast_that_depends_on_the_session_is_not_left_to_spark() -> None:
+    rest = "WHERE CAST(z.price AS STRING) = '1.0' WITHIN 1 HOUR"
+    plan = planned(query("SEQ(SHELF x, EXIT z)", rest))
+    assert [p.text for p in plan.plays[1].on_arrival] == ["CAST(z.price AS STRING) = '1.0'"]

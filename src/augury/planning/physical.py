@@ -40,7 +40,8 @@ from augury.planning.rewrites import rewrite
 class Play:
     """Who may play a component, as Spark tests it: `bit` is set in the mask where `sql` is true.
 
-    `on_arrival` are predicates that need a table's rows, and so are tested over Arrow columns.
+    `on_arrival` are predicates that Spark is not given (they need a table's rows, or a cast that
+    depends on its session), and so are tested over Arrow columns.
     """
 
     component: int
@@ -138,12 +139,12 @@ def _plays(play: LogicalPlay, query: CheckedQuery) -> list[Play]:
             stream,
             _play_sql(stream, by.type, pushed),
             pushed,
-            tuple(p for p in play.predicates if p.tables),
+            tuple(p for p in play.predicates if not p.is_for_spark),
         )
         for by in play.by
         for stream in query.streams
         if stream.name == by.stream
-        for pushed in [tuple(p for p in play.predicates if not p.tables)]
+        for pushed in [tuple(p for p in play.predicates if p.is_for_spark)]
     ]
 
 

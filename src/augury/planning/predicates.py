@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from augury.analysis.checked import CheckedQuery, Conjunct
 from augury.language.text.expressions import expression_text
 from augury.planning.expressions.lower import Scope, lower
+from augury.planning.expressions.spark_sql import can_be_pushed
 from augury.planning.expressions.typed import (
     Aggregated,
     Apply,
@@ -53,6 +54,11 @@ class Predicate:
                 if isinstance(node, Apply) and node.operator == "member"
             )
         )
+
+    @property
+    def is_for_spark(self) -> bool:
+        """Whether Spark can test it: tables' rows are known at run time only."""
+        return not self.tables and can_be_pushed(self.expression)
 
     @property
     def cost(self) -> int:

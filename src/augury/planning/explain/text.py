@@ -224,7 +224,7 @@ def _to_queues(plan: PhysicalPlan) -> Lines:
     cut = plan.partitioning
     lines = [f"{name} equal over all components: one set of queues per key" for name in cut.key]
     arriving = [p for play in plan.plays for p in play.on_arrival]
-    return lines + [f"{p.text}: table read as the event arrives" for p in dict.fromkeys(arriving)]
+    return lines + [f"{p.text}: tested as the event arrives" for p in dict.fromkeys(arriving)]
 
 
 def _to_search(plan: PhysicalPlan) -> Lines:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from augury.analysis.catalog import DataType
@@ -13,8 +15,12 @@ from augury.planning.expressions.arrow_api import Column, pa, pc
 # What a text must look like to be read as a number; spaces around it are passed over.
 WHOLE_NUMBER = r" *[+-]?[0-9]+ *"
 REAL_NUMBER = r" *[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)? *"
+DAY = r" *[0-9]{4}-[0-9]{2}-[0-9]{2} *"
+MOMENT = r" *[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)? *"
 TRUE_TEXTS = ("true", "t", "yes", "y", "1")
 FALSE_TEXTS = ("false", "f", "no", "n", "0")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def like(column: Column, pattern: str) -> Column:
@@ -92,12 +98,49 @@ def cast(column: Column, before: DataType, after: DataType) -> Column:
     """Return the column to or from STRING; a text that is no such value is NULL."""
     if before is not DataType.STRING:
         return by_value(column, _WRITE[before], pa.string())
-    kinds = {DataType.LONG: pa.int64(), DataType.DOUBLE: pa.float64()}
-    return by_value(column, _READ[after], kinds.get(after, pa.bool_()))
+    kinds = {DataType.DOUBLE: pa.float64(), DataType.BOOLEAN: pa.bool_()}
+    return by_value(column, _READ[after], kinds.get(after, pa.int64()))
 
 
 def _write_date(days: int) -> str:
     return str(date(1970, 1, 1) + timedelta(days=days))
+
+
+def _write_moment(microseconds: int) -> str:
+    moment = _EPOCH + timedelta(microseconds=microseconds)
+    text = moment.strftime("%H:%M:%S")
+    fraction = f".{moment.microsecond:06}".rstrip("0").rstrip(".")
+    return f"{moment.date()} {text}{fraction}"
+
+
+def _write_double(value: float) -> str:
+    """Return a number as Java writes it: 0.001 to 10 million in full, others as 1.5E10."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return format(Decimal(repr(value)), "f")
+    digits, exponent = f"{Decimal(repr(value)).normalize():e}".split("e")
+    return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
+
+
+def _read_date(text: str) -> int | None:
+    if not re.fullmatch(DAY, text):
+        return None
+    try:
+        return (date.fromisoformat(text.strip(" ")) - _EPOCH.date()).days
+    except ValueError:
+        return None
+
+
+def _read_moment(text: str) -> int | None:
+    """Return the microseconds of a time in UTC; a date alone is its midnight."""
+    if not re.fullmatch(MOMENT, text):
+        return None
+    try:
+        moment = datetime.fromisoformat(text.strip(" ")).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def _read_long(text: str) -> int | None:
@@ -120,9 +163,13 @@ _WRITE: dict[DataType, Callable[[Any], str]] = {
     DataType.LONG: str,
     DataType.BOOLEAN: lambda truth: "true" if truth else "false",
     DataType.DATE: _write_date,
+    DataType.TIMESTAMP: _write_moment,
+    DataType.DOUBLE: _write_double,
 }
 _READ: dict[DataType, Callable[[str], Any]] = {
     DataType.LONG: _read_long,
     DataType.DOUBLE: _read_double,
     DataType.BOOLEAN: _read_boolean,
+    DataType.DATE: _read_date,
+    DataType.TIMESTAMP: _read_moment,
 }

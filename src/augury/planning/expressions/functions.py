@@ -64,9 +64,9 @@ def _rounded(operator: str, arguments: tuple[Typed, ...], span: Span) -> Typed:
         raise refuse("the second argument of ROUND is a whole number", span)
     if value.type is DataType.LONG and places.value >= 0:
         return value
-    return Apply(
-        DataType.DOUBLE, operator, (cast(value, DataType.DOUBLE, span),), str(places.value)
-    )
+    real = cast(value, DataType.DOUBLE, span)
+    rounded = Apply(DataType.DOUBLE, operator, (real,), str(places.value))
+    return cast(rounded, DataType.LONG) if value.type is DataType.LONG else rounded
 
 
 def _alike(operator: str, arguments: tuple[Typed, ...], span: Span) -> Typed:

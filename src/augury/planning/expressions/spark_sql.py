@@ -19,7 +19,15 @@ from augury.planning.expressions.arrow_strings import (
     TRUE_TEXTS,
     WHOLE_NUMBER,
 )
-from augury.planning.expressions.typed import Aggregated, Apply, Constant, Input, Typed, Value
+from augury.planning.expressions.typed import (
+    Aggregated,
+    Apply,
+    Constant,
+    Input,
+    Typed,
+    Value,
+    nodes_within,
+)
 from augury.planning.expressions.types import refuse
 
 Rows = Sequence[Sequence[Value]]
@@ -36,6 +44,20 @@ def to_spark_sql(expression: Typed, tables: Mapping[str, Rows] | None = None) ->
     which Spark takes in a filter only. INTERVAL is a BIGINT of microseconds.
     """
     return _Renderer(tables).text(expression)
+
+
+def can_be_pushed(expression: Typed) -> bool:
+    """Return whether Spark gives the same answer in any session.
+
+    How Spark writes times and fractions depends on its zone and on Java's version, so those casts
+    stay here.
+    """
+    casts = (
+        (node.operands[0].type, node.type)
+        for node in nodes_within(expression)
+        if isinstance(node, Apply) and node.operator == "cast"
+    )
+    return all(pair in _CASTS for pair in casts)
 
 
 def quoted(name: str) -> str:
@@ -83,10 +105,15 @@ class _Renderer:
         if node.operator == "member":
             return self._member(node)
         if node.operator == "cast":
-            return _CASTS[node.operands[0].type, node.type](self.text(node.operands[0]))
+            return self._cast(node)
         if node.type in (_T, _I) or any(o.type in (_T, _G) for o in node.operands):
             return self._with_times(node)
         return _apply(node, [self.text(operand) for operand in node.operands])
+
+    def _cast(self, node: Apply) -> str:
+        if not can_be_pushed(node):
+            raise refuse(f"CAST to {node.type.value} is not left to Spark")
+        return _CASTS[node.operands[0].type, node.type](self.text(node.operands[0]))
 
     def _with_times(self, node: Apply) -> str:
         if node.operator not in ("add", "subtract", "multiply", "negate", "abs"):

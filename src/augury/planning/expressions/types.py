@@ -30,6 +30,10 @@ CASTS = frozenset(
         (DataType.DATE, DataType.TIMESTAMP),
         (DataType.TIMESTAMP, DataType.DATE),
         (DataType.DATE, _S),
+        (DataType.TIMESTAMP, _S),
+        (_D, _S),
+        (_S, DataType.DATE),
+        (_S, DataType.TIMESTAMP),
         (DataType.INTERVAL, _D),
         (_D, DataType.INTERVAL),
     }
