@@ -1,13 +1,67 @@
-"""The one way to compile a kernel.
+"""The ways to compile a kernel.
 
-No cache: concurrent workers can crash on Numba's file cache (numba#4807, numba#10128). No threads:
-Spark owns the cores. No fastmath: NaN and the order of summation have meaning. `nogil`, so that a
-session may run several queries from threads. Bounds are not checked and nothing is raised: kernels
-return a code, and the operator that called them raises.
+No threads: Spark owns the cores. No fastmath: NaN and the order of summation have meaning. `nogil`,
+so that a session may run several queries from threads. Bounds are not checked and nothing is raised:
+kernels return a code, and the operator that called them raises.
+
+Small kernels compile in moments and are not cached: concurrent workers have crashed on Numba's file
+cache when files of one name differed (numba#4807, numba#10128). The search takes most of a minute,
+so its entry point is cached, in a folder of its own for every version of the kernels' sources: all
+processes that share the folder write the same thing, and Numba replaces files in one step. Python
+workers find it compiled; `AUGURY_KERNEL_CACHE` says where (docs/settings.md), for example in an
+archive that is shipped to a cluster.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numba
 from numba import njit
 
-kernel = njit(cache=False, parallel=False, fastmath=False, nogil=True, error_model="numpy")
+_OPTIONS = {"parallel": False, "fastmath": False, "nogil": True, "error_model": "numpy"}
+
+kernel = njit(cache=False, **_OPTIONS)
+
+# Called from kernels only: without the wrappers that Python and C would need, which take about half
+# of the time that compiling a small function takes.
+part = njit(cache=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
+
+# A part of one expression, put in place where it is called.
+accessor = njit(cache=False, inline="always", **_OPTIONS)
+
+
+def cached_kernel(function: Callable[..., Any]) -> Any:
+    """Compile an entry point once per machine, or per process where no folder can be written."""
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return kernel(function)
+    # Numba decides on the place while it decorates; the setting is put back for everybody else.
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder)
+    try:
+        return njit(cache=True, **_OPTIONS)(function)
+    except RuntimeError:
+        return kernel(function)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def cache_folder() -> Path:
+    """Return the folder for compiled kernels of exactly these sources and this Numba."""
+    root = os.environ.get("AUGURY_KERNEL_CACHE") or Path.home() / ".cache" / "augury"
+    return Path(root) / f"kernels-{_fingerprint()}"
+
+
+def _fingerprint() -> str:
+    """Return a hash of every kernel source: Numba itself looks at one file only."""
+    digest = sha256(numba.__version__.encode())
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,73 @@
+"""Identity of matches: 128 bits that depend on the query, the components and their events' ids.
+
+The same match found again, in another batch, shard or run, has the same id, so that replays
+overwrite. Two lanes of 64 bits with different seeds; the finaliser is that of MurmurHash3, which
+spreads every input bit over the word.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from augury.kernels.jit import kernel
+
+_DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
+
+
+@kernel
+def spread(word):
+    """Return a word in which each bit depends on all bits of the input."""
+    x = np.uint64(word)
+    x ^= x >> np.uint64(33)
+    x *= np.uint64(0xFF51AFD7ED558CCD)
+    x ^= x >> np.uint64(33)
+    x *= np.uint64(0xC4CEB9FE1A85EC53)
+    return x ^ (x >> np.uint64(33))
+
+
+@kernel
+def hash_bytes(offsets, data, seed, out):
+    """Write a 64-bit hash of each string of an Arrow column into `out`."""
+    for k in range(out.shape[0]):
+        h = spread(np.uint64(seed) ^ np.uint64(offsets[k + 1] - offsets[k]))
+        for b in range(offsets[k], offsets[k + 1]):
+            h = (h ^ np.uint64(data[b])) * np.uint64(0x100000001B3)
+        out[k] = spread(h)
+
+
+@kernel
+def hash_words(words, seed, out):
+    """Write a 64-bit hash of each integer into `out`."""
+    for k in range(out.shape[0]):
+        out[k] = spread(np.uint64(words[k]) ^ spread(np.uint64(seed)))
+
+
+@kernel
+def match_words(first_item, component, row, names, ids, seed):
+    """Return one word per match: a hash of its (component name, event id) pairs, in order."""
+    out = np.empty(first_item.shape[0] - 1, np.uint64)
+    for m in range(out.shape[0]):
+        h = np.uint64(seed)
+        for i in range(first_item[m], first_item[m + 1]):
+            # Items are in order of time, so the pairs of one match have one order.
+            h = spread(h ^ names[component[i]]) + ids[row[i]] * np.uint64(0x9E3779B97F4A7C15)
+        out[m] = spread(h)
+    return out
+
+
+@kernel
+def as_hex(high, low, digits, out):
+    """Write 32 hexadecimal digits per match into `out` (M * 32)."""
+    for m in range(high.shape[0]):
+        for half in range(2):
+            word = high[m] if half == 0 else low[m]
+            for d in range(16):
+                nibble = (word >> np.uint64(60 - 4 * d)) & np.uint64(15)
+                out[m * 32 + half * 16 + d] = digits[nibble]
+
+
+def hexadecimal(high: np.ndarray, low: np.ndarray) -> np.ndarray:
+    """Return the digits of all ids, 32 bytes each."""
+    out = np.empty(len(high) * 32, np.uint8)
+    as_hex(high, low, _DIGITS, out)
+    return out

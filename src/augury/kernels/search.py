@@ -1,0 +1,516 @@
+"""Enumerate matches: depth-first search over the automaton, forward from every start event.
+
+The events of one partition lie next to each other, in (time, tie-breaker) order. From each event
+that may start a match the search takes events state by state, tests every rule as soon as its
+components are complete, and gives up when the window ends or when no continuation can still reach
+the threshold. One search serves all four selection strategies, because a strategy only says which
+events must be absent for the match to be an answer: those are collected, each counts once, and the
+confidence is the product of what must be there and what must not.
+
+Shapes: T events, D search depth, C components.
+Invariant: a match is a map from components to events, and a component occurs once in the automaton,
+so no two search paths give one match.
+Oracle: tests/oracles/worlds.py enumerates possible worlds.
+"""
+
+from __future__ import annotations
+
+
+from augury.kernels.jit import cached_kernel, part
+from augury.kernels.memory import address, get, get_real, put, put_real
+from augury.kernels.layout import (
+    ABSENTS,
+    ACCEPTING,
+    ANY,
+    BARRIER,
+    BEFORE,
+    BEGIN,
+    BUFFER_FULL,
+    CLOSED_BY,
+    COMPLETE,
+    COUNT,
+    DEPTH_ROOM,
+    DONE,
+    DOOMED,
+    EDGE_ADJACENT,
+    EDGE_COMPONENT,
+    EDGE_ROWS,
+    EDGE_TARGET,
+    FIXED,
+    FOREVER,
+    GROUP,
+    INDEPENDENT,
+    ITEMS,
+    ITEM_COMPONENT,
+    ITEM_EVENT,
+    KEY,
+    LANE,
+    LIMIT_REACHED,
+    MASK,
+    MATCHES,
+    MATCH_LIMIT,
+    Memory,
+    OWN,
+    P,
+    PARTITION,
+    PASSED,
+    PASSED_ROOM,
+    QUEUE_ROWS,
+    REPORTED,
+    SCAN,
+    SINCE,
+    STATE,
+    STOP,
+    STRATEGY,
+    STRICT,
+    THRESHOLD,
+    TIME,
+    TOLERANCE,
+    TRY,
+    WEIGHT,
+    WHO,
+    WINDOW,
+    entry,
+    event_at,
+    frame_at,
+    of,
+    passed_at,
+    real_of,
+)
+from augury.kernels.order import is_before, last_of, lies_between, stands_beside_some
+from augury.kernels.report import emit
+from augury.kernels.rules import hold, newest_is_consistent
+
+
+@part
+def in_order(s, depth, component, event):
+    """Whether `event` lies strictly after every bound event that `component` must follow."""
+    earlier = entry(s, BEFORE, component)
+    for d in range(depth, 0, -1):
+        item = event_at(s, d)
+        if of(s, item, TIME) < of(s, event, TIME):
+            return True
+        if (earlier >> get(s.m, frame_at(s, d, ITEM_COMPONENT))) & 1 and not is_before(
+            s, item, event
+        ):
+            return False
+    return True
+
+
+@part
+def is_bound(s, depth, event):
+    """Whether the event, or another alternative of it, is in the match."""
+    group = of(s, event, GROUP)
+    for d in range(1, depth + 1):
+        item = event_at(s, d)
+        if item == event or (group >= 0 and of(s, item, GROUP) == group):
+            return True
+    return False
+
+
+@part
+def is_neighbour(s, depth, lane, event):
+    """Whether the event can follow directly, of one key, on the part before it in a NEXT."""
+    components = entry(s, EDGE_ADJACENT, lane)
+    if components == 0:
+        return True
+    previous = event_at(s, last_of(s, depth, components))
+    if of(s, previous, KEY) != of(s, event, KEY):
+        return False
+    for e in range(previous + 1, event):
+        if real_of(s, e, P) >= 1.0 and lies_between(s, previous, e, event):
+            return False
+    return True
+
+
+@part
+def take(s, depth, lane, event):
+    """Bind the event at `depth` to the component of a transition."""
+    component = entry(s, EDGE_COMPONENT, lane)
+    put(s.m, frame_at(s, depth, ITEM_COMPONENT), component)
+    put(s.m, frame_at(s, depth, ITEM_EVENT), event)
+    put(s.m, frame_at(s, depth, LANE), lane)
+    put(s.m, frame_at(s, depth, STATE), entry(s, EDGE_TARGET, lane))
+    put(
+        s.m,
+        frame_at(s, depth, COMPLETE),
+        get(s.m, frame_at(s, depth - 1, COMPLETE)) | entry(s, CLOSED_BY, component),
+    )
+    hold(s, component, event)
+
+
+@part
+def give_back(s, depth):
+    """Unbind what was taken at `depth`."""
+    put(
+        s.m,
+        get(s.m, COUNT) + get(s.m, frame_at(s, depth, ITEM_COMPONENT)),
+        get(s.m, get(s.m, COUNT) + get(s.m, frame_at(s, depth, ITEM_COMPONENT))) - 1,
+    )
+
+
+@part
+def fits(s, depth, lane, event):
+    """Bind the event at depth + 1 if it may play the transition's component; tell whether it did."""
+    component = entry(s, EDGE_COMPONENT, lane)
+    if not (of(s, event, MASK) >> component) & 1:
+        return False
+    if not in_order(s, depth, component, event) or not is_neighbour(s, depth, lane, event):
+        return False
+    take(s, depth + 1, lane, event)
+    if newest_is_consistent(s, depth + 1):
+        return True
+    give_back(s, depth + 1)
+    return False
+
+
+@part
+def weight_with(s, depth, event):
+    """Return an upper bound of the confidence once the event is taken too."""
+    if get(s.m, INDEPENDENT):
+        return get_real(s.m, frame_at(s, depth, WEIGHT)) * real_of(s, event, P)
+    return min(get_real(s.m, frame_at(s, depth, WEIGHT)), real_of(s, event, P))
+
+
+@part
+def is_over(s, start, event, stop):
+    """Whether the event lies past the partition or the window of a match that starts at `start`."""
+    if event >= stop:
+        return True
+    window = get(s.m, WINDOW)
+    return window != FOREVER and of(s, event, TIME) - of(s, start, TIME) > window
+
+
+@part
+def begin_lanes(s, depth):
+    """Point the frame at the first transition of its state."""
+    put(s.m, frame_at(s, depth, TRY), entry(s, EDGE_ROWS, get(s.m, frame_at(s, depth, STATE))))
+    put(s.m, frame_at(s, depth, SCAN), -1)
+
+
+@part
+def queue_position(s, component, event):
+    """Return where in the component's queue the first event after `event` stands."""
+    low, high = entry(s, QUEUE_ROWS, component), entry(s, QUEUE_ROWS, component + 1)
+    while low < high:
+        middle = (low + high) // 2
+        if get(s.q, middle) <= event:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@part
+def next_any(s, depth, stop):
+    """Take the next event that continues the match by any transition; False when all are tried."""
+    state, start = get(s.m, frame_at(s, depth, STATE)), event_at(s, 1)
+    while get(s.m, frame_at(s, depth, TRY)) < entry(s, EDGE_ROWS, state + 1):
+        lane = get(s.m, frame_at(s, depth, TRY))
+        component = entry(s, EDGE_COMPONENT, lane)
+        if get(s.m, frame_at(s, depth, SCAN)) < 0:
+            put(s.m, frame_at(s, depth, SCAN), queue_position(s, component, event_at(s, depth)))
+        i, end = get(s.m, frame_at(s, depth, SCAN)), entry(s, QUEUE_ROWS, component + 1)
+        while i < end and not is_over(s, start, get(s.q, i), stop):
+            event = get(s.q, i)
+            i += 1
+            weight = weight_with(s, depth, event)
+            if may_pass(s, weight) and not is_bound(s, depth, event):
+                if fits(s, depth, lane, event):
+                    put(s.m, frame_at(s, depth, SCAN), i)
+                    put_real(s.m, frame_at(s, depth + 1, WEIGHT), weight)
+                    return True
+        put(s.m, frame_at(s, depth, TRY), lane + 1)
+        put(s.m, frame_at(s, depth, SCAN), -1)
+    return False
+
+
+@part
+def may_pass(s, weight):
+    """Whether a match of at most this confidence can still be reported."""
+    return weight > 0.0 and weight >= get_real(s.m, THRESHOLD) - TOLERANCE
+
+
+@part
+def search_any(s, start, lane):
+    """Find all matches that begin with `start` on a transition; False if out of room."""
+    begin, stop = of(s, start, BEGIN), of(s, start, STOP)
+    put_real(s.m, frame_at(s, 0, WEIGHT), 1.0)
+    if not fits(s, 0, lane, start):
+        return True
+    put_real(s.m, frame_at(s, 1, WEIGHT), real_of(s, start, P))
+    depth, fine = 1, True
+    fine = arrive(s, depth, begin, stop)
+    while depth > 0:
+        if fine and next_any(s, depth, stop):
+            depth += 1
+            fine = arrive(s, depth, begin, stop)
+        else:
+            give_back(s, depth)
+            depth -= 1
+    return fine
+
+
+@part
+def arrive(s, depth, begin, stop):
+    """Report the match if the state accepts, and get ready to go on."""
+    begin_lanes(s, depth)
+    if depth + 1 >= get(s.m, DEPTH_ROOM):
+        return False
+    if entry(s, ACCEPTING, get(s.m, frame_at(s, depth, STATE))):
+        return emit(s, depth, False, begin, stop)
+    return True
+
+
+@part
+def preferred_lane(s, depth, event):
+    """Bind the event by the first transition that it fits, and return it, or -1."""
+    state = get(s.m, frame_at(s, depth, STATE))
+    for lane in range(entry(s, EDGE_ROWS, state), entry(s, EDGE_ROWS, state + 1)):
+        if fits(s, depth, lane, event):
+            return lane
+    return -1
+
+
+@part
+def first_abreast(s, event, begin):
+    """Return the first event of the partition that does not lie before `event`."""
+    while event > begin and of(s, event - 1, TIME) == of(s, event, TIME):
+        event -= 1
+    return event
+
+
+@part
+def settle(s, depth, begin):
+    """Get a frame of a next-match run ready: nothing passed over yet, look from ties onwards."""
+    put(s.m, frame_at(s, depth, SCAN), first_abreast(s, event_at(s, depth), begin))
+    put(s.m, frame_at(s, depth, OWN), get(s.m, PASSED))
+    put(s.m, frame_at(s, depth, BARRIER), -1)
+    put(s.m, frame_at(s, depth, DOOMED), 0)
+
+
+@part
+def pass_over(s, depth, event, lane):
+    """Note that an event that fits a transition was passed over; False if out of room."""
+    n = get(s.m, PASSED)
+    if n >= get(s.m, PASSED_ROOM):
+        return False
+    since = neighbour_in_doubt(s, depth, lane, event)
+    put(s.m, passed_at(s, n, WHO), event)
+    put(s.m, passed_at(s, n, SINCE), since)
+    put(s.m, PASSED, n + 1)
+    if since < 0 and real_of(s, event, P) >= 1.0:
+        put(s.m, frame_at(s, depth, DOOMED), 1)
+        raise_barrier(s, depth, event)
+    return True
+
+
+@part
+def neighbour_in_doubt(s, depth, lane, event):
+    """Return the event whose neighbour a NEXT(...) asks for, if something may lie between, or -1."""
+    components = entry(s, EDGE_ADJACENT, lane)
+    if components == 0:
+        return -1
+    previous = event_at(s, last_of(s, depth, components))
+    for e in range(previous + 1, event):
+        if lies_between(s, previous, e, event):
+            return previous
+    return -1
+
+
+@part
+def raise_barrier(s, depth, event):
+    if get(s.m, frame_at(s, depth, BARRIER)) < 0:
+        put(s.m, frame_at(s, depth, BARRIER), event)
+
+
+@part
+def is_barred(s, depth, event):
+    # By time alone: beside a tie of another stream, an event need not count as passed.
+    barrier = get(s.m, frame_at(s, depth, BARRIER))
+    return barrier >= 0 and of(s, barrier, TIME) < of(s, event, TIME)
+
+
+@part
+def fix_passed(s, depth, event):
+    """Start a child frame with what taking `event` passed over, and lower its weight; False if full."""
+    n = get(s.m, PASSED)
+    put(s.m, frame_at(s, depth + 1, FIXED), n)
+    weight = weight_with(s, depth, event)
+    for i in range(get(s.m, frame_at(s, depth, OWN)), n):
+        other = get(s.m, passed_at(s, i, WHO))
+        if is_before(s, other, event):
+            if get(s.m, PASSED) >= get(s.m, PASSED_ROOM):
+                return False
+            put(s.m, passed_at(s, get(s.m, PASSED), WHO), other)
+            put(s.m, passed_at(s, get(s.m, PASSED), SINCE), get(s.m, passed_at(s, i, SINCE)))
+            put(s.m, PASSED, get(s.m, PASSED) + 1)
+            # Alternatives exclude each other, so their factors are left to the end.
+            plain = of(s, other, GROUP) < 0 and get(s.m, passed_at(s, i, SINCE)) < 0
+            if get(s.m, INDEPENDENT) and plain:
+                weight *= 1.0 - real_of(s, other, P)
+    put_real(s.m, frame_at(s, depth + 1, WEIGHT), weight)
+    return True
+
+
+NOTHING, TAKEN, ENDED, NO_ROOM = 0, 1, 2, 3
+
+
+@part
+def look_at(s, depth, event):
+    """Let a next-match run look at one event: take it at depth + 1 (TAKEN), or leave it."""
+    last = event_at(s, depth)
+    if is_bound(s, depth, event) or is_before(s, event, last):
+        return NOTHING
+    if get(s.m, STRATEGY) == PARTITION and of(s, event, KEY) != of(s, last, KEY):
+        return NOTHING
+    lane = preferred_lane(s, depth, event)
+    if lane < 0:
+        if get(s.m, STRATEGY) >= STRICT and real_of(s, event, P) >= 1.0:
+            if is_before(s, last, event) and not stands_beside_some(s, depth, event):
+                raise_barrier(s, depth, event)
+        return NOTHING
+    usable = event > last and not is_barred(s, depth, event)
+    if usable and not fix_passed(s, depth, event):
+        give_back(s, depth + 1)
+        return NO_ROOM
+    if usable and may_pass(s, get_real(s.m, frame_at(s, depth + 1, WEIGHT))):
+        return TAKEN
+    give_back(s, depth + 1)
+    if usable:
+        put(s.m, PASSED, get(s.m, frame_at(s, depth + 1, FIXED)))
+    return NOTHING if pass_over(s, depth, event, lane) else NO_ROOM
+
+
+@part
+def advance_run(s, depth, begin, stop):
+    """Look at events until one is taken (TAKEN) or the run has nowhere to go (ENDED)."""
+    start = event_at(s, 1)
+    ends_open = entry(s, ACCEPTING, get(s.m, frame_at(s, depth, STATE)))
+    while True:
+        event = get(s.m, frame_at(s, depth, SCAN))
+        if is_over(s, start, event, stop):
+            return ENDED
+        # Past a barrier nothing can be taken; only an open end still needs to know what fits.
+        if not ends_open and is_barred(s, depth, event):
+            return ENDED
+        put(s.m, frame_at(s, depth, SCAN), event + 1)
+        outcome = look_at(s, depth, event)
+        if outcome == TAKEN:
+            # Taking it is one way; once that is searched, the run also goes on without it.
+            put(s.m, frame_at(s, depth, TRY), event)
+        if outcome != NOTHING:
+            return outcome
+
+
+@part
+def search_next(s, start, lane):
+    """Find all matches that begin with `start` by next-match selection; False if out of room."""
+    begin, stop = of(s, start, BEGIN), of(s, start, STOP)
+    put_real(s.m, frame_at(s, 0, WEIGHT), 1.0)
+    if not fits(s, 0, lane, start):
+        return True
+    put_real(s.m, frame_at(s, 1, WEIGHT), real_of(s, start, P))
+    put(s.m, PASSED, 0)
+    put(s.m, frame_at(s, 1, FIXED), 0)
+    depth, fine = 1, settle_in(s, 1, begin, stop)
+    while depth > 0:
+        outcome = advance_run(s, depth, begin, stop) if fine else NO_ROOM
+        if outcome == TAKEN:
+            depth += 1
+            fine = settle_in(s, depth, begin, stop)
+            continue
+        fine = fine and outcome != NO_ROOM
+        if fine and ends_here(s, depth):
+            fine = emit(s, depth, True, begin, stop)
+        give_back(s, depth)
+        put(s.m, PASSED, get(s.m, frame_at(s, depth, FIXED)))
+        depth -= 1
+        if depth > 0 and fine:
+            fine = pass_over(
+                s, depth, get(s.m, frame_at(s, depth, TRY)), get(s.m, frame_at(s, depth + 1, LANE))
+            )
+    return fine
+
+
+@part
+def ends_here(s, depth):
+    """Whether a run that found nothing more to take is a match."""
+    state = get(s.m, frame_at(s, depth, STATE))
+    open_end = entry(s, EDGE_ROWS, state) < entry(s, EDGE_ROWS, state + 1)
+    return open_end and entry(s, ACCEPTING, state) and get(s.m, frame_at(s, depth, DOOMED)) == 0
+
+
+@part
+def settle_in(s, depth, begin, stop):
+    """Get ready to go on from an item; a state with no way on is a match, or a dead end."""
+    settle(s, depth, begin)
+    if depth + 1 >= get(s.m, DEPTH_ROOM):
+        return False
+    state = get(s.m, frame_at(s, depth, STATE))
+    if entry(s, EDGE_ROWS, state) < entry(s, EDGE_ROWS, state + 1):
+        return True
+    put(s.m, frame_at(s, depth, SCAN), stop)
+    if entry(s, ACCEPTING, state):
+        return emit(s, depth, False, begin, stop)
+    return True
+
+
+@part
+def search_from(s, start):
+    """Find the matches of one start event, by every component it may play; False if out of room."""
+    for lane in range(entry(s, EDGE_ROWS, 0), entry(s, EDGE_ROWS, 1)):
+        if (of(s, start, MASK) >> entry(s, EDGE_COMPONENT, lane)) & 1:
+            if get(s.m, STRATEGY) == ANY:
+                fine = search_any(s, start, lane)
+            else:
+                fine = search_next(s, start, lane)
+            if not fine:
+                return False
+    return True
+
+
+@part
+def search_all(s, first):
+    """Find the matches of all starts from event `first` on.
+
+    Returns (DONE, T), or (BUFFER_FULL or LIMIT_REACHED, the start at which to go on).
+    """
+    can_start = 0
+    for lane in range(entry(s, EDGE_ROWS, 0), entry(s, EDGE_ROWS, 1)):
+        can_start |= 1 << entry(s, EDGE_COMPONENT, lane)
+    window, reported = get(s.m, WINDOW), get(s.m, REPORTED)
+    for start in range(first, s.n_events):
+        if of(s, start, MASK) & can_start == 0 or not may_pass(s, real_of(s, start, P)):
+            continue
+        if window != FOREVER and of(s, start, TIME) < reported - window:
+            continue
+        matches, items = get(s.m, MATCHES), get(s.m, ITEMS)
+        absents = get(s.m, ABSENTS)
+        if not search_from(s, start):
+            put(s.m, MATCHES, matches)
+            put(s.m, ITEMS, items)
+            put(s.m, ABSENTS, absents)
+            return BUFFER_FULL, start
+        if get(s.m, MATCHES) - matches > get(s.m, MATCH_LIMIT):
+            return LIMIT_REACHED, start
+    return DONE, s.n_events
+
+
+@cached_kernel
+def search(m, e, q, out, slots, slot_nulls, code, words, nulls, first):
+    """Enter the search over arrays, which the caller keeps alive."""
+    memory = Memory(
+        address(m),
+        address(e),
+        address(q),
+        address(out),
+        address(slots),
+        address(slot_nulls),
+        address(code),
+        address(words),
+        address(nulls),
+        e.shape[0],
+        e.shape[1],
+    )
+    return search_all(memory, first)

@@ -1,0 +1,163 @@
+"""Run the search kernel over sorted events, with more memory as often as it asks for it.
+
+The kernel never allocates. When a buffer is full it says at which start event it stopped; buffers
+are enlarged and the search goes on from there, so nothing is found twice and nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from augury.errors import DataError
+from augury.kernels import layout, prepare
+from augury.kernels.predicates import Predicates
+from augury.kernels.search import search
+from augury.matching.arena import Report, Room, lay_out, output_size
+from augury.matching.pattern import Pattern
+from augury.records import Events, Flags, Reals, Words
+
+FIRST_ROOM = 4096
+FIRST_DEPTH = 64
+MOST_MATCHES = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Matches as positions in the sorted events, in compressed rows.
+
+    Items are (component, event), absents (event, since); see `kernels.layout`.
+    """
+
+    first_item: Words
+    items: Words
+    first_absent: Words
+    absents: Words
+    confidence: Reals
+    report_time: Words
+    is_conditional: Flags
+
+    def __len__(self) -> int:
+        return len(self.confidence)
+
+
+def find(
+    pattern: Pattern,
+    events: Events,
+    predicates: Predicates,
+    report: Report,
+    around: Sequence[tuple[int, int]] = (),
+) -> Found:
+    """Return all matches in sorted events.
+
+    `around` are the (component, event) pairs of a match in whose gap the search is made.
+    """
+    rows = event_rows(events)
+    queue_rows, queue = prepare.queues(events.mask, len(pattern.components))
+    most_depth = _most_depth(pattern, len(events), len(around))
+    room = _first_room(events, most_depth)
+    arena = lay_out(pattern, report, room, queue_rows, events.is_float)
+    out = np.zeros(output_size(room), np.int64)
+    slots = np.zeros(max((len(rule.slots) for rule in pattern.rules), default=0) + 1, np.int64)
+    slot_nulls = np.zeros(len(slots), np.bool_)
+    first = 0
+    while True:
+        _surround(arena, around)
+        status, first = search(arena, rows, queue, out, slots, slot_nulls, *predicates, first)
+        if status == layout.DONE:
+            return _found(arena, out)
+        if status == layout.LIMIT_REACHED or room.matches > MOST_MATCHES:
+            raise _too_many(pattern)
+        larger = room.enlarged(most_depth)
+        grown = lay_out(pattern, report, larger, queue_rows, events.is_float)
+        out = _moved(arena, out, grown, output_size(larger))
+        arena, room = grown, larger
+
+
+def event_rows(events: Events) -> Words:
+    """Return one row of words per event, as `kernels.layout` describes it."""
+    n_attributes, n = events.values.shape
+    rows = np.zeros((n, layout.VALUES + n_attributes), np.int64)
+    rows[:, layout.TIME] = events.time
+    rows[:, layout.TIE] = events.tie
+    rows[:, layout.STREAM] = events.stream
+    rows[:, layout.KEY] = events.key
+    rows[:, layout.MASK] = events.mask
+    rows[:, layout.GROUP] = events.group
+    rows.view(np.float64)[:, layout.P] = events.p
+    rows[:, layout.VALUES :] = events.values.T
+    for a in range(n_attributes):
+        rows[:, layout.NULLS] |= events.nulls[a].astype(np.int64) << a
+    prepare.mark_partitions(events.partition, rows)
+    return rows
+
+
+def _most_depth(pattern: Pattern, n_events: int, n_around: int) -> int:
+    most = n_events if pattern.most_events is None else min(pattern.most_events, n_events)
+    return most + n_around + 3
+
+
+def _first_room(events: Events, most_depth: int) -> Room:
+    return Room(
+        depth=min(FIRST_DEPTH, most_depth),
+        passed=FIRST_ROOM,
+        matches=FIRST_ROOM,
+        items=FIRST_ROOM * 4,
+        absents=FIRST_ROOM * 4,
+        groups=int(events.group.max(initial=-1)) + 1,
+    )
+
+
+def _surround(arena: Words, around: Sequence[tuple[int, int]]) -> None:
+    """Bind the events of the match around; their components are complete."""
+    complete = 0
+    for component, event in around:
+        count = arena[layout.COUNT] + component
+        held = arena[layout.HELD] + arena[arena[layout.HELD_FROM] + component] + arena[count]
+        arena[held] = event
+        arena[count] += 1
+        complete |= 1 << component
+    arena[arena[layout.FRAMES] + layout.COMPLETE] = complete
+
+
+def _moved(arena: Words, out: Words, grown: Words, size: int) -> Words:
+    """Carry what was found over into larger buffers."""
+    moved = np.zeros(size, np.int64)
+    counters = slice(layout.MATCHES, layout.STAMP + 1)
+    grown[counters] = arena[counters]
+    for entry in (layout.OUT_MATCHES, layout.OUT_ITEMS, layout.OUT_ABSENTS):
+        begin, end = int(arena[entry]), _end_of(arena, out, entry)
+        moved[int(grown[entry]) : int(grown[entry]) + end - begin] = out[begin:end]
+    return moved
+
+
+def _end_of(arena: Words, out: Words, entry: int) -> int:
+    following = {layout.OUT_MATCHES: layout.OUT_ITEMS, layout.OUT_ITEMS: layout.OUT_ABSENTS}
+    return int(arena[following[entry]]) if entry in following else len(out)
+
+
+def _found(arena: Words, out: Words) -> Found:
+    n, n_items, n_absents = (int(arena[k]) for k in (layout.MATCHES, layout.ITEMS, layout.ABSENTS))
+    rows = out[: n * layout.MATCH_SIZE].reshape(n, layout.MATCH_SIZE)
+    items, absents = int(arena[layout.OUT_ITEMS]), int(arena[layout.OUT_ABSENTS])
+    return Found(
+        first_item=np.append(rows[:, layout.FIRST_ITEM], n_items),
+        items=out[items : items + n_items * layout.ITEM_SIZE].reshape(n_items, layout.ITEM_SIZE),
+        first_absent=np.append(rows[:, layout.FIRST_ABSENT], n_absents),
+        absents=out[absents : absents + n_absents * layout.ABSENT_SIZE].reshape(
+            n_absents, layout.ABSENT_SIZE
+        ),
+        confidence=rows.view(np.float64)[:, layout.CONFIDENCE].copy(),
+        report_time=rows[:, layout.REPORT_TIME].copy(),
+        is_conditional=rows[:, layout.CONDITIONAL] != 0,
+    )
+
+
+def _too_many(pattern: Pattern) -> DataError:
+    return DataError(
+        f"query {pattern.query}: more than {pattern.match_limit} matches begin with one event; "
+        "uncertain events make exponentially many matches possible: narrow WITHIN, add conjuncts, "
+        "raise HAVING CONFIDENCE, or set MATCH LIMIT to what you expect"
+    )

@@ -1,0 +1,99 @@
+"""A compiled pattern: what the match stage needs of a query, and nothing else.
+
+Planning makes it from the automaton and the checked query; it is immutable and free of data, so one
+pattern serves every shard and every micro-batch. Sets of components are bits of an integer: bit c
+stands for component c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+MOST_COMPONENTS = 62
+
+Strategy = Literal["ANY", "NEXT", "STRICT", "PARTITION"]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A transition; `adjacent` are the components of the part before it in a NEXT(...)."""
+
+    source: int
+    target: int
+    component: int
+    adjacent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What predicate program k reads, and so when it can be tested.
+
+    `reads` and `reads_whole` (by aggregates and LAST) are components; without those in `needs` the
+    rule is not applied. Slots are (component, kind, column, number) as `kernels.opcodes` has it;
+    `each` are (repetition, first item) that the rule ranges over.
+    """
+
+    reads: int
+    reads_whole: int = 0
+    needs: int = 0
+    slots: tuple[tuple[int, int, int, int], ...] = ()
+    each: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A negated component or composite, between the components before and after it.
+
+    `company` are the positive components of its own SEQ: if none is bound, it is not applied.
+    `rules` are the programs that say which events count. A composite has the `inside` pattern that
+    must have no instance; its `component` is -1.
+    """
+
+    component: int
+    earlier: int
+    later: int
+    company: int
+    rules: tuple[int, ...] = ()
+    inside: Pattern | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """States, edges and rules of one pattern.
+
+    `before[c]` are the components that lie strictly before c (a repetition lies before itself),
+    `closed_by[c]` those that take no more events once c has one. `after` are rules applied to the
+    finished match alone. `most_events` bounds the events of one match, None where nothing does.
+    `waits` tells that a negation at the end delays the report to the end of the window.
+    """
+
+    query: str
+    components: tuple[str, ...]
+    positive: int
+    edges: tuple[Edge, ...]
+    accepting: tuple[bool, ...]
+    before: tuple[int, ...]
+    closed_by: tuple[int, ...]
+    repeats: int
+    rules: tuple[Rule, ...]
+    after: tuple[int, ...]
+    guards: tuple[Guard, ...]
+    strategy: Strategy
+    window: int | None
+    count_window: int | None
+    threshold: float
+    strict_threshold: bool
+    match_limit: int
+    most_events: int | None
+    waits: bool
+
+    @property
+    def guarded(self) -> int:
+        """The single negated components, as bits."""
+        return sum(1 << guard.component for guard in self.guards if guard.inside is None)
+
+    @property
+    def is_composite(self) -> bool:
+        """Whether a negation has several components, so that absence is a formula."""
+        return any(guard.inside for guard in self.guards)

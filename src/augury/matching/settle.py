@@ -1,0 +1,195 @@
+"""Settle matches whose confidence is not a plain product: build their lineage and value it.
+
+Needed where a neighbour of a NEXT(...) is in doubt, where a negation has several components, and
+where events are derived from others. Exact, event by event, and in plain Python: the search kernel
+has already dropped what cannot reach the threshold, and most matches never come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from augury.kernels import layout
+from augury.kernels.predicates import Predicates
+from augury.matching.arena import Report
+from augury.matching.find import Found, find
+from augury.matching.lineage import (
+    Chances,
+    Formula,
+    at_most,
+    conjunction,
+    negation,
+    probability,
+)
+from augury.matching.pattern import Guard, Pattern
+from augury.records import Events, Matches
+
+TOLERANCE = 1e-9
+Item = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """All that lineage needs: the sorted events, what each row is made of, and the pattern.
+
+    `formula_of` gives the lineage of a row over base events, whose `chances` are independent.
+    """
+
+    pattern: Pattern
+    events: Events
+    predicates: Predicates
+    formula_of: Callable[[int], Formula]
+    chances: Chances
+
+    def settle(self, matches: Matches) -> tuple[Matches, list[Formula]]:
+        """Return the matches that pass the threshold, with final confidences and their lineage."""
+        place = {int(row): k for k, row in enumerate(self.events.row)}
+        kept, formulas, confidences = [], list[Formula](), []
+        for m in range(len(matches)):
+            formula = conjunction(self._parts(matches, m, place))
+            confidence = probability(formula, self.chances)
+            if self._passes(confidence):
+                kept.append(m)
+                formulas.append(formula)
+                confidences.append(confidence)
+        return chosen(matches, kept, confidences), formulas
+
+    def _passes(self, confidence: float) -> bool:
+        if self.pattern.strict_threshold:
+            return confidence > self.pattern.threshold + TOLERANCE
+        return confidence > 0.0 and confidence >= self.pattern.threshold - TOLERANCE
+
+    def _parts(self, matches: Matches, m: int, place: dict[int, int]) -> Iterator[Formula]:
+        """Yield what must be true for match m to be an answer."""
+        items = _items(matches, m, place)
+        for _, event in items:
+            yield self._exists(event)
+        for who, since in _absents(matches, m, place):
+            yield self._is_passed_over(who, since)
+        for guard in self.pattern.guards:
+            if guard.inside is not None:
+                yield from self._is_free_of(guard, items)
+        if self.pattern.count_window is not None:
+            others = [self._exists(e) for e in self._inner_events(items)]
+            yield at_most(self.pattern.count_window - len(items), others)
+
+    def _exists(self, event: int) -> Formula:
+        return self.formula_of(int(self.events.row[event]))
+
+    def _is_passed_over(self, who: int, since: int) -> Formula:
+        """The event is absent, or no direct neighbour of the one it would have followed."""
+        if since < 0:
+            return negation(self._exists(who))
+        between = (e for e in self._slice(who) if self._lies_between(since, e, who))
+        return negation(
+            conjunction([self._exists(who), *(negation(self._exists(e)) for e in between)])
+        )
+
+    def _slice(self, event: int) -> range:
+        same = np.flatnonzero(self.events.partition == self.events.partition[event])
+        return range(int(same[0]), int(same[-1]) + 1)
+
+    def _lies_between(self, a: int, e: int, b: int) -> bool:
+        key = self.events.key
+        return key[e] == key[b] and self.is_before(a, e) and self.is_before(e, b)
+
+    def is_before(self, a: int, b: int) -> bool:
+        """Whether event a lies strictly before b."""
+        events = self.events
+        if events.time[a] != events.time[b]:
+            return bool(events.time[a] < events.time[b])
+        return bool(events.stream[a] == events.stream[b] and events.tie[a] < events.tie[b])
+
+    def _inner_events(self, items: Sequence[Item]) -> Iterator[int]:
+        """Yield the events outside the match that lie between two of its events."""
+        taken = [event for _, event in items]
+        for e in self._slice(taken[0]):
+            follows = any(self.is_before(t, e) for t in taken)
+            if e not in taken and follows and any(self.is_before(e, t) for t in taken):
+                yield e
+
+    # Negations of several components ----------------------------------------------------------
+
+    def _is_free_of(self, guard: Guard, items: Sequence[Item]) -> Iterator[Formula]:
+        """Yield, for each instance of a negated composite in its gap, that it did not happen."""
+        if not any((guard.company >> component) & 1 for component, _ in items):
+            return
+        gap = [e for e in self._slice(items[0][1]) if self._is_in_gap(guard, items, e)]
+        if gap:
+            for instance in self._instances(guard, items, gap):
+                yield negation(instance)
+
+    def _is_in_gap(self, guard: Guard, items: Sequence[Item], event: int) -> bool:
+        left = [e for c, e in items if (guard.earlier >> c) & 1]
+        right = [e for c, e in items if (guard.later >> c) & 1]
+        if not all(self.is_before(e, event) for e in left):
+            return False
+        if not all(self.is_before(event, e) for e in right):
+            return False
+        return bool(left and right) or self._is_in_window(items, event)
+
+    def _is_in_window(self, items: Sequence[Item], event: int) -> bool:
+        if self.pattern.window is None:
+            return True
+        times = [int(self.events.time[e]) for _, e in items] + [int(self.events.time[event])]
+        return max(times) - min(times) <= self.pattern.window
+
+    def _instances(
+        self, guard: Guard, items: Sequence[Item], gap: Sequence[int]
+    ) -> Iterator[Formula]:
+        assert guard.inside is not None
+        mask = np.zeros_like(self.events.mask)
+        mask[gap] = self.events.mask[gap]
+        events = replace(self.events, mask=mask)
+        report = Report(-layout.FOREVER, layout.FOREVER, independent=False)
+        found = find(guard.inside, events, self.predicates, report, items)
+        inner = replace(self, pattern=guard.inside, events=events)
+        yield from inner._found(found, items)
+
+    def _found(self, found: Found, outer: Sequence[Item]) -> Iterator[Formula]:
+        for m in range(len(found)):
+            own = found.items[found.first_item[m] : found.first_item[m + 1]]
+            items = [(int(c), int(e)) for c, e in own]
+            absents = found.absents[found.first_absent[m] : found.first_absent[m + 1]]
+            parts = [self._exists(e) for _, e in items]
+            parts += [self._is_passed_over(int(who), int(since)) for who, since in absents]
+            for guard in self.pattern.guards:
+                if guard.inside is not None:
+                    parts += self._is_free_of(guard, [*outer, *items])
+            yield conjunction(parts)
+
+
+def _items(matches: Matches, m: int, place: dict[int, int]) -> list[Item]:
+    rows = slice(int(matches.first_item[m]), int(matches.first_item[m + 1]))
+    pairs = zip(matches.component[rows], matches.row[rows], strict=True)
+    return [(int(c), place[int(row)]) for c, row in pairs]
+
+
+def _absents(matches: Matches, m: int, place: dict[int, int]) -> Iterator[tuple[int, int]]:
+    rows = slice(int(matches.first_absent[m]), int(matches.first_absent[m + 1]))
+    for who, since in zip(matches.absent_row[rows], matches.absent_since[rows], strict=True):
+        yield place[int(who)], place[int(since)] if since >= 0 else -1
+
+
+def chosen(matches: Matches, kept: Sequence[int], confidences: Sequence[float]) -> Matches:
+    """Return the matches numbered in `kept`, with final confidences and nothing left to settle."""
+    numbers = np.array(kept, np.int64)
+    lengths = np.diff(matches.first_item)[numbers] if kept else np.zeros(0, np.int64)
+    firsts = matches.first_item[:-1][numbers] if kept else np.zeros(0, np.int64)
+    rows = [np.arange(f, f + n) for f, n in zip(firsts, lengths, strict=True)]
+    where = np.concatenate(rows) if rows else np.zeros(0, np.int64)
+    none = np.zeros(0, np.int64)
+    return Matches(
+        first_item=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        component=matches.component[where],
+        row=matches.row[where],
+        first_absent=np.zeros(len(numbers) + 1, np.int64),
+        absent_row=none,
+        absent_since=none,
+        confidence=np.array(confidences, np.float64),
+        report_time=matches.report_time[numbers] if kept else none,
+        is_final=np.ones(len(numbers), np.bool_),
+    )

@@ -1,0 +1,193 @@
+"""Automaton and checked query to the compiled pattern that the match stage reads.
+
+Single-component conjuncts are not rules: they are in the mask that tells which components an event
+can play. The other conjuncts are rules, numbered like their predicate programs, and each belongs to
+the match or to the innermost negation that it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from augury.analysis.checked import Branch, CheckedQuery, Conjunct, Leaf, Negated, Shape
+from augury.config import value_of
+from augury.kernels import opcodes
+from augury.matching.pattern import Edge, Guard, Pattern, Rule
+from augury.planning.automaton import Automaton
+from augury.planning.build_automaton import automaton_of
+from augury.planning.expressions.program import Program
+from augury.planning.residual import components_within, positive_components
+
+Path = tuple[tuple[str, int], ...]
+
+
+def compile_pattern(
+    query: CheckedQuery,
+    automaton: Automaton,
+    rules: Sequence[Conjunct],
+    programs: Sequence[Program],
+) -> Pattern:
+    """Return the compiled pattern; `rules` are the conjuncts, one for each of the `programs`."""
+    having = query.having if query.having and query.having.measure == "CONFIDENCE" else None
+    within = query.within
+    paths = dict(_paths(query.shape, ()))
+    bare = Pattern(
+        query=query.name,
+        components=tuple(c.name for c in query.components),
+        positive=0,
+        edges=(),
+        accepting=(),
+        before=_before(query, paths),
+        closed_by=_closed_by(query, paths),
+        repeats=_bits(c.index for c in query.components if c.repeats),
+        rules=tuple(map(_rule, rules, programs)),
+        after=tuple(k for k, conjunct in enumerate(rules) if conjunct.after),
+        guards=(),
+        strategy=query.strategy,
+        window=within.length if within and not within.events else None,
+        count_window=within.length if within and within.events else None,
+        threshold=having.threshold if having else 0.0,
+        strict_threshold=bool(having and having.strict),
+        match_limit=query.match_limit or value_of("match_limit"),
+        most_events=None,
+        waits=False,
+    )
+    return _grown(bare, query, query.shape, automaton, paths)
+
+
+def _grown(
+    bare: Pattern,
+    query: CheckedQuery,
+    shape: Shape,
+    automaton: Automaton,
+    paths: Mapping[int, Path],
+) -> Pattern:
+    """Fill in what belongs to one shape: the whole pattern, or the inside of a negation."""
+    own = positive_components(shape)
+    known = replace(bare, positive=bare.positive | _bits(own))
+    guards = tuple(_guards(known, query, shape, paths))
+    return replace(
+        known,
+        edges=tuple(
+            Edge(t.source, t.target, t.component, _bits(t.adjacent_to))
+            for t in automaton.transitions
+        ),
+        accepting=tuple(state.accepting for state in automaton.states),
+        guards=guards,
+        most_events=_most_events(query, own),
+        waits=any(guard.later == 0 for guard in guards),
+    )
+
+
+def _guards(
+    known: Pattern, query: CheckedQuery, shape: Shape, paths: Mapping[int, Path]
+) -> Iterator[Guard]:
+    for branch, place in _negations(shape):
+        inside = branch.parts[place].part  # type: ignore[union-attr]
+        names = components_within(inside)
+        seen = [c for c in paths if (known.positive >> c) & 1]
+        guard = Guard(
+            component=inside.component if isinstance(inside, Leaf) else -1,
+            earlier=_bits(c for c in seen if _is_ordered(paths[c], paths[names[0]])),
+            later=_bits(c for c in seen if _is_ordered(paths[names[0]], paths[c])),
+            company=_bits(positive_components(branch)),
+            rules=_rules_naming(known, names),
+        )
+        if not isinstance(inside, Leaf):
+            free = replace(known, strategy="ANY", window=None, count_window=None, threshold=0.0)
+            automaton = automaton_of(inside, query.components)
+            guard = replace(guard, inside=_grown(free, query, inside, automaton, paths))
+        yield guard
+
+
+def _negations(shape: Shape) -> Iterator[tuple[Branch, int]]:
+    if isinstance(shape, Branch):
+        for place, part in enumerate(shape.parts):
+            if isinstance(part, Negated):
+                yield shape, place
+            else:
+                yield from _negations(part)
+
+
+def _rules_naming(known: Pattern, components: Iterable[int]) -> tuple[int, ...]:
+    inside = _bits(components)
+    return tuple(k for k, rule in enumerate(known.rules) if rule.reads & inside)
+
+
+def _paths(shape: Shape, path: Path) -> Iterator[tuple[int, Path]]:
+    """Yield each component with the way to it: the branches passed, and which part was taken."""
+    if isinstance(shape, Leaf):
+        yield shape.component, path
+    elif isinstance(shape, Negated):
+        yield from _paths(shape.part, path)
+    else:
+        for place, part in enumerate(shape.parts):
+            yield from _paths(part, (*path, (shape.operator, place)))
+
+
+def _parting(first: Path, second: Path) -> tuple[str, int, int] | None:
+    """Return the operator at which two ways part, and the part that each takes."""
+    for (operator, i), (_, j) in zip(first, second, strict=False):
+        if i != j:
+            return operator, i, j
+    return None
+
+
+def _is_ordered(first: Path, second: Path) -> bool:
+    parting = _parting(first, second)
+    return parting is not None and parting[0] in ("SEQ", "NEXT") and parting[1] < parting[2]
+
+
+def _excludes(first: Path, second: Path) -> bool:
+    parting = _parting(first, second)
+    return parting is not None and parting[0] == "OR"
+
+
+def _before(query: CheckedQuery, paths: Mapping[int, Path]) -> tuple[int, ...]:
+    return tuple(
+        _bits(
+            other
+            for other in paths
+            if _is_ordered(paths[other], paths[c.index]) or (other == c.index and c.repeats)
+        )
+        for c in query.components
+    )
+
+
+def _closed_by(query: CheckedQuery, paths: Mapping[int, Path]) -> tuple[int, ...]:
+    return tuple(
+        _bits(
+            other
+            for other in paths
+            if _is_ordered(paths[other], paths[c.index])
+            or _excludes(paths[other], paths[c.index])
+            or (other == c.index and not c.repeats)
+        )
+        for c in query.components
+    )
+
+
+def _most_events(query: CheckedQuery, positive: Iterable[int]) -> int | None:
+    most = 0
+    for c in positive:
+        maximum = query.components[c].maximum
+        if maximum is None:
+            return None
+        most += maximum
+    return most
+
+
+def _rule(conjunct: Conjunct, program: Program) -> Rule:
+    whole = (opcodes.LAST, opcodes.COUNT, opcodes.SUM, opcodes.AVG, opcodes.MIN, opcodes.MAX)
+    return Rule(
+        reads=_bits(conjunct.components),
+        reads_whole=_bits(slot.component for slot in program.slots if slot.kind in whole),
+        needs=_bits(program.needs),
+        slots=tuple((s.component, s.kind, s.column, s.number) for s in program.slots),
+        each=program.each,
+    )
+
+
+def _bits(components: Iterable[int]) -> int:
+    return sum(1 << c for c in set(components))

@@ -1,0 +1,95 @@
+"""What travels between stages: events as columns of arrays, and matches as rows over them.
+
+Read this first. Every stage takes and gives these; nothing here knows Spark, Arrow or the language.
+
+Shapes: T events, C attribute columns, M matches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import numpy.typing as npt
+
+Words = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """T events, one array per property.
+
+    Fields:
+        time: microseconds or ticks; `tie` orders equal times within one `stream`.
+        key: number of the object that the event is about; adjacency is within one key.
+        partition: number of the value that the query equates; matches lie in one partition.
+        mask: bit c is set if the event may play component c.
+        p: P(the event happened); `group` numbers alternatives that exclude each other (-1: none).
+        row: number of the event in its source, by which callers know it.
+        values, nulls: (C, T) attributes that rules read, floats as bits, strings as codes.
+        is_float: which attributes are doubles.
+    """
+
+    time: Words
+    tie: Words
+    stream: Words
+    key: Words
+    partition: Words
+    mask: Words
+    p: Reals
+    group: Words
+    row: Words
+    values: Words
+    nulls: Flags
+    is_float: tuple[bool, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def take(self, positions: Words | slice | Flags) -> Events:
+        """Return the events at the given positions."""
+        changed = {}
+        for item in fields(self):
+            array = getattr(self, item.name)
+            if isinstance(array, tuple):
+                continue
+            changed[item.name] = array[:, positions] if array.ndim == 2 else array[positions]
+        return replace(self, **changed)
+
+    @staticmethod
+    def joined(first: Events, second: Events) -> Events:
+        """Return the events of both, first those of the first."""
+        if not len(first):
+            return second
+        changed = {}
+        for item in fields(Events):
+            pair = getattr(first, item.name), getattr(second, item.name)
+            if isinstance(pair[0], tuple):
+                continue
+            changed[item.name] = np.concatenate(pair, axis=pair[0].ndim - 1)
+        return replace(first, **changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """M matches over the rows of a source, in compressed rows.
+
+    Items `first_item[m]..first_item[m + 1]` are (component, row) in the order of time; absents
+    `first_absent[m]..` are (row, since) as the search kernel gives them, empty where the confidence
+    is final. `confidence` is an upper bound where `is_final` is False.
+    """
+
+    first_item: Words
+    component: Words
+    row: Words
+    first_absent: Words
+    absent_row: Words
+    absent_since: Words
+    confidence: Reals
+    report_time: Words
+    is_final: Flags
+
+    def __len__(self) -> int:
+        return len(self.confidence)

@@ -1,0 +1,238 @@
+"""Arrow rows to the arrays that the match stage reads.
+
+Strings, keys and partitions become codes that stay the same as long as the encoder lives, so that
+events of different batches can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from augury.analysis.catalog import DataType, StreamSchema
+from augury.planning.expressions.arrow import evaluate_column
+from augury.planning.match_plan import MatchPlan, Play
+from augury.records import Events, Flags, Reals, Words
+from augury.sources.rows import Declaration, alternative_groups
+
+Tables = Mapping[str, Sequence[Sequence[Any]]]
+NULL_CODE = -1
+
+
+class Codes:
+    """Numbers for values, given out in the order of their first appearance."""
+
+    def __init__(self) -> None:
+        self.known: dict[Any, int] = {}
+
+    def encode(self, column: Any) -> Words:
+        """Return the code of each value; NULL is -1."""
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if len(whole) == 0:
+            return np.zeros(0, np.int64)
+        encoded = whole if pa.types.is_dictionary(whole.type) else pc.dictionary_encode(whole)
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.unify_dictionaries().combine_chunks()
+        codes = np.array(
+            [self.code(value) for value in encoded.dictionary.to_pylist()] or [0], np.int64
+        )
+        indices = encoded.indices
+        if indices.null_count:
+            missing = np.asarray(pc.is_null(indices))
+            found = codes[np.asarray(pc.fill_null(indices, 0))]
+            return np.where(missing, NULL_CODE, found)
+        return codes[np.asarray(indices)]
+
+    def code(self, value: Any) -> int:
+        return self.known.setdefault(value, len(self.known))
+
+
+def declaration_of(schema: StreamSchema) -> Declaration:
+    """Return what a stream's schema says about its rows."""
+    assert schema.time is not None
+    return Declaration(
+        schema.name,
+        {column.name: column.type.value for column in schema.columns},
+        id=schema.id,
+        key=schema.key,
+        time=schema.time,
+        probability=schema.probability,
+        has_alternatives=bool(schema.alternatives),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where derived events stand: the tie-breaker and the key of the events they came from."""
+
+    tie: Words
+    has_tie: Flags
+    keys: list[Any]
+
+
+class Encoder:
+    """Turns the rows of a query's streams into events; keeps its codes between batches."""
+
+    def __init__(self, plan: MatchPlan, tables: Tables) -> None:
+        self.plan = plan
+        self.tables = tables
+        self.strings = Codes()
+        self.keys = Codes()
+        self.partitions = Codes()
+        self.alone = 0
+        for value in plan.programs.strings:
+            self.strings.code(value)
+
+    @property
+    def is_float(self) -> tuple[bool, ...]:
+        return tuple(column.type is DataType.DOUBLE for column in self.plan.programs.columns)
+
+    def encode(
+        self, stream: StreamSchema, table: pa.Table, first_row: int, place: Place | None = None
+    ) -> Events:
+        """Return the events of one stream's good rows, numbered from `first_row`.
+
+        Derived events have the `place` of the events they came from.
+        """
+        n = table.num_rows
+        number = [s.name for s in self.plan.query.streams].index(stream.name)
+        tie, known = (place.tie, place.has_tie) if place else self._tie(stream, table)
+        row = np.arange(first_row, first_row + n, dtype=np.int64)
+        values, nulls = self._attributes(table)
+        return Events(
+            time=whole(table.column(stream.time)),
+            tie=tie,
+            # An event without a tie-breaker has equal order with all others of its time.
+            stream=np.where(known, number, -2 - row),
+            key=self._key(stream, table, place),
+            partition=self._partition(stream, table),
+            mask=self._mask(stream, table),
+            p=self._probability(stream, table),
+            group=self._group(stream, table, first_row),
+            row=row,
+            values=values,
+            nulls=nulls,
+            is_float=self.is_float,
+        )
+
+    def _tie(self, stream: StreamSchema, table: pa.Table) -> tuple[Words, Flags]:
+        n = table.num_rows
+        if stream.order_by is None:
+            return np.zeros(n, np.int64), np.ones(n, np.bool_)
+        column = table.column(stream.order_by)
+        known = ~np.asarray(pc.is_null(column))
+        if pa.types.is_floating(column.type):
+            ranks = np.unique(np.asarray(pc.fill_null(column, 0.0)), return_inverse=True)[1]
+            return ranks.astype(np.int64), known
+        if pa.types.is_string(column.type):
+            ranks = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
+            return np.asarray(ranks, np.int64), known
+        return whole(column), known
+
+    def _key(self, stream: StreamSchema, table: pa.Table, place: Place | None) -> Words:
+        if place:
+            return np.array([self.keys.code(key) for key in place.keys], np.int64)
+        return self._joint(self.keys, [table.column(name) for name in stream.key], table.num_rows)
+
+    def _joint(self, codes: Codes, columns: list[Any], n: int) -> Words:
+        if not columns:
+            return np.full(n, codes.code(()), np.int64)
+        if len(columns) == 1:
+            return codes.encode(columns[0])
+        rows = zip(*(column.to_pylist() for column in columns), strict=True)
+        return np.array([codes.code(row) for row in rows], np.int64)
+
+    def _partition(self, stream: StreamSchema, table: pa.Table) -> Words:
+        names = self.plan.partition_by.get(stream.name)
+        n = table.num_rows
+        if not names:
+            return np.zeros(n, np.int64)
+        columns = [table.column(name) for name in names]
+        codes = self._joint(self.partitions, columns, n)
+        missing = np.zeros(n, np.bool_)
+        for column in columns:
+            missing |= np.asarray(pc.is_null(column))
+        # NULL equals nothing, so such an event is alone in its partition.
+        for k in np.flatnonzero(missing):
+            codes[k] = self.partitions.code(("alone", self.alone))
+            self.alone += 1
+        return codes
+
+    def _mask(self, stream: StreamSchema, table: pa.Table) -> Words:
+        mask = np.zeros(table.num_rows, np.int64)
+        kinds = self._types(stream, table)
+        for play in self.plan.plays:
+            if play.stream == stream.name:
+                plays = self._plays(play, kinds, table)
+                mask |= plays.astype(np.int64) << play.component
+        return mask
+
+    def _types(self, stream: StreamSchema, table: pa.Table) -> tuple[Words, dict[str, int]]:
+        if stream.type is None:
+            return np.zeros(0, np.int64), {}
+        codes = Codes()
+        return codes.encode(table.column(stream.type)), codes.known
+
+    def _plays(self, play: Play, kinds: tuple[Words, dict[str, int]], table: pa.Table) -> Flags:
+        plays = np.ones(table.num_rows, np.bool_)
+        if play.type is not None:
+            codes, known = kinds
+            plays &= codes == known.get(play.type, -2)
+        for expression in play.filters:
+            outcome = evaluate_column(expression, table, self.tables)
+            plays &= np.asarray(pc.fill_null(outcome, False))
+        return plays
+
+    def _probability(self, stream: StreamSchema, table: pa.Table) -> Reals:
+        if stream.probability is None:
+            return np.ones(table.num_rows)
+        return np.asarray(table.column(stream.probability), np.float64).copy()
+
+    def _group(self, stream: StreamSchema, table: pa.Table, first_row: int) -> Words:
+        if not stream.alternatives:
+            return np.full(table.num_rows, -1, np.int64)
+        group = alternative_groups(table, declaration_of(stream))
+        firsts = np.unique(group, return_index=True)[1]
+        return (firsts[group] + first_row).astype(np.int64)
+
+    def _attributes(self, table: pa.Table) -> tuple[Words, Flags]:
+        columns = self.plan.programs.columns
+        values = np.zeros((len(columns), table.num_rows), np.int64)
+        nulls = np.zeros((len(columns), table.num_rows), np.bool_)
+        for k, column in enumerate(columns):
+            try:
+                found = evaluate_column(column.expression, table, self.tables)
+            except KeyError:
+                nulls[k] = True
+                continue
+            nulls[k] = np.asarray(pc.is_null(found))
+            values[k] = self._words(found, column.type)
+        return values, nulls
+
+    def _words(self, column: Any, kind: DataType) -> Words:
+        if kind is DataType.STRING:
+            return self.strings.encode(column)
+        if kind is DataType.DOUBLE:
+            reals = np.asarray(pc.fill_null(column, 0.0), np.float64)
+            return reals.view(np.int64)
+        return whole(column)
+
+
+def whole(column: Any) -> Words:
+    """Return a column of numbers, times, dates or booleans as 64-bit integers; NULL as 0."""
+    kind = column.type
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        column = column.cast(
+            pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.duration("us")
+        )
+        column = column.cast(pa.int64())
+    elif pa.types.is_date(kind):
+        column = column.cast(pa.int32()).cast(pa.int64())
+    elif pa.types.is_boolean(kind):
+        column = column.cast(pa.int8())
+    return np.asarray(pc.fill_null(column, 0), np.int64).copy()

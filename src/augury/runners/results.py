@@ -1,0 +1,225 @@
+"""Matches as an Arrow table: the columns that every match has, then the RETURN columns.
+
+`query, match_id, revision, <keys>, start_ts, end_ts, confidence, n_missed, events ARRAY<STRUCT<
+component, event_id, ts, probability, missed>>`, then what RETURN names. Built column by column:
+nothing loops over matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from augury.analysis.catalog import DataType
+from augury.analysis.checked import CheckedQuery
+from augury.kernels import identity
+from augury.planning.expressions.arrow import Source, evaluate
+from augury.planning.expressions.typed import Aggregated, Input
+from augury.planning.match_plan import MatchPlan
+from augury.records import Matches, Words
+from augury.sources.rows import ARROW_TYPES
+
+_SEEDS = (0x5851F42D4C957F2D, 0x14057B7EF767814F)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The rows that a query read: one table per ON stream, numbered one after the other.
+
+    `ids` are event ids as text, `time` and `p` those of the events.
+    """
+
+    tables: tuple[pa.Table, ...]
+    first_rows: tuple[int, ...]
+    ids: Any
+    time: Words
+    p: np.ndarray
+
+
+def match_table(plan: MatchPlan, matches: Matches, inputs: Inputs) -> pa.Table:
+    """Return the result of an enumerated query."""
+    query, n = plan.query, len(matches)
+    columns: dict[str, Any] = {
+        "query": pa.repeat(pa.scalar(query.name, pa.string()), n),
+        "match_id": match_ids(query, matches, inputs),
+        "revision": pa.repeat(pa.scalar(0, pa.int64()), n),
+    }
+    for key in query.keys:
+        columns[key.name] = _key_column(query, key.name, key.type, matches, inputs)
+    start, end = _span(matches, inputs)
+    moment = _moment_type(query)
+    columns["start_ts"] = pa.array(start).cast(moment)
+    columns["end_ts"] = pa.array(end).cast(moment)
+    columns["confidence"] = pa.array(matches.confidence)
+    columns["n_missed"] = pa.repeat(pa.scalar(0, pa.int64()), n)
+    columns["events"] = _events_column(plan, matches, inputs, moment)
+    for column, expression in plan.outputs:
+        columns[column.name] = evaluate(expression, _source(plan, matches, inputs))
+    return pa.table(columns)
+
+
+def _moment_type(query: CheckedQuery) -> Any:
+    ticks = query.streams[0].time_is_ticks
+    return pa.int64() if ticks else ARROW_TYPES[DataType.TIMESTAMP.value]
+
+
+def _span(matches: Matches, inputs: Inputs) -> tuple[Words, Words]:
+    times = inputs.time[matches.row]
+    if not len(matches):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    first = matches.first_item[:-1]
+    return np.minimum.reduceat(times, first), np.maximum.reduceat(times, first)
+
+
+def match_ids(query: CheckedQuery, matches: Matches, inputs: Inputs) -> Any:
+    """Return the deterministic ids of matches: hashes of query, components and event ids."""
+    names = pa.array([c.name for c in query.components], pa.string())
+    lanes = []
+    for seed in _SEEDS:
+        own = text_hashes(pa.array([query.name], pa.string()), seed)[0]
+        lanes.append(
+            identity.match_words(
+                matches.first_item,
+                matches.component,
+                matches.row,
+                text_hashes(names, seed),
+                text_hashes(inputs.ids, seed),
+                own,
+            )
+        )
+    digits = identity.hexadecimal(*lanes)
+    offsets = np.arange(len(matches) + 1, dtype=np.int32) * 32
+    return pa.StringArray.from_buffers(len(matches), pa.py_buffer(offsets), pa.py_buffer(digits))
+
+
+def text_hashes(column: Any, seed: int) -> np.ndarray:
+    """Return a 64-bit hash of each value of a column of text or whole numbers."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    out = np.empty(len(whole), np.uint64)
+    if pa.types.is_integer(whole.type):
+        identity.hash_words(np.asarray(whole, np.int64), seed, out)
+        return out
+    _, offsets, data = whole.buffers()
+    starts = np.frombuffer(offsets, np.int32)[whole.offset : whole.offset + len(whole) + 1]
+    text = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    identity.hash_bytes(starts, text, seed, out)
+    return out
+
+
+def _events_column(plan: MatchPlan, matches: Matches, inputs: Inputs, moment: Any) -> Any:
+    names = pa.array([c.name for c in plan.query.components], pa.string())
+    rows = pa.array(matches.row)
+    ids = pc.take(inputs.ids, rows)
+    fields = {
+        "component": pc.take(names, pa.array(matches.component)),
+        "event_id": ids if pa.types.is_string(ids.type) else ids.cast(pa.string()),
+        "ts": pa.array(inputs.time[matches.row]).cast(moment),
+        "probability": pa.array(inputs.p[matches.row]),
+        "missed": pa.repeat(pa.scalar(False), len(matches.row)),
+    }
+    items = pa.StructArray.from_arrays(list(fields.values()), list(fields))
+    return pa.ListArray.from_arrays(pa.array(matches.first_item.astype(np.int32)), items)
+
+
+def _key_column(
+    query: CheckedQuery, name: str, kind: DataType, matches: Matches, inputs: Inputs
+) -> Any:
+    """Return a key's value, read from the first event of each match."""
+    rows = matches.row[matches.first_item[:-1]]
+    components = matches.component[matches.first_item[:-1]]
+    found = pa.nulls(len(rows), ARROW_TYPES[kind.value])
+    for component in np.unique(components):
+        column = _member_column(query, int(component), name)
+        here = pa.array(components == component)
+        values = gather(inputs, column, np.where(components == component, rows, -1), kind)
+        found = pc.if_else(here, values, found)
+    return found
+
+
+def _member_column(query: CheckedQuery, component: int, name: str) -> str:
+    for equality in query.equalities:
+        members = dict(equality.members)
+        if name in members.values() and component in members:
+            return members[component]
+    return name
+
+
+def gather(inputs: Inputs, column: str, rows: Words, kind: DataType) -> Any:
+    """Return a column at the given rows; a row of -1, or a stream without the column, is NULL."""
+    pieces = []
+    for table in inputs.tables:
+        by_name = {name.lower(): name for name in table.column_names}
+        wanted = ARROW_TYPES[kind.value]
+        if column.lower() in by_name:
+            piece = table.column(by_name[column.lower()])
+            pieces.append(piece.cast(wanted) if piece.type != wanted else piece)
+        else:
+            pieces.append(pa.chunked_array([pa.nulls(table.num_rows, wanted)]))
+    whole = pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks], pieces[0].type)
+    indices = pa.array(rows, mask=rows < 0)
+    taken = pc.take(whole, indices)
+    return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+
+def _source(plan: MatchPlan, matches: Matches, inputs: Inputs) -> Source:
+    """Return how RETURN expressions read the events of each match."""
+
+    def read(node: Input | Aggregated) -> Any:
+        if isinstance(node, Aggregated):
+            return _aggregate(node, matches, inputs)
+        rows = _rows_of(matches, node.component, node.kind, node.number)
+        return gather(inputs, node.column, rows, node.type)
+
+    return Source(read, len(matches))
+
+
+def _places(matches: Matches, component: int) -> tuple[Words, Words, Words]:
+    """Return, of one component's items: their match, their row, and how many each match has."""
+    match = np.repeat(np.arange(len(matches)), np.diff(matches.first_item))
+    mine = matches.component == component
+    counts = np.bincount(match[mine], minlength=len(matches))
+    return match[mine], matches.row[mine], counts
+
+
+def _rows_of(matches: Matches, component: int, kind: str, number: int) -> Words:
+    """Return the row of one item of a component in each match, or -1."""
+    _, rows, counts = _places(matches, component)
+    starts = np.cumsum(counts) - counts
+    offset = counts - 1 if kind == "last" else np.full(len(counts), max(number, 1) - 1)
+    found = np.full(len(counts), -1, np.int64)
+    there = (offset < counts) & (counts > 0)
+    found[there] = rows[(starts + offset)[there]]
+    return found
+
+
+def _aggregate(node: Aggregated, matches: Matches, inputs: Inputs) -> Any:
+    match, rows, counts = _places(matches, node.component)
+    if node.function == "COUNT":
+        return pa.array(counts.astype(np.int64))
+    assert node.column is not None
+    kind = DataType.DOUBLE if node.function == "AVG" else node.type
+    values = gather(inputs, node.column, rows, kind)
+    table = pa.table({"match": match, "value": values})
+    how = {"SUM": "sum", "AVG": "mean", "MIN": "min", "MAX": "max"}[node.function]
+    grouped = table.group_by("match").aggregate([("value", how)])
+    place = np.full(len(matches), -1, np.int64)
+    place[np.asarray(grouped.column("match"))] = np.arange(grouped.num_rows)
+    taken = pc.take(grouped.column(f"value_{how}"), pa.array(place, mask=place < 0))
+    return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+
+def joined_ids(columns: Sequence[Any]) -> Any:
+    """Return the ids of several streams one after the other; numbers stay numbers if all are."""
+    flat = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in columns]
+    if not all(pa.types.is_integer(c.type) for c in flat):
+        flat = [c if pa.types.is_string(c.type) else c.cast(pa.string()) for c in flat]
+    return pa.concat_arrays([_plain(c) for c in flat])
+
+
+def _plain(column: Any) -> Any:
+    return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column

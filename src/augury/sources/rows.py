@@ -1,0 +1,155 @@
+"""Check rows against their declaration: good rows go on, bad ones go to the dead-letter table.
+
+A bad row never stops a stream and never vanishes: it keeps all its columns and gets a reason. What
+is wrong with the whole table (a column is missing, or of another type) is an error.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from augury.errors import DataError
+
+# Alternatives are given as decimal fractions; their sum may be off by rounding.
+ROUNDING = 1e-9
+REASON = "reason"
+
+ARROW_TYPES: dict[str, Any] = {
+    "BOOLEAN": pa.bool_(),
+    "LONG": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "STRING": pa.string(),
+    "TIMESTAMP": pa.timestamp("us", tz="UTC"),
+    "DATE": pa.date32(),
+}
+
+
+class Declaration:
+    """What a stream says about its rows, without the language around it."""
+
+    def __init__(
+        self,
+        name: str,
+        columns: dict[str, str],
+        *,
+        id: str | None = None,  # noqa: A002
+        key: tuple[str, ...] = (),
+        time: str,
+        probability: str | None = None,
+        has_alternatives: bool = False,
+    ) -> None:
+        self.name = name
+        self.columns = columns
+        self.id = id
+        self.key = key
+        self.time = time
+        self.probability = probability
+        self.has_alternatives = has_alternatives
+
+
+def conform(table: pa.Table, declared: Declaration) -> pa.Table:
+    """Return the table with the declared columns, in their order and types."""
+    by_name = {name.lower(): name for name in table.column_names}
+    columns = []
+    for name, kind in declared.columns.items():
+        if name.lower() not in by_name:
+            raise DataError(
+                f"stream {declared.name} declares column {name}, which the data do not have; "
+                f"they have {', '.join(table.column_names)}: rename one, or change the declaration"
+            )
+        columns.append(_cast(table.column(by_name[name.lower()]), kind, name, declared.name))
+    return pa.table(columns, names=list(declared.columns))
+
+
+def _cast(column: Any, kind: str, name: str, stream: str) -> Any:
+    wanted = ARROW_TYPES[kind]
+    if column.type == wanted:
+        return column
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    try:
+        if kind == "TIMESTAMP" and pa.types.is_timestamp(column.type) and column.type.tz is None:
+            return pc.assume_timezone(column.cast(pa.timestamp("us")), "UTC")
+        if kind in ("LONG", "DOUBLE", "BOOLEAN") and pa.types.is_string(column.type):
+            raise pa.ArrowInvalid("text is not a number")
+        return column.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
+        raise DataError(
+            f"column {name} of stream {stream} is declared {kind}, but the data have "
+            f"{column.type} that cannot be read so ({problem}); cast it, or change the declaration"
+        ) from problem
+
+
+def sift(table: pa.Table, declared: Declaration) -> tuple[pa.Table, pa.Table]:
+    """Return the good rows, and the bad rows with their reason."""
+    reasons = np.full(table.num_rows, "", dtype=object)
+    for column in (*declared.key, declared.time):
+        _note(reasons, pc.is_null(table.column(column)), f"{column} is null")
+    if declared.probability:
+        p = table.column(declared.probability)
+        outside = pc.or_(pc.less(p, 0.0), pc.greater(p, 1.0))
+        wrong = pc.or_(pc.or_(pc.fill_null(outside, True), pc.is_nan(pc.fill_null(p, 0.0))), False)
+        _note(reasons, wrong, f"{declared.probability} is not a probability between 0 and 1")
+    if declared.has_alternatives:
+        _note_overfull(reasons, table, declared)
+    elif declared.id:
+        _note(reasons, pc.is_null(table.column(declared.id)), f"{declared.id} is null")
+        _note_repeated(reasons, table.column(declared.id), declared.id)
+    bad = reasons != ""
+    if not bad.any():
+        return table, table.slice(0, 0).append_column(REASON, pa.array([], pa.string()))
+    rejected = table.filter(pa.array(bad))
+    return (
+        table.filter(pa.array(~bad)),
+        rejected.append_column(REASON, pa.array(list(reasons[bad]), pa.string())),
+    )
+
+
+def _note(reasons: np.ndarray, wrong: Any, reason: str) -> None:
+    flags = np.asarray(pc.fill_null(wrong, False))
+    if flags.any():
+        reasons[flags & (reasons == "")] = reason
+
+
+def _note_repeated(reasons: np.ndarray, ids: Any, name: str) -> None:
+    codes = _codes(ids)
+    order = np.argsort(codes, kind="stable")
+    again = np.zeros(len(codes), np.bool_)
+    again[order[1:]] = codes[order[1:]] == codes[order[:-1]]
+    again &= reasons == ""
+    if again.any():
+        reasons[again] = f"{name} was seen before"
+
+
+def alternative_groups(table: pa.Table, declared: Declaration) -> np.ndarray:
+    """Return a number per row: rows that exclude each other share it."""
+    names = [declared.id] if declared.id else [*declared.key, declared.time]
+    group = np.zeros(table.num_rows, np.int64)
+    for name in names:
+        codes = _codes(table.column(name))
+        _, group = np.unique(group * (codes.max(initial=0) + 1) + codes, return_inverse=True)
+    return group
+
+
+def _note_overfull(reasons: np.ndarray, table: pa.Table, declared: Declaration) -> None:
+    assert declared.probability is not None
+    group = alternative_groups(table, declared)
+    p = np.nan_to_num(np.asarray(pc.fill_null(table.column(declared.probability), 0.0)))
+    p[reasons != ""] = 0.0
+    total = np.bincount(group, weights=p, minlength=1)
+    over = (total[group] > 1.0 + ROUNDING) & (reasons == "")
+    if over.any():
+        reasons[over] = "the alternatives of this event have a total probability above 1"
+
+
+def _codes(column: Any) -> np.ndarray:
+    encoded = pc.dictionary_encode(column, null_encoding="encode")
+    whole = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    if isinstance(whole, pa.ChunkedArray):
+        whole = whole.chunk(0) if whole.num_chunks else pa.array([], pa.int32())
+        return np.asarray(getattr(whole, "indices", whole), np.int64)
+    return np.asarray(whole.indices, np.int64)
