@@ -46,17 +46,18 @@ class Found:
 def find(
     pattern: Pattern,
     events: Events,
+    order: Words,
     predicates: Predicates,
     report: Report,
     around: Sequence[tuple[int, int]] = (),
 ) -> Found:
-    """Return all matches in sorted events.
+    """Return all matches in the events that `order` lists, sorted.
 
-    `around` are the (component, event) pairs of a match in whose gap the search is made.
+    Positions in the result are places in `order`. `around` are the (component, event) pairs of a match in whose gap the search is made.
     """
-    rows = event_rows(events)
-    queue_rows, queue = prepare.queues(events.mask, len(pattern.components))
-    most_depth = _most_depth(pattern, len(events), len(around))
+    rows = event_rows(events, order)
+    queue_rows, queue = prepare.queues(rows, len(pattern.components))
+    most_depth = _most_depth(pattern, len(order), len(around))
     room = _first_room(events, most_depth)
     arena = lay_out(pattern, report, room, queue_rows, events.is_float)
     out = np.zeros(output_size(room), np.int64)
@@ -76,21 +77,14 @@ def find(
         arena, room = grown, larger
 
 
-def event_rows(events: Events) -> Words:
-    """Return one row of words per event, as `kernels.layout` describes it."""
-    n_attributes, n = events.values.shape
-    rows = np.zeros((n, layout.VALUES + n_attributes), np.int64)
-    rows[:, layout.TIME] = events.time
-    rows[:, layout.TIE] = events.tie
-    rows[:, layout.STREAM] = events.stream
-    rows[:, layout.KEY] = events.key
-    rows[:, layout.MASK] = events.mask
-    rows[:, layout.GROUP] = events.group
-    rows.view(np.float64)[:, layout.P] = events.p
-    rows[:, layout.VALUES :] = events.values.T
-    for a in range(n_attributes):
-        rows[:, layout.NULLS] |= events.nulls[a].astype(np.int64) << a
-    prepare.mark_partitions(events.partition, rows)
+def event_rows(events: Events, order: Words) -> Words:
+    """Return one row of words per event, as `kernels.layout` describes it, in the given order."""
+    rows = np.zeros((len(order), layout.VALUES + len(events.values)), np.int64)
+    places = (events.time, events.tie, events.stream, events.key, events.mask, events.group)
+    prepare.fill_rows(
+        order, places, events.p, events.values, events.nulls, rows, rows.view(np.float64)
+    )
+    prepare.mark_partitions(order, events.partition, rows)
     return rows
 
 

@@ -16,7 +16,7 @@ from augury.kernels.predicates import Predicates
 from augury.matching.arena import Report
 from augury.matching.find import Found, find
 from augury.matching.pattern import Pattern
-from augury.records import Events, Matches
+from augury.records import Events, Matches, Words
 
 ALWAYS = layout.FOREVER
 NEVER_YET = -(2**62)
@@ -48,13 +48,15 @@ class Matcher:
 
     def advance(self, state: MatchState, batch: Events, horizon: int) -> tuple[MatchState, Matches]:
         """Take a batch in; report what is known once all events before `horizon` are there."""
-        events = in_order(Events.joined(state.events, batch))
-        ready = events if horizon == ALWAYS else events.take(events.time < horizon)
+        events = Events.joined(state.events, batch)
+        order = sort_order(events)
+        if horizon != ALWAYS:
+            order = order[events.time[order] < horizon]
         report = Report(state.reported, horizon, self.is_independent)
-        found = find(self.pattern, ready, self.predicates, report)
+        found = find(self.pattern, events, order, self.predicates, report)
         kept = events.take(events.time >= self._oldest_needed(horizon))
         is_final = self.is_independent and not self.pattern.is_composite
-        return MatchState(kept, horizon), as_matches(found, ready, is_final=is_final)
+        return MatchState(kept, horizon), as_matches(found, events.row[order], is_final=is_final)
 
     def finish(self, state: MatchState) -> tuple[MatchState, Matches]:
         """Report what remains: the stream has ended."""
@@ -69,26 +71,27 @@ class Matcher:
         return horizon - window * (2 if looks_back else 1)
 
 
-def in_order(events: Events) -> Events:
-    """Return the events sorted by partition, then time, then tie-breaker."""
+def sort_order(events: Events) -> Words:
+    """Return the positions of events sorted by partition, then time, then tie-breaker."""
+    by_time = np.arange(len(events))
     if not sorting.is_sorted(events.time, events.tie):
-        events = events.take(np.lexsort((events.tie, events.time)))
+        by_time = np.lexsort((events.tie, events.time))
     n_partitions = int(events.partition.max(initial=0)) + 1
     if n_partitions == 1:
-        return events
-    return events.take(sorting.stable_order(events.partition, n_partitions))
+        return by_time
+    return by_time[sorting.stable_order(events.partition[by_time], n_partitions)]
 
 
-def as_matches(found: Found, events: Events, *, is_final: bool) -> Matches:
-    """Return what a search found, with positions turned into rows."""
+def as_matches(found: Found, row: Words, *, is_final: bool) -> Matches:
+    """Return what a search found; `row` has the row of each position."""
     who, since = found.absents[:, layout.WHO], found.absents[:, layout.SINCE]
     return Matches(
         first_item=found.first_item,
         component=found.items[:, 0].copy(),
-        row=events.row[found.items[:, 1]],
+        row=row[found.items[:, 1]],
         first_absent=found.first_absent,
-        absent_row=events.row[who],
-        absent_since=np.where(since < 0, -1, events.row[since]) if len(since) else since.copy(),
+        absent_row=row[who],
+        absent_since=np.where(since < 0, -1, row[since]) if len(since) else since.copy(),
         confidence=found.confidence,
         report_time=found.report_time,
         is_final=~found.is_conditional & is_final,

@@ -145,7 +145,8 @@ class Settlement:
         mask[gap] = self.events.mask[gap]
         events = replace(self.events, mask=mask)
         report = Report(-layout.FOREVER, layout.FOREVER, independent=False)
-        found = find(guard.inside, events, self.predicates, report, items)
+        everything = np.arange(len(events))
+        found = find(guard.inside, events, everything, self.predicates, report, items)
         inner = replace(self, pattern=guard.inside, events=events)
         yield from inner._found(found, items)
 

@@ -33,6 +33,7 @@ class MatchPlan:
     """What a runner needs to evaluate an enumerated query over Arrow columns.
 
     `partition_by` maps each stream to the columns that partition its events; empty if none do.
+    `drops_others` tells that events which can play nothing do not matter.
     """
 
     query: CheckedQuery
@@ -40,6 +41,7 @@ class MatchPlan:
     programs: ProgramSet
     plays: tuple[Play, ...]
     partition_by: Mapping[str, tuple[str, ...]]
+    drops_others: bool
     outputs: tuple[tuple[Column, Typed], ...]
 
 
@@ -54,6 +56,7 @@ def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
         programs=plan.programs,
         plays=_plays(plan),
         partition_by=dict(plan.partitioning.columns),
+        drops_others=plan.drops_others,
         outputs=tuple((out.column, values[out.column.name]) for out in query.outputs),
     )
 

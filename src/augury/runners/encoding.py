@@ -74,6 +74,11 @@ class Place:
     has_tie: Flags
     keys: list[Any]
 
+    def only(self, used: Flags) -> Place:
+        """Return the places of some of the events."""
+        kept = [key for key, wanted in zip(self.keys, used, strict=True) if wanted]
+        return Place(self.tie[used], self.has_tie[used], kept)
+
 
 class Encoder:
     """Turns the rows of a query's streams into events; keeps its codes between batches."""
@@ -99,10 +104,14 @@ class Encoder:
 
         Derived events have the `place` of the events they came from.
         """
-        n = table.num_rows
+        mask = self._mask(stream, table)
+        row = np.arange(first_row, first_row + table.num_rows, dtype=np.int64)
+        if self.plan.drops_others:
+            used = mask != 0
+            table, mask, row = table.filter(pa.array(used)), mask[used], row[used]
+            place = place.only(used) if place else None
         number = [s.name for s in self.plan.query.streams].index(stream.name)
         tie, known = (place.tie, place.has_tie) if place else self._tie(stream, table)
-        row = np.arange(first_row, first_row + n, dtype=np.int64)
         values, nulls = self._attributes(table)
         return Events(
             time=whole(table.column(stream.time)),
@@ -111,9 +120,9 @@ class Encoder:
             stream=np.where(known, number, -2 - row),
             key=self._key(stream, table, place),
             partition=self._partition(stream, table),
-            mask=self._mask(stream, table),
-            p=self._probability(stream, table),
-            group=self._group(stream, table, first_row),
+            mask=mask,
+            p=chances_of(stream, table),
+            group=self._group(stream, table, row),
             row=row,
             values=values,
             nulls=nulls,
@@ -188,17 +197,13 @@ class Encoder:
             plays &= np.asarray(pc.fill_null(outcome, False))
         return plays
 
-    def _probability(self, stream: StreamSchema, table: pa.Table) -> Reals:
-        if stream.probability is None:
-            return np.ones(table.num_rows)
-        return np.asarray(table.column(stream.probability), np.float64).copy()
-
-    def _group(self, stream: StreamSchema, table: pa.Table, first_row: int) -> Words:
+    def _group(self, stream: StreamSchema, table: pa.Table, row: Words) -> Words:
+        """Return, for alternatives, the row of the first of those that exclude each other."""
         if not stream.alternatives:
             return np.full(table.num_rows, -1, np.int64)
         group = alternative_groups(table, declaration_of(stream))
         firsts = np.unique(group, return_index=True)[1]
-        return (firsts[group] + first_row).astype(np.int64)
+        return row[firsts[group]]
 
     def _attributes(self, table: pa.Table) -> tuple[Words, Flags]:
         columns = self.plan.programs.columns
@@ -223,6 +228,13 @@ class Encoder:
         return whole(column)
 
 
+def chances_of(stream: StreamSchema, table: pa.Table) -> Reals:
+    """Return the probability of each row's event."""
+    if stream.probability is None:
+        return np.ones(table.num_rows)
+    return np.asarray(table.column(stream.probability), np.float64)
+
+
 def whole(column: Any) -> Words:
     """Return a column of numbers, times, dates or booleans as 64-bit integers; NULL as 0."""
     kind = column.type
@@ -235,4 +247,5 @@ def whole(column: Any) -> Words:
         column = column.cast(pa.int32()).cast(pa.int64())
     elif pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
-    return np.asarray(pc.fill_null(column, 0), np.int64).copy()
+    filled = pc.fill_null(column, 0) if column.null_count else column
+    return np.asarray(filled, np.int64)

@@ -17,12 +17,12 @@ from augury.analysis.catalog import Catalog, StreamSchema
 from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
 from augury.matching.lineage import Formula, Is
-from augury.matching.matcher import ALWAYS, Matcher, in_order
+from augury.matching.matcher import ALWAYS, Matcher, sort_order
 from augury.matching.settle import Settlement, chosen
 from augury.planning.expressions.link import link
 from augury.planning.match_plan import MatchPlan, plan_match
-from augury.records import Events, Matches
-from augury.runners.encoding import Encoder, Place, declaration_of
+from augury.records import Events, Matches, Reals, Words
+from augury.runners.encoding import Encoder, Place, chances_of, declaration_of, whole
 from augury.runners.results import Inputs, joined_ids, match_table, text_hashes
 from augury.sources.rows import conform, sift
 
@@ -129,7 +129,7 @@ class LocalRunner:
         for part in parts[1:]:
             events = Events.joined(events, part) if len(part) else events
         tables = tuple(source.table for source in sources)
-        return events, Inputs(tables, tuple(firsts), joined_ids(ids), events.time, events.p)
+        return events, Inputs(tables, tuple(firsts), joined_ids(ids), _all_times(sources), _all_chances(sources))
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class _Run:
         self._register(events)
         settlement = Settlement(
             self.plan.pattern,
-            in_order(events),
+            events.take(sort_order(events)),
             predicates,
             self._formula,
             self.runner.chances,
@@ -180,6 +180,10 @@ class _Run:
                 values[k] = np.where(values[k] >= 0, by_code[np.maximum(values[k], 0)], -1)
         return ranks, replace(self.events, values=values)
 
+    def _group_of(self, row: int) -> int:
+        position = int(np.searchsorted(self.events.row, row))
+        return int(self.events.group[position])
+
     def _place(self, row: int) -> tuple[Loaded, int]:
         for source in self.sources:
             if row < source.table.num_rows:
@@ -200,7 +204,7 @@ class _Run:
         source, own = self._place(row)
         if source.formulas is not None:
             return source.formulas[own]
-        group = int(self.events.group[row])
+        group = self._group_of(row)
         first = row - own
         name = source.schema.name.lower()
         return Is((name, own), own) if group < 0 else Is((name, group - first), own)
@@ -262,6 +266,14 @@ def _with_dense_groups(events: Events) -> Events:
     return replace(events, group=(dense - shift).astype(np.int64))
 
 
+def _all_times(sources: list[Loaded]) -> Words:
+    return np.concatenate([whole(s.table.column(s.schema.time)) for s in sources])
+
+
+def _all_chances(sources: list[Loaded]) -> Reals:
+    return np.concatenate([chances_of(s.schema, s.table) for s in sources])
+
+
 def event_ids(source: Loaded) -> Any:
     """Return the ids of a stream's events: its ID column, or a hash of the row."""
     schema, table = source.schema, source.table
@@ -281,10 +293,11 @@ def _place(matches: Matches, events: Events, keys: list[Any]) -> Place:
     ties, has_tie, common = [], [], []
     for m in range(len(matches)):
         rows = matches.row[matches.first_item[m] : matches.first_item[m + 1]]
-        latest = [r for r in rows if events.time[r] == events.time[rows].max()]
-        last = max(latest, key=lambda r: (events.stream[r] >= 0, events.tie[r]))
+        at = np.searchsorted(events.row, rows)
+        latest = at[events.time[at] == events.time[at].max()]
+        last = max(latest, key=lambda e: (events.stream[e] >= 0, events.tie[e]))
         ties.append(int(events.tie[last]))
         has_tie.append(bool(events.stream[last] >= 0))
-        own = {keys[r] for r in rows}
+        own = {keys[e] for e in at}
         common.append(own.pop() if len(own) == 1 else ())
     return Place(np.array(ties, np.int64), np.array(has_tie, np.bool_), common)

@@ -87,12 +87,13 @@ def _cast(column: Any, kind: str, name: str, stream: str) -> Any:
 def sift(table: pa.Table, declared: Declaration) -> tuple[pa.Table, pa.Table]:
     """Return the good rows, and the bad rows with their reason."""
     reasons = np.full(table.num_rows, "", dtype=object)
-    for column in (*declared.key, declared.time):
-        _note(reasons, pc.is_null(table.column(column)), f"{column} is null")
+    for name in (*declared.key, declared.time):
+        if table.column(name).null_count:
+            _note(reasons, pc.is_null(table.column(name)), f"{name} is null")
     if declared.probability:
-        p = table.column(declared.probability)
-        outside = pc.or_(pc.less(p, 0.0), pc.greater(p, 1.0))
-        wrong = pc.or_(pc.or_(pc.fill_null(outside, True), pc.is_nan(pc.fill_null(p, 0.0))), False)
+        p = np.asarray(table.column(declared.probability).cast(pa.float64()), np.float64)
+        # NULL arrives as NaN, and NaN is inside nothing.
+        wrong = ~((p >= 0.0) & (p <= 1.0))
         _note(reasons, wrong, f"{declared.probability} is not a probability between 0 and 1")
     if declared.has_alternatives:
         _note_overfull(reasons, table, declared)
@@ -110,12 +111,14 @@ def sift(table: pa.Table, declared: Declaration) -> tuple[pa.Table, pa.Table]:
 
 
 def _note(reasons: np.ndarray, wrong: Any, reason: str) -> None:
-    flags = np.asarray(pc.fill_null(wrong, False))
+    flags = np.asarray(wrong, np.bool_)
     if flags.any():
         reasons[flags & (reasons == "")] = reason
 
 
 def _note_repeated(reasons: np.ndarray, ids: Any, name: str) -> None:
+    if _is_rising(ids):
+        return
     codes = _codes(ids)
     order = np.argsort(codes, kind="stable")
     again = np.zeros(len(codes), np.bool_)
@@ -123,6 +126,14 @@ def _note_repeated(reasons: np.ndarray, ids: Any, name: str) -> None:
     again &= reasons == ""
     if again.any():
         reasons[again] = f"{name} was seen before"
+
+
+def _is_rising(ids: Any) -> bool:
+    """Whether numbers only grow, as ids mostly do: then none is repeated."""
+    if not pa.types.is_integer(ids.type) or ids.null_count:
+        return False
+    numbers = np.asarray(ids)
+    return bool((numbers[1:] > numbers[:-1]).all())
 
 
 def alternative_groups(table: pa.Table, declared: Declaration) -> np.ndarray:
