@@ -1,0 +1,331 @@
+"""Oracle queries as augury text, oracle events as Arrow tables, and augury's answers as the oracle's.
+
+One case runs through the parser, the checker, the planner and the engine on one side, and through
+the possible worlds on the other; this module is the bridge, and knows nothing of either's inside.
+
+Every stream has the columns `id, kind, t, tie, p, g` and the attributes of the case. Where some event
+has a group, rows are alternatives: `g`, the group or else the event's own id, is the ID.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from augury.analysis.script import check_text
+from augury.runners.local import LocalRunner, event_ids
+from oracles.model import Comp, Event, Expr, First, Last, Not, Query
+
+MatchKey = frozenset[tuple[str, tuple[Hashable, ...]]]
+ARROW = {"LONG": pa.int64(), "DOUBLE": pa.float64(), "STRING": pa.string(), "BOOLEAN": pa.bool_()}
+STRATEGY = {
+    "any": "SKIP TILL ANY MATCH",
+    "next": "SKIP TILL NEXT MATCH",
+    "strict": "STRICT",
+    "partition": "PARTITION CONTIGUITY",
+}
+
+
+class Refused(Exception):  # noqa: N818
+    """The checker refused a script; the text holds its findings."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Queries over queries, and the events they are asked about.
+
+    Fields:
+        queries: the last is the one that is asked; it may name the others in ON.
+        attributes: name to SQL type, the same for all streams.
+        key: the attributes that are each stream's KEY; an event's own key is made of them.
+        ties: whether streams have a tie-breaker.
+        streams: those that are declared, also where no event is of them.
+    """
+
+    queries: tuple[Query, ...]
+    events: tuple[Event, ...]
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    key: tuple[str, ...] = ()
+    ties: bool = False
+    streams: tuple[str, ...] = ("s",)
+
+
+# --- text ---
+
+
+def script(case: Case) -> str:
+    """Return the CREATE statements of a case."""
+    tables = [f"CREATE TABLE {name} ({_table_columns(rows)});" for name, rows in _tables(case)]
+    streams = [_stream_text(case, name) for name in case.streams]
+    return "\n".join([*tables, *streams, *(query_text(q) for q in case.queries)])
+
+
+def _stream_text(case: Case, name: str) -> str:
+    columns = ["id STRING", "kind STRING", "t LONG", "tie LONG", "p DOUBLE", "g STRING"]
+    columns += [f"{column} {kind}" for column, kind in case.attributes.items()]
+    grouped = has_alternatives(case, name)
+    clauses = [
+        f"CREATE STREAM {name} ({', '.join(columns)})",
+        "ID g ALTERNATIVES id" if grouped else "ID id",
+        f"KEY {', '.join(case.key)}" if case.key else "",
+        "TIME t ORDER BY tie" if case.ties else "TIME t",
+        "TYPE kind PROBABILITY p;",
+    ]
+    return " ".join(filter(None, clauses))
+
+
+def has_alternatives(case: Case, stream: str) -> bool:
+    """Tell whether rows of the stream exclude each other."""
+    return any(e.group is not None for e in case.events if e.stream == stream)
+
+
+def query_text(query: Query) -> str:
+    """Return CREATE QUERY."""
+    clauses = [
+        f"CREATE QUERY {query.name} ON {', '.join(query.streams)}",
+        f"PATTERN {pattern_text(query.pattern)}",
+        _where(query),
+        _after_where(query),
+        f"USING {STRATEGY[query.strategy]}",
+        _within(query),
+        _having(query),
+        _returns(query),
+    ]
+    return "\n".join(filter(None, clauses)) + ";"
+
+
+def _where(query: Query) -> str:
+    conjuncts = [f"[{name}]" for name in query.equate] + [expression_text(e) for e in query.where]
+    return f"WHERE {' AND '.join(conjuncts)}" if conjuncts else ""
+
+
+def _after_where(query: Query) -> str:
+    conjuncts = [expression_text(e) for e in query.after_where]
+    return f"AFTER WHERE {' AND '.join(conjuncts)}" if conjuncts else ""
+
+
+def _within(query: Query) -> str:
+    if query.within is None:
+        return ""
+    kind, size = query.within
+    return f"WITHIN {size}{' EVENTS' if kind == 'events' else ''}"
+
+
+def _having(query: Query) -> str:
+    if query.threshold is None:
+        return ""
+    value, strict = query.threshold
+    return f"HAVING CONFIDENCE {'>' if strict else '>='} {value!r}"
+
+
+def _returns(query: Query) -> str:
+    if isinstance(query.returns, str):
+        return f"RETURN {query.returns}"
+    columns = [f"{expression_text(e)} AS {name}" for name, e in query.returns.items()]
+    return f"RETURN {', '.join(columns)}" if columns else ""
+
+
+def pattern_text(node: Any) -> str:
+    """Return a pattern."""
+    match node:
+        case Comp():
+            return _component_text(node)
+        case Not():
+            return f"!{pattern_text(node.part)}"
+        case First() | Last():
+            return f"{type(node).__name__.upper()}({_component_text(node.comp)})"
+        case _:
+            return f"{type(node).__name__.upper()}({', '.join(map(pattern_text, node.parts))})"
+
+
+def _component_text(comp: Comp) -> str:
+    condition = f" ({expression_text(comp.filter)})" if comp.filter else ""
+    return f"{comp.type or '_'}{_repetition(comp.minimum, comp.maximum)} {comp.name}{condition}"
+
+
+def _repetition(least: int, most: int | None) -> str:
+    known = {(1, 1): "", (1, None): "+", (0, None): "*", (0, 1): "?"}
+    if (least, most) in known:
+        return known[least, most]
+    return f"{{{least},{'' if most is None else most}}}"
+
+
+def expression_text(expr: Expr) -> str:
+    """Return an expression, with brackets around every operation."""
+    match expr:
+        case ("lit", value):
+            return literal_text(value)
+        case ("attr", name, attribute, *index):
+            return f"{_owner(name, *index)}.{attribute}"
+        case ("default", read, other):
+            return f"{expression_text(read)}[{expression_text(other)}]"
+        case ("count", name):
+            return f"COUNT({name})"
+        case ("agg", function, name, attribute):
+            return f"{function}({name}.{attribute})"
+        case ("neg", part):
+            return f"(- {expression_text(part)})"
+        case ("not", part):
+            return f"(NOT {expression_text(part)})"
+        case ("is null" | "is not null", part):
+            return f"({expression_text(part)} {expr[0].upper()})"
+        case ("in", value, members):
+            return f"({expression_text(value)} IN ({', '.join(map(_member, members))}))"
+        case ("in table", columns, rows):
+            return f"({_row(columns)} IN {table_name(rows)})"
+        case (operator, *parts):
+            return f"({f' {operator.upper()} '.join(map(expression_text, parts))})"
+    raise ValueError(expr)
+
+
+def _row(columns: Sequence[Expr]) -> str:
+    inside = ", ".join(map(expression_text, columns))
+    return inside if len(columns) == 1 else f"({inside})"
+
+
+def _member(value: Any) -> str:
+    return expression_text(value) if isinstance(value, tuple) else literal_text(value)
+
+
+def _owner(name: str, index: Any = None) -> str:
+    if index is None:
+        return name
+    return f"LAST({name})" if index == "last" else f"{name}[{index}]"
+
+
+def literal_text(value: Any) -> str:
+    """Return a literal."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return f"(- {-value!r})" if value < 0 else repr(value)
+
+
+# --- tables ---
+
+
+def table_name(rows: Any) -> str:
+    """Return the name of a relation, which follows from its rows."""
+    words = ["_".join(map(str, row)) for row in sorted(rows, key=repr)]
+    return "_".join(["tab", *words]).replace("-", "m").replace(".", "d")
+
+
+def _tables(case: Case) -> list[tuple[str, Any]]:
+    found: dict[str, Any] = {}
+    for query in case.queries:
+        parts = [*query.where, *query.after_where, *_filters(query.pattern)]
+        for rows in (rows for e in parts for rows in _relations(e)):
+            found[table_name(rows)] = rows
+    return list(found.items())
+
+
+def _filters(node: Any) -> Iterator[Expr]:
+    if isinstance(node, Comp):
+        yield from [node.filter] if node.filter else []
+    elif isinstance(node, Not):
+        yield from _filters(node.part)
+    elif isinstance(node, First | Last):
+        yield from _filters(node.comp)
+    else:
+        for part in node.parts:
+            yield from _filters(part)
+
+
+def _relations(expr: Any) -> Iterator[Any]:
+    if isinstance(expr, tuple | list):
+        if expr and expr[0] == "in table":
+            yield expr[2]
+        for part in expr:
+            yield from _relations(part)
+
+
+def _table_columns(rows: Any) -> str:
+    first = next(iter(rows))
+    return ", ".join(f"c{k} {_sql_type(value)}" for k, value in enumerate(first))
+
+
+def _sql_type(value: Any) -> str:
+    kinds = {bool: "BOOLEAN", int: "LONG", float: "DOUBLE", str: "STRING"}
+    return kinds[type(value)]
+
+
+# --- rows ---
+
+
+def bindings(case: Case) -> dict[str, pa.Table]:
+    """Return the tables and streams of a case by name."""
+    bound = {name: _relation_table(rows) for name, rows in _tables(case)}
+    for stream in case.streams:
+        bound[stream.lower()] = stream_table(case, stream)
+    return {name.lower(): table for name, table in bound.items()}
+
+
+def _relation_table(rows: Any) -> pa.Table:
+    columns = list(zip(*rows, strict=True))
+    return pa.table({f"c{k}": list(column) for k, column in enumerate(columns)})
+
+
+def stream_table(case: Case, stream: str) -> pa.Table:
+    """Return the events of one stream, in the order of the case."""
+    events = [e for e in case.events if e.stream == stream]
+    columns = {
+        "id": pa.array([str(e.id) for e in events], pa.string()),
+        "kind": pa.array([e.type for e in events], pa.string()),
+        "t": pa.array([e.ts for e in events], pa.int64()),
+        "tie": pa.array([e.tie for e in events], pa.int64()),
+        "p": pa.array([e.p for e in events], pa.float64()),
+        "g": pa.array([str(e.id if e.group is None else e.group) for e in events], pa.string()),
+    }
+    for name, kind in case.attributes.items():
+        columns[name] = pa.array([e.attrs.get(name) for e in events], ARROW[kind])
+    return pa.table(columns)
+
+
+# --- answers ---
+
+
+def engine_answers(case: Case) -> dict[str, dict[MatchKey, float]]:
+    """Return what augury answers to each query of a case, in the oracle's form."""
+    checked = check_text(script(case))
+    errors = [d for d in checked.diagnostics if d.severity == "error"]
+    if errors:
+        raise Refused("\n".join(d.render() for d in errors))
+    queries = {q.name.lower(): q for q in checked.queries}
+    runner = LocalRunner(checked.catalog, queries, bindings(case))
+    names: dict[str, Hashable] = _base_names(case, runner)
+    answers = {}
+    for query in case.queries:
+        found = _keyed(runner.table(query.name), names)
+        names |= {match_id: (query.name, key) for match_id, (key, _) in found.items()}
+        answers[query.name] = dict(found.values())
+    return answers
+
+
+def _base_names(case: Case, runner: LocalRunner) -> dict[str, Hashable]:
+    """Return the oracle's id of each base event by augury's."""
+    names: dict[str, Hashable] = {str(e.id): e.id for e in case.events}
+    for stream in filter(lambda s: has_alternatives(case, s), case.streams):
+        loaded = runner._load(stream)
+        ids = event_ids(loaded)
+        rows = loaded.table.column("id").to_pylist()
+        names |= dict(zip(ids.to_pylist(), (names[row] for row in rows), strict=True))
+    return names
+
+
+def _keyed(table: pa.Table, names: Mapping[str, Hashable]) -> dict[str, tuple[MatchKey, float]]:
+    found = {}
+    for row in table.select(["match_id", "events", "confidence"]).to_pylist():
+        taken: dict[str, list[Hashable]] = {}
+        for item in row["events"]:
+            taken.setdefault(item["component"], []).append(names[item["event_id"]])
+        key = frozenset((name, tuple(ids)) for name, ids in taken.items())
+        if row["match_id"] in found:
+            raise AssertionError(f"{row['match_id']} is the id of two rows")
+        found[row["match_id"]] = (key, row["confidence"])
+    return found
