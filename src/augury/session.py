@@ -1,26 +1,30 @@
-"""Session: the one facade. It keeps a catalog, adds scripts to it, and explains queries.
+"""Session: the one facade. It keeps a catalog, adds scripts to it, explains and answers queries.
 
 A script is taken as a whole or not at all: `sql` collects every error of it, raises one
 `QueryError`, and leaves the catalog as it was.
 
 >>> ag = Session(engine="local")
->>> ag.sql("CREATE STREAM reads (tag STRING, at TIMESTAMP) KEY tag TIME at;")
-()
->>> ag.streams
-('reads',)
+>>> _ = ag.sql("CREATE STREAM s (kind STRING, t LONG, p DOUBLE) TIME t TYPE kind PROBABILITY p;")
+>>> _ = ag.sql("CREATE QUERY ab ON s PATTERN SEQ(A a, B b) WITHIN 10;")
+>>> ag.bind("s", [{"kind": "A", "t": 1, "p": 0.5}, {"kind": "B", "t": 2, "p": 0.8}])
+>>> ag.table("ab").column("confidence").to_pylist()
+[0.4]
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from augury.errors import AuguryError, Diagnostic, QueryError, Source, Span
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from augury.analysis.catalog import Catalog
     from augury.analysis.checked import CheckedQuery
     from augury.language.tree import Explain, Statement
+    from augury.runners.local import LocalRunner
 
 Engine = Literal["local"]
 Format = Literal["text", "json", "svg", "mermaid"]
@@ -41,6 +45,8 @@ class Session:
         self._catalog: Catalog = Catalog()
         self._queries: dict[str, tuple[CheckedQuery, Source]] = {}
         self._warnings: tuple[Diagnostic, ...] = ()
+        self._bound: dict[str, pyarrow.Table] = {}
+        self._runner: LocalRunner | None = None
 
     def sql(self, text: str, *, name: str = "<text>") -> tuple[str, ...]:
         """Add the statements of a script; return what its EXPLAIN statements give, in order.
@@ -62,6 +68,44 @@ class Session:
             raise AuguryError(f"there is no format {format!r}; expected one of {known}")
         checked, source = self._query(query)
         return _explain(checked, source, format, self._catalog)
+
+    def bind(self, name: str, data: Any) -> None:
+        """Give a declared stream or table its rows: a pandas DataFrame, Arrow data, or dicts.
+
+        Binding again replaces the rows. Rows are checked when a query first reads them: bad ones
+        do not stop it, see `rejected`.
+        """
+        from augury.sources.tables import arrow_table
+
+        declared = self._catalog.stream(name) or self._catalog.table(name)
+        if declared is None:
+            raise QueryError([self._unbound(name)])
+        self._bound[declared.name.lower()] = arrow_table(declared.name, data)
+        self._runner = None
+
+    def table(self, query: str) -> pyarrow.Table:
+        """Return the answer of a query over the bound rows: one row per match."""
+        from augury.planning.refusal import PlanError
+
+        checked, source = self._query(query)
+        try:
+            return self._run().table(checked.name)
+        except PlanError as error:
+            raise error.at(source, checked.span) from error
+
+    def rejected(self, stream: str) -> pyarrow.Table:
+        """Return the bad rows of a stream, each with the reason why it was left out."""
+        if self._catalog.stream(stream) is None:
+            raise QueryError([self._unbound(stream)])
+        return self._run().rejected(stream)
+
+    def _run(self) -> LocalRunner:
+        from augury.runners.local import LocalRunner
+
+        if self._runner is None:
+            queries = {name: query for name, (query, _) in self._queries.items()}
+            self._runner = LocalRunner(self._catalog, queries, dict(self._bound))
+        return self._runner
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -89,6 +133,7 @@ class Session:
         if any(each.severity == "error" for each in found):
             raise QueryError(found)
         self._catalog = checked.catalog
+        self._runner = None
         self._queries |= {query.name.lower(): (query, source) for query in checked.queries}
         self._warnings += found
         return parsed.statements
@@ -102,6 +147,15 @@ class Session:
         if found is None:
             raise QueryError([self._unknown(name)])
         return found
+
+    def _unbound(self, name: str) -> Diagnostic:
+        from augury.analysis.findings import suggest
+
+        tables = tuple(table.name for table in self._catalog.tables.values())
+        known = (*self.streams, *tables)
+        hint = suggest(name, known, f"declared: {', '.join(known) or 'nothing yet'}")
+        message = f"there is no stream or table {name}"
+        return Diagnostic("A011", message, Span(0, len(name)), Source("<name>", name), hint)
 
     def _unknown(self, name: str) -> Diagnostic:
         from augury.analysis.findings import suggest

@@ -11,6 +11,7 @@ from augury.errors import NOWHERE, Diagnostic, QueryError, Source, Span
 
 TOO_MANY_STATES = "P001"
 CANNOT_COMPILE = "P002"
+NOT_EVALUATED = "P003"
 
 
 class PlanError(QueryError):

@@ -1,0 +1,37 @@
+"""What users bind, as an Arrow table: pandas, Arrow, or plain rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from augury.errors import DataError
+
+
+def arrow_table(name: str, data: Any) -> pa.Table:
+    """Return bound data as a table; `name` is what errors call it."""
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if isinstance(data, pa.RecordBatchReader):
+        return data.read_all()
+    try:
+        return _converted(data)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as problem:
+        raise DataError(
+            f"the rows of {name} cannot be read as a table ({problem}); "
+            "bind a pandas DataFrame, an Arrow table, a list of dicts, or a dict of columns"
+        ) from problem
+
+
+def _converted(data: Any) -> pa.Table:
+    if type(data).__module__.partition(".")[0] == "pandas":
+        return pa.Table.from_pandas(data, preserve_index=False)
+    if isinstance(data, Mapping):
+        return pa.table(dict(data))
+    if isinstance(data, Sequence) and not isinstance(data, str | bytes):
+        return pa.Table.from_pylist(list(data))
+    raise TypeError(f"{type(data).__name__} is not a kind of table")
