@@ -8,6 +8,7 @@ Shapes: T events, C attribute columns, M matches.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +51,7 @@ class Events:
 
     def take(self, positions: Words | slice | Flags) -> Events:
         """Return the events at the given positions."""
-        changed = {}
+        changed: dict[str, Any] = {}
         for item in fields(self):
             array = getattr(self, item.name)
             if isinstance(array, tuple):
@@ -63,7 +64,7 @@ class Events:
         """Return the events of both, first those of the first."""
         if not len(first):
             return second
-        changed = {}
+        changed: dict[str, Any] = {}
         for item in fields(Events):
             pair = getattr(first, item.name), getattr(second, item.name)
             if isinstance(pair[0], tuple):

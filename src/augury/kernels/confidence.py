@@ -128,4 +128,4 @@ def add_chance(s, most, p):
             get_real(s.m, get(s.m, CHANCES) + n) * (1.0 - p)
             + get_real(s.m, get(s.m, CHANCES) + n - 1) * p,
         )
-    put_real(s.m, get(s.m, CHANCES) + 0, get_real(s.m, get(s.m, CHANCES) + 0) * 1.0 - p)
+    put_real(s.m, get(s.m, CHANCES), get_real(s.m, get(s.m, CHANCES)) * (1.0 - p))

@@ -53,7 +53,8 @@ def find(
 ) -> Found:
     """Return all matches in the events that `order` lists, sorted.
 
-    Positions in the result are places in `order`. `around` are the (component, event) pairs of a match in whose gap the search is made.
+    Positions in the result are places in `order`. `around` are the (component, event) pairs of a
+    match in whose gap the search is made.
     """
     rows = event_rows(events, order)
     queue_rows, queue = prepare.queues(rows, len(pattern.components))

@@ -1,10 +1,10 @@
-"""Lineage: what must be true of the base events for a match to be an answer, and how likely that is.
+"""Lineage: what must be true of the base events for a match to be an answer, and how likely it is.
 
 A base event is a *block*: a random choice among alternatives that exclude each other, one of which
 is that it did not happen. Blocks are independent. A literal says which alternative a block took;
-lineage is a Boolean formula over literals. Most matches need only "these exist, those do not", which
-the search kernel multiplies out by itself; formulas serve where a derived event or one of several
-alternatives is negated or skipped, and where matches share base events.
+lineage is a Boolean formula over literals. Most matches need only "these exist, those do not",
+which the search kernel multiplies out by itself; formulas serve where a derived event or one of
+several alternatives is negated or skipped, and where matches share base events.
 
 The probability is exact: factors that share no block are independent and multiply; otherwise one
 block is fixed to each of its alternatives in turn (Shannon expansion), with memory.

@@ -79,7 +79,8 @@ def sort_order(events: Events) -> Words:
     n_partitions = int(events.partition.max(initial=0)) + 1
     if n_partitions == 1:
         return by_time
-    return by_time[sorting.stable_order(events.partition[by_time], n_partitions)]
+    order: Words = by_time[sorting.stable_order(events.partition[by_time], n_partitions)]
+    return order
 
 
 def as_matches(found: Found, row: Words, *, is_final: bool) -> Matches:

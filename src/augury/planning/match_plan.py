@@ -21,7 +21,7 @@ from augury.planning.refusal import NOT_EVALUATED, PlanError
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """Who may play a component: events of `stream`, of `type` (None: any), that pass the filters."""
+    """Who may play a component: events of `stream`, of `type` (None: any), that pass `filters`."""
 
     component: int
     stream: str

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from augury.analysis.catalog import DataType, StreamSchema
 from augury.planning.expressions.arrow import evaluate_column
+from augury.planning.expressions.typed import inputs_within
 from augury.planning.match_plan import MatchPlan, Play
 from augury.records import Events, Flags, Reals, Words
 from augury.sources.rows import Declaration, alternative_groups
@@ -42,11 +43,10 @@ class Codes:
             [self.code(value) for value in encoded.dictionary.to_pylist()] or [0], np.int64
         )
         indices = encoded.indices
+        found: Words = codes[np.asarray(pc.fill_null(indices, 0))]
         if indices.null_count:
-            missing = np.asarray(pc.is_null(indices))
-            found = codes[np.asarray(pc.fill_null(indices, 0))]
-            return np.where(missing, NULL_CODE, found)
-        return codes[np.asarray(indices)]
+            found[np.asarray(pc.is_null(indices))] = NULL_CODE
+        return found
 
     def code(self, value: Any) -> int:
         return self.known.setdefault(value, len(self.known))
@@ -203,18 +203,19 @@ class Encoder:
             return np.full(table.num_rows, -1, np.int64)
         group = alternative_groups(table, declaration_of(stream))
         firsts = np.unique(group, return_index=True)[1]
-        return row[firsts[group]]
+        first: Words = row[firsts[group]]
+        return first
 
     def _attributes(self, table: pa.Table) -> tuple[Words, Flags]:
         columns = self.plan.programs.columns
         values = np.zeros((len(columns), table.num_rows), np.int64)
         nulls = np.zeros((len(columns), table.num_rows), np.bool_)
         for k, column in enumerate(columns):
-            try:
-                found = evaluate_column(column.expression, table, self.tables)
-            except KeyError:
+            # Of several streams, one may not have the column: there it is NULL.
+            if any(i.column not in table.column_names for i in inputs_within(column.expression)):
                 nulls[k] = True
                 continue
+            found = evaluate_column(column.expression, table, self.tables)
             nulls[k] = np.asarray(pc.is_null(found))
             values[k] = self._words(found, column.type)
         return values, nulls

@@ -7,13 +7,13 @@ their lineage, so that what is shared is counted once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from augury.analysis.catalog import Catalog, StreamSchema
+from augury.analysis.catalog import Catalog, DataType, StreamSchema
 from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
 from augury.matching.lineage import Formula, Is
@@ -129,7 +129,8 @@ class LocalRunner:
         for part in parts[1:]:
             events = Events.joined(events, part) if len(part) else events
         tables = tuple(source.table for source in sources)
-        return events, Inputs(tables, tuple(firsts), joined_ids(ids), _all_times(sources), _all_chances(sources))
+        times, chances = _all_times(sources), _all_chances(sources)
+        return events, Inputs(tables, tuple(firsts), joined_ids(ids), times, chances)
 
 
 @dataclass(frozen=True)
@@ -167,10 +168,6 @@ class _Run:
 
     def _ranked(self, codes: dict[str, int]) -> tuple[dict[str, int], Events]:
         """Return codes in the order of the strings, and the events with them."""
-        from dataclasses import replace
-
-        from augury.analysis.catalog import DataType
-
         ordered = sorted(codes, key=lambda text: text.encode())
         ranks = {text: k for k, text in enumerate(ordered)}
         by_code = np.array([ranks[text] for text in codes] or [0], np.int64)
@@ -224,8 +221,6 @@ def _settled(
 
 def _only(matches: Matches, numbers: Any) -> Matches:
     """Return some of the matches, with what is left to settle."""
-    from dataclasses import replace
-
     picked = chosen(matches, list(numbers), list(matches.confidence[numbers]))
     lengths = np.diff(matches.first_absent)[numbers]
     firsts = matches.first_absent[:-1][numbers]
@@ -257,8 +252,6 @@ def _both(first: Matches, second: Matches) -> Matches:
 
 
 def _with_dense_groups(events: Events) -> Events:
-    from dataclasses import replace
-
     if (events.group < 0).all():
         return events
     _, dense = np.unique(events.group, return_inverse=True)

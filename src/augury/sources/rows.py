@@ -6,6 +6,8 @@ is wrong with the whole table (a column is missing, or of another type) is an er
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,27 +30,17 @@ ARROW_TYPES: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a stream says about its rows, without the language around it."""
+    """What a stream says about its rows, without the language around it: names, and column types."""
 
-    def __init__(
-        self,
-        name: str,
-        columns: dict[str, str],
-        *,
-        id: str | None = None,  # noqa: A002
-        key: tuple[str, ...] = (),
-        time: str,
-        probability: str | None = None,
-        has_alternatives: bool = False,
-    ) -> None:
-        self.name = name
-        self.columns = columns
-        self.id = id
-        self.key = key
-        self.time = time
-        self.probability = probability
-        self.has_alternatives = has_alternatives
+    name: str
+    columns: Mapping[str, str]
+    time: str
+    id: str | None = None
+    key: tuple[str, ...] = ()
+    probability: str | None = None
+    has_alternatives: bool = False
 
 
 def conform(table: pa.Table, declared: Declaration) -> pa.Table:
