@@ -80,7 +80,7 @@ class Settlement:
         return self.formula_of(int(self.events.row[event]))
 
     def _is_passed_over(self, who: int, since: int) -> Formula:
-        """Say that the event is absent, or no direct neighbour of the one it would have followed."""
+        """Say that the event is absent, or no direct neighbour of what it would have followed."""
         if since < 0:
             return negation(self._exists(who))
         between = (e for e in self._slice(who) if self._lies_between(since, e, who))

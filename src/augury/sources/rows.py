@@ -32,7 +32,7 @@ ARROW_TYPES: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a stream says about its rows, without the language around it: names, and column types."""
+    """What a stream says about its rows, without the language around it; types are names."""
 
     name: str
     columns: Mapping[str, str]
