@@ -10,9 +10,7 @@ import pytest
 from augury.config import SETTINGS, Setting, value_of
 from augury.errors import AuguryError
 
-ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "src"
-STATUS = (ROOT / "docs" / "status.md").read_text(encoding="utf-8")
+SOURCE = Path(__file__).resolve().parents[1] / "src"
 
 
 def test_a_setting_has_its_default_unless_the_environment_says_otherwise(
@@ -32,11 +30,11 @@ def test_a_value_that_makes_no_sense_is_refused(text: str, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
-def test_every_setting_is_used_or_said_to_wait(setting: Setting) -> None:
+def test_every_setting_is_used(setting: Setting) -> None:
     used = [
         path
         for path in SOURCE.rglob("*.py")
         if path.name != "config.py"
         and re.search(rf'value_of\("{setting.name}"\)', path.read_text(encoding="utf-8"))
     ]
-    assert used or f"The setting `{setting.name}` waits" in STATUS
+    assert used
