@@ -94,3 +94,49 @@ class Matches:
 
     def __len__(self) -> int:
         return len(self.confidence)
+
+    def only(self, numbers: Words) -> Matches:
+        """Return the matches of the given numbers, in that order."""
+        items, first_item = _picked(self.first_item, numbers)
+        absents, first_absent = _picked(self.first_absent, numbers)
+        return Matches(
+            first_item,
+            self.component[items],
+            self.row[items],
+            first_absent,
+            self.absent_row[absents],
+            self.absent_since[absents],
+            self.confidence[numbers],
+            self.report_time[numbers],
+            self.is_final[numbers],
+        )
+
+    def settled(self, confidence: Reals) -> Matches:
+        """Return the same matches with final confidences, and nothing left to settle."""
+        none = np.zeros(0, np.int64)
+        return replace(
+            self,
+            first_absent=np.zeros(len(self) + 1, np.int64),
+            absent_row=none,
+            absent_since=none,
+            confidence=confidence,
+            is_final=np.ones(len(self), np.bool_),
+        )
+
+    @staticmethod
+    def joined(first: Matches, second: Matches) -> Matches:
+        """Return the matches of both, first those of the first."""
+        changed: dict[str, Any] = {}
+        for item in fields(Matches):
+            one, other = getattr(first, item.name), getattr(second, item.name)
+            if item.name.startswith("first_"):
+                other = other[1:] + one[-1]
+            changed[item.name] = np.concatenate([one, other])
+        return replace(first, **changed)
+
+
+def _picked(starts: Words, numbers: Words) -> tuple[Words, Words]:
+    """Return where the given compressed rows stand, one after the other, and their new starts."""
+    firsts, lengths = starts[:-1][numbers], np.diff(starts)[numbers]
+    fresh = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return np.arange(fresh[-1]) + np.repeat(firsts - fresh[:-1], lengths), fresh

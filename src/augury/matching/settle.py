@@ -55,7 +55,15 @@ class Settlement:
                 kept.append(m)
                 formulas.append(formula)
                 confidences.append(confidence)
-        return chosen(matches, kept, confidences), formulas
+        passing = matches.only(np.array(kept, np.int64))
+        return passing.settled(np.array(confidences, np.float64)), formulas
+
+    def settle_open_ones(self, matches: Matches) -> Matches:
+        """Settle only what is not final yet."""
+        final, pending = np.flatnonzero(matches.is_final), np.flatnonzero(~matches.is_final)
+        done = matches.only(final)
+        settled, _ = self.settle(matches.only(pending))
+        return Matches.joined(done.settled(done.confidence), settled)
 
     def _passes(self, confidence: float) -> bool:
         if self.pattern.strict_threshold:
@@ -173,24 +181,3 @@ def _absents(matches: Matches, m: int, place: dict[int, int]) -> Iterator[tuple[
     rows = slice(int(matches.first_absent[m]), int(matches.first_absent[m + 1]))
     for who, since in zip(matches.absent_row[rows], matches.absent_since[rows], strict=True):
         yield place[int(who)], place[int(since)] if since >= 0 else -1
-
-
-def chosen(matches: Matches, kept: Sequence[int], confidences: Sequence[float]) -> Matches:
-    """Return the matches numbered in `kept`, with final confidences and nothing left to settle."""
-    numbers = np.array(kept, np.int64)
-    lengths = np.diff(matches.first_item)[numbers] if kept else np.zeros(0, np.int64)
-    firsts = matches.first_item[:-1][numbers] if kept else np.zeros(0, np.int64)
-    rows = [np.arange(f, f + n) for f, n in zip(firsts, lengths, strict=True)]
-    where = np.concatenate(rows) if rows else np.zeros(0, np.int64)
-    none = np.zeros(0, np.int64)
-    return Matches(
-        first_item=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        component=matches.component[where],
-        row=matches.row[where],
-        first_absent=np.zeros(len(numbers) + 1, np.int64),
-        absent_row=none,
-        absent_since=none,
-        confidence=np.array(confidences, np.float64),
-        report_time=matches.report_time[numbers] if kept else none,
-        is_final=np.ones(len(numbers), np.bool_),
-    )

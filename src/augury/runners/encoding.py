@@ -19,7 +19,7 @@ from augury.planning.expressions.arrow import evaluate_column
 from augury.planning.expressions.typed import inputs_within
 from augury.planning.match_plan import MatchPlan, Play
 from augury.records import Events, Flags, Reals, Words
-from augury.sources.rows import Declaration, alternative_groups
+from augury.sources.rows import Declaration
 
 Tables = Mapping[str, Sequence[Sequence[Any]]]
 NULL_CODE = -1
@@ -98,17 +98,24 @@ class Encoder:
         return tuple(column.type is DataType.DOUBLE for column in self.plan.programs.columns)
 
     def encode(
-        self, stream: StreamSchema, table: pa.Table, first_row: int, place: Place | None = None
+        self,
+        stream: StreamSchema,
+        table: pa.Table,
+        first_row: int,
+        groups: Words,
+        place: Place | None = None,
     ) -> Events:
         """Return the events of one stream's good rows, numbered from `first_row`.
 
-        Derived events have the `place` of the events they came from.
+        `groups` has, for alternatives, the row of the first of those that exclude each other (-1:
+        none). Derived events have the `place` of the events they came from.
         """
         mask = self._mask(stream, table)
         row = np.arange(first_row, first_row + table.num_rows, dtype=np.int64)
         if self.plan.drops_others:
             used = mask != 0
             table, mask, row = table.filter(pa.array(used)), mask[used], row[used]
+            groups = groups[used]
             place = place.only(used) if place else None
         number = [s.name for s in self.plan.query.streams].index(stream.name)
         tie, known = (place.tie, place.has_tie) if place else self._tie(stream, table)
@@ -122,7 +129,7 @@ class Encoder:
             partition=self._partition(stream, table),
             mask=mask,
             p=chances_of(stream, table),
-            group=self._group(stream, table, row),
+            group=np.where(groups < 0, -1, groups + first_row),
             row=row,
             values=values,
             nulls=nulls,
@@ -196,15 +203,6 @@ class Encoder:
             outcome = evaluate_column(expression, table, self.tables)
             plays &= np.asarray(pc.fill_null(outcome, False))
         return plays
-
-    def _group(self, stream: StreamSchema, table: pa.Table, row: Words) -> Words:
-        """Return, for alternatives, the row of the first of those that exclude each other."""
-        if not stream.alternatives:
-            return np.full(table.num_rows, -1, np.int64)
-        group = alternative_groups(table, declaration_of(stream))
-        firsts = np.unique(group, return_index=True)[1]
-        first: Words = row[firsts[group]]
-        return first
 
     def _attributes(self, table: pa.Table) -> tuple[Words, Flags]:
         columns = self.plan.programs.columns
