@@ -44,13 +44,15 @@ def hash_words(words, seed, out):
 
 @kernel
 def match_words(first_item, component, row, names, ids, seed):
-    """Return one word per match: a hash of its (component name, event id) pairs, in order."""
+    """Return one word per match: a hash of its (component name, event id) pairs.
+
+    A sum, because a match is a map: where events tie, items may come in any order.
+    """
     out = np.empty(first_item.shape[0] - 1, np.uint64)
     for m in range(out.shape[0]):
         h = np.uint64(seed)
         for i in range(first_item[m], first_item[m + 1]):
-            # Items are in order of time, so the pairs of one match have one order.
-            h = spread(h ^ names[component[i]]) + ids[row[i]] * np.uint64(0x9E3779B97F4A7C15)
+            h += spread((names[component[i]] ^ np.uint64(seed)) + spread(ids[row[i]]))
         out[m] = spread(h)
     return out
 
