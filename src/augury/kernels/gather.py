@@ -77,7 +77,7 @@ def chain_length(ring, newest, oldest):
 
 @kernel
 def number_groups(e, n, has_groups):
-    """Number the groups of alternatives from 0 in the order of their first event; -1 is none."""
+    """Give groups of alternatives numbers from 0, in the order of their first event; -1 is none."""
     used = 0
     for k in range(n):
         raw = e[k, GROUP] if has_groups else -1
