@@ -32,7 +32,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "match_limit",
         1_000_000,
-        "matches that one query may report for one batch, where it has no MATCH LIMIT of its own",
+        "matches that may begin with one event, where the query has no MATCH LIMIT of its own",
+    ),
+    Setting(
+        "lineage_limit",
+        200_000,
+        "cases that may be told apart to compute one probability from lineage",
     ),
     Setting(
         "automaton_state_limit",

@@ -18,6 +18,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from augury.config import value_of
+from augury.errors import DataError
+
 Block = Hashable
 NEVER = "never"
 
@@ -85,6 +88,11 @@ def conjunction(parts: Iterable[Formula]) -> Formula:
     return All(frozenset(kept)) if kept else TRUE
 
 
+def disjunction(parts: Iterable[Formula]) -> Formula:
+    """Return the formula that is true where some part is."""
+    return negation(conjunction(negation(part) for part in parts))
+
+
 def _flattened(parts: Iterable[Formula]) -> Iterator[Formula]:
     for part in parts:
         if isinstance(part, All):
@@ -112,7 +120,17 @@ def probability(formula: Formula, chances: Chances) -> float:
     `chances[block][alternative]` are the probabilities of alternatives; what is missing to 1 is
     that the block did not happen.
     """
-    return _Evaluation(chances).of(formula)
+    try:
+        return _Evaluation(chances).of(formula)
+    except RecursionError:
+        raise _too_entangled() from None
+
+
+def _too_entangled() -> DataError:
+    return DataError(
+        "too many uncertain events depend on each other to compute one probability exactly; "
+        "narrow WITHIN, add conjuncts, or raise the setting lineage_limit"
+    )
 
 
 class _Evaluation:
@@ -120,6 +138,7 @@ class _Evaluation:
 
     def __init__(self, chances: Chances) -> None:
         self.chances = chances
+        self.cases_left = value_of("lineage_limit")
         self.known: dict[Formula, float] = {}
         self.blocks: dict[Formula, frozenset[Block]] = {}
 
@@ -161,6 +180,9 @@ class _Evaluation:
 
     def _expand(self, formula: Formula) -> float:
         """Fix the block that occurs most often to each alternative, and add up."""
+        self.cases_left -= 1
+        if self.cases_left < 0:
+            raise _too_entangled()
         block = self._busiest(formula)
         named = {lit.alternative for lit in _literals(formula) if lit.block == block}
         # One list serves every order of a set: the sum must not depend on hashing.

@@ -7,7 +7,7 @@ runners without Spark read.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from augury.analysis.catalog import Catalog, Column
 from augury.analysis.checked import CheckedQuery
@@ -52,9 +52,13 @@ def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
     plan = plan_query(query, catalog)
     rules = [predicate.conjunct for predicate in plan.search.predicates]
     values = dict(plan.outputs)
+    pattern = compile_pattern(query, plan.automaton, rules, plan.programs.programs)
+    if query.returns == "PROBABILITY":
+        # A window is cut out beforehand, and holds whole matches only.
+        pattern = replace(pattern, window=None)
     return MatchPlan(
         query=query,
-        pattern=compile_pattern(query, plan.automaton, rules, plan.programs.programs),
+        pattern=pattern,
         programs=plan.programs,
         plays=_plays(plan),
         partition_by=dict(plan.partitioning.columns),
@@ -66,8 +70,9 @@ def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
 def refuse_unevaluated(query: CheckedQuery) -> None:
     """Raise where a query asks for what is checked and explained, but not evaluated yet."""
     misses = any(rate for rate in query.miss_rates)
-    if query.returns in ("PROBABILITY", "PROBABILITY BY TIME"):
-        what = f"RETURN {query.returns}"
+    asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
+    if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
+        what = f"RETURN {query.returns} of a repetition under next-match selection"
     elif query.allow:
         what = "ALLOW ... MISSED"
     elif misses and (query.gaps or query.learn_gaps_from):

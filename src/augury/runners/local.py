@@ -20,6 +20,7 @@ from augury.planning.match_plan import MatchPlan, plan_match
 from augury.records import Events, Matches, Reals, Words
 from augury.runners.encoding import Encoder, Place, chances_of, declaration_of, whole
 from augury.runners.evaluation import Evaluation
+from augury.runners.holding import probability_table
 from augury.runners.loaded import Loaded, event_ids
 from augury.runners.results import Inputs, joined_ids, match_table
 from augury.sources.rows import conform, sift
@@ -72,8 +73,13 @@ class LocalRunner:
         sources = [self._load(stream.name) for stream in query.streams]
         encoder = Encoder(plan, self._tables(plan))
         events, inputs = self._events(encoder, sources)
-        lineage = any(s.formulas is not None for s in sources) or self._is_read(query.name)
+        asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
+        derived = any(s.formulas is not None for s in sources)
+        lineage = derived or asks_whether or self._is_read(query.name)
         evaluation = Evaluation(plan, encoder, events, sources, self.chances, lineage)
+        if asks_whether:
+            self.answers[query.name.lower()] = probability_table(evaluation, inputs)
+            return
         matches, formulas = evaluation.matches()
         result = match_table(plan, matches, inputs)
         self.answers[query.name.lower()] = result

@@ -52,7 +52,7 @@ def match_table(plan: MatchPlan, matches: Matches, inputs: Inputs) -> pa.Table:
     for key in query.keys:
         columns[key.name] = _key_column(query, key.name, key.type, matches, inputs)
     start, end = _span(matches, inputs)
-    moment = _moment_type(query)
+    moment = moment_type(query)
     columns["start_ts"] = pa.array(start).cast(moment)
     columns["end_ts"] = pa.array(end).cast(moment)
     columns["confidence"] = pa.array(matches.confidence)
@@ -63,7 +63,8 @@ def match_table(plan: MatchPlan, matches: Matches, inputs: Inputs) -> pa.Table:
     return pa.table(columns)
 
 
-def _moment_type(query: CheckedQuery) -> Any:
+def moment_type(query: CheckedQuery) -> Any:
+    """Return the Arrow type of the query's event time."""
     ticks = query.streams[0].time_is_ticks
     return pa.int64() if ticks else ARROW_TYPES[DataType.TIMESTAMP.value]
 
@@ -172,7 +173,7 @@ def _source(plan: MatchPlan, matches: Matches, inputs: Inputs) -> Source:
     def read(node: Input | Aggregated) -> Any:
         if isinstance(node, Aggregated):
             return _aggregate(node, matches, inputs)
-        rows = _rows_of(matches, node.component, node.kind, node.number)
+        rows = rows_of(matches, node.component, node.kind, node.number)
         return gather(inputs, node.column, rows, node.type)
 
     return Source(read, len(matches))
@@ -186,7 +187,7 @@ def _places(matches: Matches, component: int) -> tuple[Words, Words, Words]:
     return match[mine], matches.row[mine], counts
 
 
-def _rows_of(matches: Matches, component: int, kind: str, number: int) -> Words:
+def rows_of(matches: Matches, component: int, kind: str, number: int) -> Words:
     """Return the row of one item of a component in each match, or -1."""
     _, rows, counts = _places(matches, component)
     starts = np.cumsum(counts) - counts

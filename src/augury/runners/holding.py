@@ -1,0 +1,132 @@
+"""How likely a query holds: at least one match, from the lineage of all of them.
+
+`RETURN PROBABILITY` asks whether a match exists, not which one, so the matches' lineages are joined
+by OR, each base event counted once: 1 - P(no match is an answer). Exact, and meant for small
+inputs: lineage that is too entangled is refused (setting `lineage_limit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from augury.analysis.checked import CheckedQuery
+from augury.language.expressions import Attribute
+from augury.matching.lineage import Formula, conjunction, negation, probability
+from augury.planning.match_plan import MatchPlan
+from augury.records import Events, Matches, Words
+from augury.runners.evaluation import Evaluation
+from augury.runners.results import Inputs, gather, moment_type, rows_of
+from augury.sources.rows import ARROW_TYPES
+
+TOLERANCE = 1e-9
+Row = tuple[tuple[Any, ...], int | None, float]
+
+
+def probability_table(evaluation: Evaluation, inputs: Inputs) -> pa.Table:
+    """Return the answer of a probability query: one row per group and time or window."""
+    query = evaluation.plan.query
+    if query.returns == "PROBABILITY BY TIME":
+        rows = list(_by_time(evaluation, inputs))
+    else:
+        rows = list(_by_window(evaluation, inputs))
+    return _table(query, [row for row in rows if _passes(query, row[2])])
+
+
+def _passes(query: CheckedQuery, value: float) -> bool:
+    if query.having is None:
+        return True
+    if query.having.strict:
+        return value > query.having.threshold + TOLERANCE
+    return value >= query.having.threshold - TOLERANCE
+
+
+def _by_time(evaluation: Evaluation, inputs: Inputs) -> Iterator[Row]:
+    """Yield P(some match's last event is at t), for each time of the streams."""
+    matches, formulas = evaluation.matches()
+    ends = _ends(matches, inputs)
+    groups = _groups(evaluation.plan, matches, inputs)
+    found: dict[tuple[tuple[Any, ...], int], list[Formula]] = {}
+    for group, end, formula in zip(groups, ends.tolist(), formulas, strict=True):
+        found.setdefault((group, end), []).append(formula)
+    for group in sorted(set(groups), key=repr) or ([] if evaluation.plan.query.group_by else [()]):
+        for t in np.unique(inputs.time).tolist():
+            yield group, t, any_of(found.get((group, t), ()), evaluation.chances)
+
+
+def _by_window(evaluation: Evaluation, inputs: Inputs) -> Iterator[Row]:
+    """Yield P(at least one match) for each window that holds an event, seen as the whole input."""
+    for start, events in _windows(evaluation.plan, evaluation.events):
+        inside = replace(evaluation, events=events)
+        matches, formulas = inside.matches()
+        groups = _groups(evaluation.plan, matches, inputs)
+        by_group: dict[tuple[Any, ...], list[Formula]] = {}
+        for group, formula in zip(groups, formulas, strict=True):
+            by_group.setdefault(group, []).append(formula)
+        if not evaluation.plan.query.group_by:
+            by_group.setdefault((), [])
+        for group in sorted(by_group, key=repr):
+            yield group, start, any_of(by_group[group], inside.chances)
+
+
+def _windows(plan: MatchPlan, events: Events) -> Iterator[tuple[int | None, Events]]:
+    """Yield the windows [k s, k s + W) that hold an event, with their events."""
+    within, every = plan.query.within, plan.query.every
+    if within is None or within.events or not len(events):
+        yield None, events
+        return
+    step = every.length if every else within.length
+    first, last = int(events.time.min()), int(events.time.max())
+    k = (first - within.length) // step + 1
+    while k * step <= last:
+        inside = (events.time >= k * step) & (events.time < k * step + within.length)
+        if inside.any():
+            yield k * step, events.take(inside)
+        k += 1
+
+
+def any_of(formulas: Iterable[Formula], chances: Mapping[Any, Mapping[Any, float]]) -> float:
+    """Return the probability that at least one of the formulas is true."""
+    return 1.0 - probability(conjunction(negation(f) for f in formulas), chances)
+
+
+def _ends(matches: Matches, inputs: Inputs) -> Words:
+    if not len(matches):
+        return np.zeros(0, np.int64)
+    ends: Words = np.maximum.reduceat(inputs.time[matches.row], matches.first_item[:-1])
+    return ends
+
+
+def _groups(plan: MatchPlan, matches: Matches, inputs: Inputs) -> list[tuple[Any, ...]]:
+    """Return the GROUP BY values of each match."""
+    columns = [_group_column(plan.query, node, matches, inputs) for node in plan.query.group_by]
+    return list(zip(*columns, strict=True)) if columns else [()] * len(matches)
+
+
+def _group_column(
+    query: CheckedQuery, node: Any, matches: Matches, inputs: Inputs
+) -> Sequence[Any]:
+    assert isinstance(node, Attribute)
+    component = next(c.index for c in query.components if c.name == node.component)
+    kind = query.type_of_attribute(component, node.name)
+    rows = rows_of(matches, component, "each", 1)
+    values: list[Any] = gather(inputs, node.name, rows, kind).to_pylist()
+    return values
+
+
+def _table(query: CheckedQuery, rows: Sequence[Row]) -> pa.Table:
+    columns: dict[str, Any] = {"query": pa.array([query.name] * len(rows), pa.string())}
+    for k, node in enumerate(query.group_by):
+        assert isinstance(node, Attribute)
+        component = next(c.index for c in query.components if c.name == node.component)
+        kind = ARROW_TYPES[query.type_of_attribute(component, node.name).value]
+        columns[node.name] = pa.array([group[k] for group, _, _ in rows], kind)
+    columns["ts"] = pa.array([ts for _, ts, _ in rows], pa.int64()).cast(moment_type(query))
+    columns["probability"] = pa.array([value for _, _, value in rows], pa.float64())
+    columns["method"] = pa.array(["exact"] * len(rows), pa.string())
+    columns["error_bound"] = pa.array([0.0] * len(rows), pa.float64())
+    return pa.table(columns)
