@@ -12,7 +12,9 @@ from augury.kernels.layout import (
     ABSENT,
     ABSENTS,
     ABSENT_ROOM,
+    ALWAYS_ABSENT,
     COUNT,
+    COUNT_WINDOW,
     EDGE_ADJACENT,
     FIXED,
     GUARD_COMPANY,
@@ -32,6 +34,7 @@ from augury.kernels.layout import (
     STAMP,
     STRATEGY,
     TIME,
+    UNLESS_OUTSIDE,
     WHO,
     WINDOW,
     absent_at,
@@ -48,6 +51,7 @@ from augury.kernels.order import (
     last_of,
     lies_between,
     precedes_some,
+    span_of,
     stands_beside_some,
 )
 from augury.kernels.rules import hold, rules_hold
@@ -60,7 +64,7 @@ def forbid(s, event):
     if of(s, event, IN_MATCH) == stamp or of(s, event, ABSENT) == stamp:
         return
     mark(s, event, ABSENT, stamp)
-    append_absent(s, event, -1)
+    append_absent(s, event, ALWAYS_ABSENT)
 
 
 @part
@@ -80,22 +84,31 @@ def forbid_passed(s, depth, deadline):
             forbid_if(s, get(s.m, passed_at(s, i, WHO)), get(s.m, passed_at(s, i, SINCE)))
     if deadline:
         for i in range(get(s.m, frame_at(s, depth, OWN)), get(s.m, PASSED)):
-            forbid_if(s, get(s.m, passed_at(s, i, WHO)), get(s.m, passed_at(s, i, SINCE)))
+            forbid_inside(s, get(s.m, passed_at(s, i, WHO)), get(s.m, passed_at(s, i, SINCE)))
 
 
 @part
 def forbid_if(s, event, since):
-    """Forbid the event; where `since` is given, only as its direct neighbour."""
-    if since < 0:
+    """Forbid the event, under the condition that `since` says."""
+    if since == ALWAYS_ABSENT:
         forbid(s, event)
     elif of(s, event, ABSENT) != get(s.m, STAMP):
         append_absent(s, event, since)
 
 
 @part
+def forbid_inside(s, event, since):
+    """Forbid an event beyond the match; in a window of events, unless it lies outside."""
+    if get(s.m, COUNT_WINDOW) > 0 and since == ALWAYS_ABSENT:
+        append_absent(s, event, UNLESS_OUTSIDE)
+    else:
+        forbid_if(s, event, since)
+
+
+@part
 def forbid_skipped(s, depth):
     """Forbid what lies between events of the match and beside none (of its key, for PARTITION)."""
-    first, last = event_at(s, 1), event_at(s, depth)
+    first, last = span_of(s, depth)
     own_key = get(s.m, STRATEGY) == PARTITION
     for e in range(first + 1, last):
         if own_key and of(s, e, KEY) != of(s, first, KEY):
@@ -112,8 +125,10 @@ def forbid_between_neighbours(s, depth):
         components = entry(s, EDGE_ADJACENT, get(s.m, frame_at(s, d, LANE)))
         if components == 0:
             continue
-        event = event_at(s, d)
-        previous = event_at(s, last_of(s, d - 1, components))
+        event, before = event_at(s, d), last_of(s, d - 1, components)
+        if before == 0:
+            continue
+        previous = event_at(s, before)
         for e in range(previous + 1, event):
             if lies_between(s, previous, e, event):
                 forbid(s, e)
@@ -122,8 +137,8 @@ def forbid_between_neighbours(s, depth):
 @part
 def gap_of(s, depth, earlier, later, begin, stop):
     """Return the range of events that can lie in a gap; an open side ends with the window."""
-    first, last, window = event_at(s, 1), event_at(s, depth), get(s.m, WINDOW)
-    low, high = last, last
+    first, last = span_of(s, depth)
+    low, high, window = last, last, get(s.m, WINDOW)
     left = last_of(s, depth, earlier)
     if left > 0:
         low = event_at(s, left) + 1
@@ -143,11 +158,15 @@ def forbid_guarded(s, depth, guard, begin, stop):
         return True
     earlier, later = entry(s, GUARD_EARLIER, guard), entry(s, GUARD_LATER, guard)
     low, high = gap_of(s, depth, earlier, later, begin, stop)
+    is_open = last_of(s, depth, earlier) == 0 or last_of(s, depth, later) == 0
     for e in range(low, high):
         if is_breaking(s, guard, e) and is_inside(s, depth, earlier, later, e):
             if of(s, e, IN_MATCH) == get(s.m, STAMP):
                 return False
-            forbid(s, e)
+            if is_open:
+                forbid_inside(s, e, ALWAYS_ABSENT)
+            else:
+                forbid(s, e)
     return True
 
 

@@ -11,6 +11,7 @@ from augury.kernels.memory import get, get_real, put, put_real
 from augury.kernels.layout import (
     ABSENT,
     ABSENTS,
+    ALWAYS_ABSENT,
     CHANCES,
     COUNT_WINDOW,
     GROUP,
@@ -29,7 +30,7 @@ from augury.kernels.layout import (
     of,
     real_of,
 )
-from augury.kernels.order import follows_some, precedes_some
+from augury.kernels.order import follows_some, precedes_some, span_of
 
 
 @part
@@ -54,7 +55,7 @@ def absence(s, first_absent):
     for i in range(first_absent, get(s.m, ABSENTS)):
         event = get(s.out, absent_at(s, i, WHO))
         group = of(s, event, GROUP)
-        if get(s.out, absent_at(s, i, SINCE)) >= 0:
+        if get(s.out, absent_at(s, i, SINCE)) != ALWAYS_ABSENT:
             continue
         if group < 0:
             product *= 1.0 - real_of(s, event, P)
@@ -81,7 +82,7 @@ def room_in_count_window(s, depth):
     put_real(s.m, get(s.m, CHANCES) + 0, 1.0)
     for n in range(1, most + 1):
         put_real(s.m, get(s.m, CHANCES) + n, 0.0)
-    first, last = event_at(s, 1), event_at(s, depth)
+    first, last = span_of(s, depth)
     for e in range(first + 1, last):
         if of(s, e, IN_MATCH) == stamp or of(s, e, ABSENT) == stamp:
             continue
@@ -109,7 +110,8 @@ def chance_of_one_more(s, depth, event):
         else 1.0
     )
     mass = 0.0
-    for e in range(event_at(s, 1) + 1, event_at(s, depth)):
+    first, last = span_of(s, depth)
+    for e in range(first + 1, last):
         if of(s, e, GROUP) == group and of(s, e, ABSENT) != stamp:
             if e < event:
                 return 0.0

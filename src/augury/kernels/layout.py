@@ -34,6 +34,7 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     MATCH_LIMIT,
     WAITS,
     INDEPENDENT,
+    AMBIGUOUS,
     WANT_ABSENT,
     REPORTED,
     HORIZON,
@@ -96,7 +97,7 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     OUT_ITEMS,
     OUT_ABSENTS,
     HEADER_SIZE,
-) = range(66)
+) = range(67)
 
 # A frame: the item (component and event), the transition that took it, the state reached, the
 # components that are complete (bits); which transition and event to try next; where the events that
@@ -123,12 +124,15 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
 # total probability (a double).
 GROUP_TAKEN, GROUP_ABSENT, GROUP_MASS, GROUP_SIZE = range(4)
 
-# A match in `out`; CONDITIONAL tells that an absence depends on others. CONFIDENCE is a double.
+# A match in `out`; CONDITIONAL tells that it takes more than a product to value it. CONFIDENCE, a
+# double, is then an upper bound.
 FIRST_ITEM, FIRST_ABSENT, REPORT_TIME, CONDITIONAL, CONFIDENCE, MATCH_SIZE = range(6)
 
 # A passed-over or absent event. One that a NEXT(...) would have taken only as the direct neighbour
-# of SINCE need not be absent where something else lies between (-1: must).
+# of SINCE need not be absent where something else lies between; UNLESS_OUTSIDE, nor where so many
+# events exist that it lies outside the window of events.
 WHO, SINCE, ABSENT_SIZE = range(3)
+ALWAYS_ABSENT, UNLESS_OUTSIDE = -1, -2
 ITEM_SIZE = 2
 
 

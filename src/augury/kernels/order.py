@@ -38,6 +38,35 @@ def last_of(s, depth, components):
 
 
 @part
+def is_taken(s, depth, event):
+    for d in range(1, depth + 1):
+        if event_at(s, d) == event:
+            return True
+    return False
+
+
+@part
+def has_ties(s, depth):
+    """Whether two items have equal order, so that they may have been taken in either."""
+    for d in range(2, depth + 1):
+        for other in range(d - 1, 0, -1):
+            if of(s, event_at(s, other), TIME) < of(s, event_at(s, d), TIME):
+                break
+            if not is_before(s, event_at(s, other), event_at(s, d)):
+                return True
+    return False
+
+
+@part
+def span_of(s, depth):
+    """Return the first and the last position of the items; ties may be taken in any order."""
+    first = last = event_at(s, 1)
+    for d in range(2, depth + 1):
+        first, last = min(first, event_at(s, d)), max(last, event_at(s, d))
+    return first, last
+
+
+@part
 def lies_between(s, a, e, b):
     """Whether e is of b's key and strictly between a and b."""
     return of(s, e, KEY) == of(s, b, KEY) and is_before(s, a, e) and is_before(s, e, b)

@@ -16,6 +16,8 @@ from augury.kernels.layout import (
     ABSENT_ROOM,
     AFTER_COUNT,
     AFTER_RULES,
+    ALWAYS_ABSENT,
+    AMBIGUOUS,
     ANY,
     CONDITIONAL,
     CONFIDENCE,
@@ -52,6 +54,7 @@ from augury.kernels.layout import (
     match_at,
     of,
 )
+from augury.kernels.order import has_ties
 from augury.kernels.rules import end_rules_hold, rules_hold
 
 
@@ -99,29 +102,31 @@ def emit(s, depth, deadline, begin, stop):
             return True
     if get(s.m, ABSENTS) > get(s.m, ABSENT_ROOM):
         return False
+    # Taken in another order, ties may make the same match under other conditions: any of them will do.
+    united = get(s.m, AMBIGUOUS) and has_ties(s, depth)
     if get(s.m, INDEPENDENT):
-        confidence *= absence(s, first_absent)
-        if get(s.m, COUNT_WINDOW) > 0:
+        confidence *= 1.0 if united else absence(s, first_absent)
+        if get(s.m, COUNT_WINDOW) > 0 and not united:
             confidence *= room_in_count_window(s, depth)
         if not passes(s, confidence):
             put(s.m, ABSENTS, first_absent)
             return True
-    return write(s, depth, at, confidence, first_absent)
+    return write(s, depth, at, confidence, first_absent, united)
 
 
 @part
-def write(s, depth, at, confidence, first_absent):
+def write(s, depth, at, confidence, first_absent, united):
     """Append the match to the output; False if there is no room."""
     m, i = get(s.m, MATCHES), get(s.m, ITEMS)
     if m >= get(s.m, MATCH_ROOM) or i + depth > get(s.m, ITEM_ROOM):
         return False
     put(s.out, match_at(s, m, FIRST_ITEM), i)
     put(s.out, match_at(s, m, REPORT_TIME), at)
-    put(s.out, match_at(s, m, CONDITIONAL), 0)
+    conditional = united
     for i_absent in range(first_absent, get(s.m, ABSENTS)):
-        if get(s.out, absent_at(s, i_absent, SINCE)) >= 0:
-            put(s.out, match_at(s, m, CONDITIONAL), 1)
-    if not get(s.m, WANT_ABSENT):
+        conditional |= get(s.out, absent_at(s, i_absent, SINCE)) != ALWAYS_ABSENT
+    put(s.out, match_at(s, m, CONDITIONAL), conditional)
+    if not conditional and not get(s.m, WANT_ABSENT):
         put(s.m, ABSENTS, first_absent)
     put(s.out, match_at(s, m, FIRST_ABSENT), first_absent)
     put_real(s.out, match_at(s, m, CONFIDENCE), confidence)

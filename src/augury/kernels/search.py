@@ -21,6 +21,8 @@ from augury.kernels.memory import address, get, get_real, put, put_real
 from augury.kernels.layout import (
     ABSENTS,
     ACCEPTING,
+    ALWAYS_ABSENT,
+    AMBIGUOUS,
     ANY,
     BARRIER,
     BEFORE,
@@ -29,6 +31,7 @@ from augury.kernels.layout import (
     CLOSED_BY,
     COMPLETE,
     COUNT,
+    COUNT_WINDOW,
     DEPTH_ROOM,
     DONE,
     DOOMED,
@@ -77,22 +80,21 @@ from augury.kernels.layout import (
     passed_at,
     real_of,
 )
-from augury.kernels.order import is_before, last_of, lies_between, stands_beside_some
+from augury.kernels.order import is_before, is_taken, last_of, lies_between, stands_beside_some
 from augury.kernels.report import emit
 from augury.kernels.rules import hold, newest_is_consistent
 
 
 @part
 def in_order(s, depth, component, event):
-    """Whether `event` lies strictly after every bound event that `component` must follow."""
+    """Whether `event` is after every item that `component` must follow, and before no item."""
     earlier = entry(s, BEFORE, component)
     for d in range(depth, 0, -1):
         item = event_at(s, d)
         if of(s, item, TIME) < of(s, event, TIME):
             return True
-        if (earlier >> get(s.m, frame_at(s, d, ITEM_COMPONENT))) & 1 and not is_before(
-            s, item, event
-        ):
+        follows = (earlier >> get(s.m, frame_at(s, d, ITEM_COMPONENT))) & 1
+        if is_before(s, event, item) or (follows and not is_before(s, item, event)):
             return False
     return True
 
@@ -111,15 +113,16 @@ def is_bound(s, depth, event):
 @part
 def is_neighbour(s, depth, lane, event):
     """Whether the event can follow directly, of one key, on the part before it in a NEXT."""
-    components = entry(s, EDGE_ADJACENT, lane)
-    if components == 0:
+    last = last_of(s, depth, entry(s, EDGE_ADJACENT, lane))
+    if last == 0:
         return True
-    previous = event_at(s, last_of(s, depth, components))
+    previous = event_at(s, last)
     if of(s, previous, KEY) != of(s, event, KEY):
         return False
     for e in range(previous + 1, event):
-        if real_of(s, e, P) >= 1.0 and lies_between(s, previous, e, event):
-            return False
+        if real_of(s, e, P) >= 1.0 or is_taken(s, depth, e):
+            if lies_between(s, previous, e, event):
+                return False
     return True
 
 
@@ -299,23 +302,24 @@ def pass_over(s, depth, event, lane):
     put(s.m, passed_at(s, n, WHO), event)
     put(s.m, passed_at(s, n, SINCE), since)
     put(s.m, PASSED, n + 1)
-    if since < 0 and real_of(s, event, P) >= 1.0:
-        put(s.m, frame_at(s, depth, DOOMED), 1)
+    if since == ALWAYS_ABSENT and real_of(s, event, P) >= 1.0:
+        if get(s.m, COUNT_WINDOW) == 0:
+            put(s.m, frame_at(s, depth, DOOMED), 1)
         raise_barrier(s, depth, event)
     return True
 
 
 @part
 def neighbour_in_doubt(s, depth, lane, event):
-    """Return the event whose neighbour a NEXT(...) asks for, if something may lie between, or -1."""
-    components = entry(s, EDGE_ADJACENT, lane)
-    if components == 0:
-        return -1
-    previous = event_at(s, last_of(s, depth, components))
+    """Return the event whose neighbour a NEXT(...) asks for, if something may lie between."""
+    last = last_of(s, depth, entry(s, EDGE_ADJACENT, lane))
+    if last == 0:
+        return ALWAYS_ABSENT
+    previous = event_at(s, last)
     for e in range(previous + 1, event):
         if lies_between(s, previous, e, event):
             return previous
-    return -1
+    return ALWAYS_ABSENT
 
 
 @part
@@ -345,12 +349,20 @@ def fix_passed(s, depth, event):
             put(s.m, passed_at(s, get(s.m, PASSED), WHO), other)
             put(s.m, passed_at(s, get(s.m, PASSED), SINCE), get(s.m, passed_at(s, i, SINCE)))
             put(s.m, PASSED, get(s.m, PASSED) + 1)
-            # Alternatives exclude each other, so their factors are left to the end.
-            plain = of(s, other, GROUP) < 0 and get(s.m, passed_at(s, i, SINCE)) < 0
-            if get(s.m, INDEPENDENT) and plain:
+            if is_factor(s, i):
                 weight *= 1.0 - real_of(s, other, P)
     put_real(s.m, frame_at(s, depth + 1, WEIGHT), weight)
     return True
+
+
+@part
+def is_factor(s, passed):
+    """Whether the absence of a passed-over event is a factor of the confidence already."""
+    # Alternatives exclude each other, and ties may have another way to the same match.
+    if not get(s.m, INDEPENDENT) or get(s.m, AMBIGUOUS):
+        return False
+    plain = get(s.m, passed_at(s, passed, SINCE)) == ALWAYS_ABSENT
+    return plain and of(s, get(s.m, passed_at(s, passed, WHO)), GROUP) < 0
 
 
 NOTHING, TAKEN, ENDED, NO_ROOM = 0, 1, 2, 3
@@ -370,7 +382,7 @@ def look_at(s, depth, event):
             if is_before(s, last, event) and not stands_beside_some(s, depth, event):
                 raise_barrier(s, depth, event)
         return NOTHING
-    usable = event > last and not is_barred(s, depth, event)
+    usable = not is_barred(s, depth, event)
     if usable and not fix_passed(s, depth, event):
         give_back(s, depth + 1)
         return NO_ROOM

@@ -63,8 +63,7 @@ class Room:
 
 def wants_absent(pattern: Pattern, independent: bool) -> bool:
     """Whether the caller needs to know which events must be absent, to compute the confidence."""
-    adjacent = any(edge.adjacent for edge in pattern.edges) and pattern.strategy != "ANY"
-    return not independent or adjacent or pattern.is_composite
+    return not independent or pattern.is_composite
 
 
 def lay_out(
@@ -93,6 +92,7 @@ def _scalars(pattern: Pattern, report: Report, room: Room) -> dict[int, int]:
         layout.MATCH_LIMIT: pattern.match_limit,
         layout.WAITS: pattern.waits,
         layout.INDEPENDENT: report.independent,
+        layout.AMBIGUOUS: pattern.is_ambiguous,
         layout.WANT_ABSENT: wants_absent(pattern, report.independent),
         layout.REPORTED: report.reported,
         layout.HORIZON: report.horizon,

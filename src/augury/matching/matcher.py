@@ -7,19 +7,20 @@ the cut of the stream into batches cannot matter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from augury.kernels import layout, sorting
 from augury.kernels.predicates import Predicates
+from augury.matching import codec
 from augury.matching.arena import Report
 from augury.matching.find import Found, find
 from augury.matching.pattern import Pattern
+from augury.matching.retention import NEVER_YET, oldest_counted, oldest_needed
 from augury.records import Events, Matches, Words
 
 ALWAYS = layout.FOREVER
-NEVER_YET = -(2**62)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,9 @@ class MatchState:
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """Find the matches of one pattern.
+    """Find the matches of one pattern; obeys `augury.operator`.
 
+    `identity` is whatever tells the query from one with the same pattern, for stored state.
     `is_independent` is False where events share base events (a query over queries): then the
     confidences are bounds, and the caller computes them from lineage.
     """
@@ -41,6 +43,7 @@ class Matcher:
     pattern: Pattern
     predicates: Predicates
     is_independent: bool = True
+    identity: str = ""
 
     def start(self, like: Events) -> MatchState:
         """Return the state before any event; `like` shows which attributes events have."""
@@ -53,8 +56,8 @@ class Matcher:
         if horizon != ALWAYS:
             order = order[events.time[order] < horizon]
         report = Report(state.reported, horizon, self.is_independent)
-        found = find(self.pattern, events, order, self.predicates, report)
-        kept = events.take(events.time >= self._oldest_needed(horizon))
+        found = find(self.pattern, with_dense_groups(events), order, self.predicates, report)
+        kept = events.take(events.time >= self._oldest_needed(events, order, horizon))
         is_final = self.is_independent and not self.pattern.is_composite
         return MatchState(kept, horizon), as_matches(found, events.row[order], is_final=is_final)
 
@@ -62,13 +65,29 @@ class Matcher:
         """Report what remains: the stream has ended."""
         return self.advance(state, state.events.take(slice(0, 0)), ALWAYS)
 
-    def _oldest_needed(self, horizon: int) -> int:
+    def dump(self, state: MatchState, codebook: codec.Codebook | None = None) -> bytes:
+        """Return the state as bytes, with what its codes stand for."""
+        stored = codec.Stored(state.events, state.reported, codebook or codec.Codebook())
+        return codec.dump(stored, self.pattern.query, self._fingerprint())
+
+    def load(self, data: bytes) -> MatchState:
+        return self.load_with_codebook(data)[0]
+
+    def load_with_codebook(self, data: bytes) -> tuple[MatchState, codec.Codebook]:
+        """Return the state that `dump` wrote, and what its codes stand for."""
+        stored = codec.load(data, self.pattern.query, self._fingerprint())
+        return MatchState(stored.events, stored.reported), stored.codebook
+
+    def _fingerprint(self) -> bytes:
+        return codec.fingerprint(self.pattern, self.identity)
+
+    def _oldest_needed(self, events: Events, order: Words, horizon: int) -> int:
         """Return the time before which no event can take part in, or break, a later match."""
-        window = self.pattern.window
-        if window is None or horizon == ALWAYS:
-            return NEVER_YET if window is None else horizon
-        looks_back = any(guard.earlier == 0 for guard in self.pattern.guards)
-        return horizon - window * (2 if looks_back else 1)
+        by_clock = oldest_needed(self.pattern, horizon)
+        if self.pattern.count_window is None:
+            return by_clock
+        p = np.where(events.group[order] < 0, events.p[order], 0.0)
+        return max(by_clock, oldest_counted(self.pattern, events.time[order], p))
 
 
 def sort_order(events: Events) -> Words:
@@ -92,8 +111,17 @@ def as_matches(found: Found, row: Words, *, is_final: bool) -> Matches:
         row=row[found.items[:, 1]],
         first_absent=found.first_absent,
         absent_row=row[who],
-        absent_since=np.where(since < 0, -1, row[since]) if len(since) else since.copy(),
+        absent_since=np.where(since < 0, since, row[since]) if len(since) else since.copy(),
         confidence=found.confidence,
         report_time=found.report_time,
         is_final=~found.is_conditional & is_final,
     )
+
+
+def with_dense_groups(events: Events) -> Events:
+    """Return the events with groups of alternatives numbered from 0: the search has a row for each."""
+    if (events.group < 0).all():
+        return events
+    _, dense = np.unique(events.group, return_inverse=True)
+    shift = int(events.group.min() < 0)
+    return replace(events, group=(dense - shift).astype(np.int64))

@@ -8,6 +8,7 @@ stands for component c.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 MOST_COMPONENTS = 62
@@ -92,6 +93,15 @@ class Pattern:
     def guarded(self) -> int:
         """The single negated components, as bits."""
         return sum(1 << guard.component for guard in self.guards if guard.inside is None)
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether next-match runs that take ties in another order can give one match."""
+        bound = [c for c in range(len(self.components)) if (self.positive >> c) & 1]
+        return self.strategy != "ANY" and any(
+            not (self.closed_by[c] >> b) & 1 and not (self.closed_by[b] >> c) & 1
+            for b, c in combinations(bound, 2)
+        )
 
     @property
     def is_composite(self) -> bool:

@@ -1,7 +1,8 @@
 """Settle matches whose confidence is not a plain product: build their lineage and value it.
 
-Needed where a neighbour of a NEXT(...) is in doubt, where a negation has several components, and
-where events are derived from others. Exact, event by event, and in plain Python: the search kernel
+Needed where a neighbour of a NEXT(...) or the end of a window of events is in doubt, where a negation
+has several components, where ties lead to one match in several ways, and where events are derived
+from others. Exact, event by event, and in plain Python: the search kernel
 has already dropped what cannot reach the threshold, and most matches never come here.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -17,10 +19,12 @@ from augury.kernels.predicates import Predicates
 from augury.matching.arena import Report
 from augury.matching.find import Found, find
 from augury.matching.lineage import (
+    TRUE,
     Chances,
     Formula,
     at_most,
     conjunction,
+    disjunction,
     negation,
     probability,
 )
@@ -28,6 +32,7 @@ from augury.matching.pattern import Guard, Pattern
 from augury.records import Events, Matches
 
 TOLERANCE = 1e-9
+_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 Item = tuple[int, int]
 
 
@@ -48,8 +53,7 @@ class Settlement:
         """Return the matches that pass the threshold, with final confidences and their lineage."""
         place = {int(row): k for k, row in enumerate(self.events.row)}
         kept, formulas, confidences = [], list[Formula](), []
-        for m in range(len(matches)):
-            formula = conjunction(self._parts(matches, m, place))
+        for m, formula in self._united(matches, place):
             confidence = probability(formula, self.chances)
             if self._passes(confidence):
                 kept.append(m)
@@ -65,6 +69,16 @@ class Settlement:
         settled, _ = self.settle(matches.only(pending))
         return Matches.joined(done.settled(done.confidence), settled)
 
+    def _united(self, matches: Matches, place: dict[int, int]) -> Iterator[tuple[int, Formula]]:
+        """Yield each match once, by its first number, with all ways in which it is an answer."""
+        ways: dict[object, list[int]] = {}
+        for m in range(len(matches)):
+            same = frozenset(_items(matches, m, place)) if self.pattern.is_ambiguous else m
+            ways.setdefault(same, []).append(m)
+        for numbers in ways.values():
+            each = [conjunction(self._parts(matches, m, place)) for m in numbers]
+            yield numbers[0], disjunction(each) if len(each) > 1 else each[0]
+
     def _passes(self, confidence: float) -> bool:
         if self.pattern.strict_threshold:
             return confidence > self.pattern.threshold + TOLERANCE
@@ -76,29 +90,36 @@ class Settlement:
         for _, event in items:
             yield self._exists(event)
         for who, since in _absents(matches, m, place):
-            yield self._is_passed_over(who, since)
+            yield self._is_passed_over(who, since, items)
         for guard in self.pattern.guards:
             if guard.inside is not None:
                 yield from self._is_free_of(guard, items)
-        if self.pattern.count_window is not None:
-            others = [self._exists(e) for e in self._inner_events(items)]
-            yield at_most(self.pattern.count_window - len(items), others)
+        yield self._is_within(items)
 
     def _exists(self, event: int) -> Formula:
         return self.formula_of(int(self.events.row[event]))
 
-    def _is_passed_over(self, who: int, since: int) -> Formula:
-        """Say that the event is absent, or no direct neighbour of what it would have followed."""
-        if since < 0:
-            return negation(self._exists(who))
-        between = (e for e in self._slice(who) if self._lies_between(since, e, who))
-        return negation(
-            conjunction([self._exists(who), *(negation(self._exists(e)) for e in between)])
-        )
+    def _is_passed_over(self, who: int, since: int, items: Sequence[Item]) -> Formula:
+        """Say that the event is absent, or could not have been taken."""
+        parts = [self._exists(who)]
+        if since == layout.UNLESS_OUTSIDE:
+            parts.append(self._is_within([*items, (-1, who)]))
+        elif since >= 0:
+            between = (e for e in range(since + 1, who) if self._lies_between(since, e, who))
+            parts += [negation(self._exists(e)) for e in between]
+        return negation(conjunction(parts))
+
+    def _is_within(self, items: Sequence[Item]) -> Formula:
+        """Say that the window of events, if there is one, holds the items and what lies between."""
+        if self.pattern.count_window is None:
+            return TRUE
+        others = [self._exists(e) for e in self._inner_events(items)]
+        return at_most(self.pattern.count_window - len(items), others)
 
     def _slice(self, event: int) -> range:
-        same = np.flatnonzero(self.events.partition == self.events.partition[event])
-        return range(int(same[0]), int(same[-1]) + 1)
+        partition = self.events.partition
+        sides = (np.searchsorted(partition, partition[event], side) for side in _SIDES)
+        return range(*map(int, sides))
 
     def _lies_between(self, a: int, e: int, b: int) -> bool:
         key = self.events.key
@@ -114,7 +135,7 @@ class Settlement:
     def _inner_events(self, items: Sequence[Item]) -> Iterator[int]:
         """Yield the events outside the match that lie between two of its events."""
         taken = [event for _, event in items]
-        for e in self._slice(taken[0]):
+        for e in range(min(taken) + 1, max(taken)):
             follows = any(self.is_before(t, e) for t in taken)
             if e not in taken and follows and any(self.is_before(e, t) for t in taken):
                 yield e
@@ -127,8 +148,12 @@ class Settlement:
             return
         gap = [e for e in self._slice(items[0][1]) if self._is_in_gap(guard, items, e)]
         if gap:
-            for instance in self._instances(guard, items, gap):
-                yield negation(instance)
+            is_open = not all(
+                any((side >> c) & 1 for c, _ in items) for side in (guard.earlier, guard.later)
+            )
+            for instance, formula in self._instances(guard, items, gap):
+                inside = [self._is_within([*items, own]) for own in instance] if is_open else []
+                yield negation(conjunction([formula, *inside]))
 
     def _is_in_gap(self, guard: Guard, items: Sequence[Item], event: int) -> bool:
         left = [e for c, e in items if (guard.earlier >> c) & 1]
@@ -147,7 +172,7 @@ class Settlement:
 
     def _instances(
         self, guard: Guard, items: Sequence[Item], gap: Sequence[int]
-    ) -> Iterator[Formula]:
+    ) -> Iterator[tuple[list[Item], Formula]]:
         assert guard.inside is not None
         mask = np.zeros_like(self.events.mask)
         mask[gap] = self.events.mask[gap]
@@ -158,17 +183,19 @@ class Settlement:
         inner = replace(self, pattern=guard.inside, events=events)
         yield from inner._found(found, items)
 
-    def _found(self, found: Found, outer: Sequence[Item]) -> Iterator[Formula]:
+    def _found(
+        self, found: Found, outer: Sequence[Item]
+    ) -> Iterator[tuple[list[Item], Formula]]:
         for m in range(len(found)):
             own = found.items[found.first_item[m] : found.first_item[m + 1]]
             items = [(int(c), int(e)) for c, e in own]
             absents = found.absents[found.first_absent[m] : found.first_absent[m + 1]]
             parts = [self._exists(e) for _, e in items]
-            parts += [self._is_passed_over(int(who), int(since)) for who, since in absents]
+            parts += [self._is_passed_over(int(who), int(since), items) for who, since in absents]
             for guard in self.pattern.guards:
                 if guard.inside is not None:
                     parts += self._is_free_of(guard, [*outer, *items])
-            yield conjunction(parts)
+            yield items, conjunction(parts)
 
 
 def _items(matches: Matches, m: int, place: dict[int, int]) -> list[Item]:
@@ -180,4 +207,4 @@ def _items(matches: Matches, m: int, place: dict[int, int]) -> list[Item]:
 def _absents(matches: Matches, m: int, place: dict[int, int]) -> Iterator[tuple[int, int]]:
     rows = slice(int(matches.first_absent[m]), int(matches.first_absent[m + 1]))
     for who, since in zip(matches.absent_row[rows], matches.absent_since[rows], strict=True):
-        yield place[int(who)], place[int(since)] if since >= 0 else -1
+        yield place[int(who)], place[int(since)] if since >= 0 else int(since)
