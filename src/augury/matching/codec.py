@@ -138,7 +138,7 @@ def _events(table: pa.Table, is_float: tuple[bool, ...]) -> Events:
     return Events(**plain, values=values, nulls=nulls, is_float=is_float)
 
 
-# Codes: only those in use are stored, numbered anew ------------------------------------------------
+# Codes: only those in use are stored, numbered anew -----------------------------------------------
 
 
 def _compacted(stored: Stored) -> Stored:

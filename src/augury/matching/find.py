@@ -71,7 +71,7 @@ def find(
         if status == layout.DONE:
             return _found(arena, out)
         if status == layout.LIMIT_REACHED or room.matches > MOST_MATCHES:
-            raise _too_many(pattern)
+            raise too_many(pattern)
         larger = room.enlarged(most_depth)
         grown = lay_out(pattern, report, larger, queue_rows, events.is_float)
         out = _moved(arena, out, grown, output_size(larger))
@@ -150,7 +150,8 @@ def _found(arena: Words, out: Words) -> Found:
     )
 
 
-def _too_many(pattern: Pattern) -> DataError:
+def too_many(pattern: Pattern) -> DataError:
+    """Return the error for more matches than MATCH LIMIT allows."""
     return DataError(
         f"query {pattern.query}: more than {pattern.match_limit} matches begin with one event; "
         "uncertain events make exponentially many matches possible: narrow WITHIN, add conjuncts, "

@@ -119,7 +119,7 @@ def as_matches(found: Found, row: Words, *, is_final: bool) -> Matches:
 
 
 def with_dense_groups(events: Events) -> Events:
-    """Return the events with groups of alternatives numbered from 0: the search has a row for each."""
+    """Return the events with groups numbered from 0, because the search has a row for each."""
     if (events.group < 0).all():
         return events
     _, dense = np.unique(events.group, return_inverse=True)

@@ -1,8 +1,8 @@
 """Which events a later match can still need: what bounds the state of the match stage.
 
-A window of time bounds it by the clock. A window of n events bounds it by counting: a match that
-begins with an event has every existing event up to its last one between them, so once n certain ones
-have come, or so many uncertain ones that n of them almost surely exist, the event cannot begin one.
+A window of time bounds it by the clock. A window of n events bounds it by counting: between the
+first event of a match and its last lies all that exists in between, so once n certain events have
+come, or so many uncertain ones that n of them almost surely exist, an event begins no match.
 """
 
 from __future__ import annotations
@@ -21,6 +21,13 @@ def looks_back(pattern: Pattern) -> bool:
     return any(guard.earlier == 0 for guard in pattern.guards)
 
 
+def ends_late(pattern: Pattern) -> bool:
+    """Whether a match may be known only at the end of its window, not at its last event."""
+    left = {edge.source for edge in pattern.edges}
+    is_open = any(ends and state in left for state, ends in enumerate(pattern.accepting))
+    return pattern.waits or (is_open and pattern.strategy != "ANY")
+
+
 def oldest_needed(pattern: Pattern, horizon: int) -> int:
     """Return the time before which the clock lets every event go, once `horizon` is reported."""
     if horizon == FOREVER:
@@ -35,7 +42,7 @@ def oldest_counted(pattern: Pattern, time: Words, p: Reals) -> int:
 
     `p` is 0 for alternatives: as they exclude each other, they are left out of the count.
     """
-    if pattern.count_window is None or looks_back(pattern):
+    if pattern.count_window is None or looks_back(pattern) or ends_late(pattern):
         return NEVER_YET
     room = pattern.count_window - 1
     chances = np.zeros(room + 1)

@@ -83,6 +83,15 @@ def fold(expression: Typed) -> Constant:
     return Constant(expression.type, _evaluate(expression, _NOTHING)[0].as_py())
 
 
+def apply_operator(node: Apply, values: Sequence[Any]) -> Any:
+    """Return an operator over single values, which are as they are inside."""
+    columns = [
+        pa.array([value], _INSIDE[operand.type])
+        for value, operand in zip(values, node.operands, strict=True)
+    ]
+    return _OPERATORS[node.operator](columns, node)[0].as_py()
+
+
 def _read_nothing(node: Input | Aggregated) -> Column:
     raise DataError(f"{node.column} is not a constant")
 

@@ -9,26 +9,34 @@ from typing import Any
 from augury.planning.expressions.arrow_api import Column, pa
 
 Row = tuple[Any, ...]
+MOST_REMEMBERED = 100_000
 
 
 def is_member(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> Column:
     """Return whether each row of `columns` is among `rows`, by SQL's rule for rows with NULLs."""
     reals = [pa.types.is_floating(column.type) for column in columns]
-    table = _Table({_settled(row, reals) for row in rows})
+    table = Membership(rows, reals)
     asked = zip(*(column.to_pylist() for column in columns), strict=True)
-    return pa.array([table.has(_settled(row, reals)) for row in asked], pa.bool_())
+    return pa.array([table.has(row) for row in asked], pa.bool_())
 
 
-class _Table:
-    """The rows, with answers remembered: streams ask for few distinct rows many times."""
+class Membership:
+    """A table's rows; `reals` tells which columns are compared as doubles.
 
-    def __init__(self, rows: set[Row]) -> None:
-        self.rows = rows
-        self.holed = [row for row in rows if None in row]
+    Answers are remembered, because streams ask for few distinct rows many times.
+    """
+
+    def __init__(self, rows: Sequence[Sequence[Any]], reals: Sequence[bool]) -> None:
+        self.reals = reals
+        self.rows = {_settled(row, reals) for row in rows}
+        self.holed = [row for row in self.rows if None in row]
         self.answers: dict[Row, bool | None] = {}
 
-    def has(self, row: Row) -> bool | None:
+    def has(self, values: Sequence[Any]) -> bool | None:
+        row = _settled(values, self.reals)
         if row not in self.answers:
+            if len(self.answers) >= MOST_REMEMBERED:
+                self.answers.clear()
             self.answers[row] = self._look(row)
         return self.answers[row]
 
