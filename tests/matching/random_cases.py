@@ -148,7 +148,7 @@ def window(m: Maker, events: Sequence[Event], *, always: bool = False) -> tuple[
     if not always and m.chance(0.5):
         return None
     span = max(e.ts for e in events) - min(e.ts for e in events)
-    return "time", max(1, span + m.rng.randint(-5, 1))
+    return "time", max(1, span + m.rng.choice((-5, -3, -2, -1, 0, 0, 1)))
 
 
 def plain_case(
@@ -262,12 +262,14 @@ def neighbours(m: Maker, strategy: str) -> Case:
 def nesting(m: Maker, strategy: str) -> Case:
     """Operators in operators, with negations and repetitions."""
     pattern = _tree(m, 3)
+    if not _is_firm(pattern):
+        pattern = Seq((pattern, m.comp()))
     where = _conditions(m, pattern, 0.3)
     return plain_case(m, strategy, pattern, windowed=True, where=where)
 
 
 def _tree(m: Maker, depth: int) -> Any:
-    if depth == 0 or m.named > 4 or m.chance(0.25):
+    if depth == 0 or m.named > 3 or m.chance(0.25):
         return m.repetition() if m.chance(0.15) else m.comp()
     operator = m.rng.choice((Seq, Seq, And, Or, Next))
     parts = [_tree(m, depth - 1) for _ in range(2)]
@@ -310,8 +312,8 @@ def conditions(m: Maker, strategy: str) -> Case:
     elif m.chance(0.3):
         parts.insert(1, replace(m.comp(), minimum=0, maximum=1))
     pattern = Seq(tuple(parts))
-    where = tuple(_about(m, pattern) for _ in range(m.rng.choice((1, 2, 2))))
-    if m.chance(0.3):
+    where = tuple(_about(m, pattern) for _ in range(m.rng.choice((1, 1, 1, 2))))
+    if m.chance(0.15):
         parts[0] = replace(parts[0], filter=_about_one(m, parts[0].name))
     return plain_case(m, strategy, Seq(tuple(parts)), windowed=True, where=where)
 
@@ -439,7 +441,7 @@ def keys(m: Maker, strategy: str) -> Case:
         parts.insert(m.rng.randint(1, len(parts) - 1), Not(m.comp()))
     if m.chance(0.3):
         parts.insert(m.rng.randint(0, len(parts)), m.repetition())
-    equate = m.rng.choice((("tag",), ("tag",), ("tag", "v"), ()))
+    equate = m.rng.choice((("tag",), ("tag",), ("tag",), ("tag", "v"), ()))
     written = [c.name for c in positive(Seq(tuple(parts)))]
     where: tuple[Expr, ...] = ()
     if not equate:
@@ -448,9 +450,9 @@ def keys(m: Maker, strategy: str) -> Case:
             for x, y in zip(written, written[1:], strict=False)
         )
     case = plain_case(m, strategy, Seq(tuple(parts)), windowed=True, equate=equate, where=where)
-    events = [replace(e, attrs={**e.attrs, "v": min(e.attrs["v"] or 0, 1)}) for e in case.events]
+    events = [replace(e, attrs={**e.attrs, "v": int(m.chance(0.85))}) for e in case.events]
     if m.chance(0.8):
-        events = [replace(e, attrs={**e.attrs, "tag": "red"}) if m.chance(0.6) else e for e in events]
+        events = [replace(e, attrs={**e.attrs, "tag": "red"}) if m.chance(0.7) else e for e in events]
     case = replace(case, events=tuple(events))
     if m.chance(0.6):
         return _keyed(m, case, m.rng.choice((("tag",), ("tag",), ("v",), ("tag", "v"))))
@@ -482,7 +484,7 @@ def _grouped(m: Maker, events: list[Event]) -> list[Event]:
     m.rng.shuffle(free)
     for group in range(m.rng.choice((1, 2, 2))):
         members = [free.pop() for _ in range(min(len(free), m.rng.choice((2, 2, 3))))]
-        shares = m.rng.choice(((0.3, 0.4, 0.2), (0.5, 0.5, 0.0), (0.25, 0.5, 0.25)))
+        shares = m.rng.choice(((0.3, 0.4, 0.2), (0.5, 0.25, 0.0), (0.25, 0.5, 0.25), (0.5, 0.5)))
         for k, share in zip(members, shares, strict=False):
             events[k] = replace(events[k], p=share, group=f"g{group}")
     return events
@@ -496,7 +498,10 @@ def ties(m: Maker, strategy: str) -> Case:
             lambda: Seq((m.comp(), Not(m.comp()), m.comp())),
             lambda: Seq((m.comp(), m.repetition(), m.comp())),
             lambda: And(tuple(m.comps(2, 3))),
+            lambda: And((Seq(tuple(m.comps(2, 2))), m.comp())),
             lambda: Next(tuple(m.comps(2, 3))),
+            lambda: Next((m.comp(), And(tuple(m.comps(2, 2))))),
+            lambda: Next((And(tuple(m.comps(2, 2))), m.comp())),
         ]
     )()
     events = stream_of(m, kinds_of_events(m, pattern), same_time=0.45)
@@ -506,7 +511,12 @@ def ties(m: Maker, strategy: str) -> Case:
     query = Query(pattern, strategy=strategy, within=window(m, events, always=True))
     if m.chance(0.15):
         query = replace(query, within=("events", m.rng.randint(3, 5)))
-    return Case((query,), tuple(events), ATTRIBUTES, ties=with_ties)
+    case = Case((query,), tuple(events), ATTRIBUTES, ties=with_ties)
+    if m.chance(0.25):
+        events = [replace(e, stream=m.rng.choice("su")) for e in events]
+        query = replace(query, streams=("s", "u"))
+        case = replace(case, queries=(query,), events=tuple(events), streams=("s", "u"))
+    return _keyed(m, case, ("tag",)) if m.chance(0.25) else case
 
 
 def windows(m: Maker, strategy: str) -> Case:
@@ -575,10 +585,7 @@ def hierarchy(m: Maker, strategy: str) -> Case:
     elif form == "only":
         parts = [*derived, replace(m.comp(), type=inner[0].name)]
     pattern = And(tuple(parts)) if form == "and" else Seq(tuple(parts))
-    kinds = [k for q in inner for k in kinds_of_events(m, q.pattern)]
-    own = [m.rng.choice(m.types) for _ in range(2)]
-    kinds = [own[0], *kinds[:6], own[1]]
-    events = stream_of(m, kinds)
+    events = stream_of(m, _base_kinds(m, pattern, inner), same_time=0.08)
     outer = Query(
         pattern,
         streams=("s", *(q.name for q in inner)) if form != "only" else tuple(q.name for q in inner),
@@ -590,17 +597,31 @@ def hierarchy(m: Maker, strategy: str) -> Case:
     return _keyed(m, case, ("tag",)) if m.chance(0.3) else case
 
 
+def _base_kinds(m: Maker, pattern: Any, inner: Sequence[Query]) -> list[str]:
+    """Return base types whose matches make a word of `pattern`, and a few others."""
+    inside = {q.name: q.pattern for q in inner}
+    kinds: list[str] = []
+    for kind in word(m, pattern)[:4]:
+        part = word(m, inside[kind]) if kind in inside else [kind]
+        kinds += [k or m.rng.choice(m.types) for k in part]
+    for _ in range(m.rng.choice((0, 1, 2))):
+        kinds.insert(m.rng.randint(0, len(kinds)), m.rng.choice(m.types))
+    return kinds[:10]
+
+
 def _inner_query(m: Maker, name: str) -> Query:
     first, second = m.comp(), m.comp()
     parts: tuple[Any, ...] = (first, second)
-    if m.chance(0.3):
+    if m.chance(0.2):
+        parts = (second,)
+    elif m.chance(0.3):
         parts = (first, Not(m.comp()), second)
     return Query(
         Seq(parts),
         name=name,
-        strategy=m.rng.choice(("any", "any", "next", "strict")),
+        strategy=m.rng.choice(("any", "any", "any", "next", "strict")),
         within=("time", m.rng.randint(4, 12)),
-        threshold=m.rng.choice((None, None, None, (0.2, False), (0.1, True))),
+        threshold=m.rng.choice((None, None, None, None, (0.2, False), (0.1, True))),
         returns={"w": ("attr", second.name, "v")},
     )
 
@@ -621,7 +642,7 @@ def thresholds(m: Maker, strategy: str) -> Case:
         parts.insert(1, Not(m.comp()))
     if m.chance(0.3):
         parts.insert(m.rng.randint(0, len(parts)), m.repetition())
-    limit = m.rng.choice((0.0, 0.05, 0.1, 0.125, 0.25, 0.5))
+    limit = m.rng.choice((0.0, 0.01, 0.05, 0.1, 0.125, 0.25))
     threshold = (limit, m.chance(0.4))
     return plain_case(m, strategy, Seq(tuple(parts)), windowed=True, threshold=threshold)
 
