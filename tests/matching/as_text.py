@@ -15,8 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from augury.analysis.script import check_text
-from augury.runners.local import LocalRunner, event_ids
+from augury import QueryError, Session
 from oracles.model import Comp, Event, Expr, First, Last, Not, Query
 
 MatchKey = frozenset[tuple[str, tuple[Hashable, ...]]]
@@ -292,30 +291,34 @@ def stream_table(case: Case, stream: str) -> pa.Table:
 
 def engine_answers(case: Case) -> dict[str, dict[MatchKey, float]]:
     """Return what augury answers to each query of a case, in the oracle's form."""
-    checked = check_text(script(case))
-    errors = [d for d in checked.diagnostics if d.severity == "error"]
-    if errors:
-        raise Refused("\n".join(d.render() for d in errors))
-    queries = {q.name.lower(): q for q in checked.queries}
-    runner = LocalRunner(checked.catalog, queries, bindings(case))
-    names: dict[str, Hashable] = _base_names(case, runner)
+    ag = session_of(case)
+    names: dict[str, Hashable] = {str(e.id): e.id for e in case.events}
+    for stream in filter(lambda s: has_alternatives(case, s), case.streams):
+        names |= {row["events"][0]["event_id"]: row["row"] for row in _each_row(ag, stream)}
     answers = {}
     for query in case.queries:
-        found = _keyed(runner.table(query.name), names)
+        found = _keyed(ag.table(query.name), names)
         names |= {match_id: (query.name, key) for match_id, (key, _) in found.items()}
         answers[query.name] = dict(found.values())
     return answers
 
 
-def _base_names(case: Case, runner: LocalRunner) -> dict[str, Hashable]:
-    """Return the oracle's id of each base event by augury's."""
-    names: dict[str, Hashable] = {str(e.id): e.id for e in case.events}
-    for stream in filter(lambda s: has_alternatives(case, s), case.streams):
-        loaded = runner._load(stream)
-        ids = event_ids(loaded)
-        rows = loaded.table.column("id").to_pylist()
-        names |= dict(zip(ids.to_pylist(), (names[row] for row in rows), strict=True))
-    return names
+def session_of(case: Case) -> Session:
+    """Return a session with the statements and rows of a case."""
+    ag = Session(engine="local")
+    try:
+        ag.sql(script(case))
+    except QueryError as problem:
+        raise Refused(str(problem)) from problem
+    for name, table in bindings(case).items():
+        ag.bind(name, table)
+    return ag
+
+
+def _each_row(ag: Session, stream: str) -> list[dict[str, Any]]:
+    """Return every event of a stream as a match, with its own id: alternatives share the ID."""
+    ag.sql(f"CREATE QUERY each_{stream} ON {stream} PATTERN _ x RETURN x.id AS row;")
+    return ag.table(f"each_{stream}").to_pylist()
 
 
 def _keyed(table: pa.Table, names: Mapping[str, Hashable]) -> dict[str, tuple[MatchKey, float]]:

@@ -452,7 +452,9 @@ def keys(m: Maker, strategy: str) -> Case:
     case = plain_case(m, strategy, Seq(tuple(parts)), windowed=True, equate=equate, where=where)
     events = [replace(e, attrs={**e.attrs, "v": int(m.chance(0.85))}) for e in case.events]
     if m.chance(0.8):
-        events = [replace(e, attrs={**e.attrs, "tag": "red"}) if m.chance(0.7) else e for e in events]
+        events = [
+            replace(e, attrs={**e.attrs, "tag": "red"}) if m.chance(0.7) else e for e in events
+        ]
     case = replace(case, events=tuple(events))
     if m.chance(0.6):
         return _keyed(m, case, m.rng.choice((("tag",), ("tag",), ("v",), ("tag", "v"))))
@@ -630,9 +632,7 @@ def _about_derived(m: Maker, comp: Comp) -> tuple[Expr, ...]:
     if comp.maximum != 1 or m.chance(0.6):
         return ()
     span = ("-", ("attr", comp.name, "end_ts"), ("attr", comp.name, "start_ts"))
-    return (
-        m.rng.choice([("<=", span, ("lit", 4)), (">=", ("attr", comp.name, "w"), ("lit", 1))]),
-    )
+    return (m.rng.choice([("<=", span, ("lit", 4)), (">=", ("attr", comp.name, "w"), ("lit", 1))]),)
 
 
 def thresholds(m: Maker, strategy: str) -> Case:

@@ -124,7 +124,9 @@ def test_1_7_a_negated_derived_event_is_not_a_product():
 
 
 def test_1_7_a_skipped_derived_event_is_not_a_product():
-    ag = session(f"{P} CREATE QUERY q ON s, p PATTERN SEQ(X x, p n) USING SKIP TILL NEXT MATCH;", XY)
+    ag = session(
+        f"{P} CREATE QUERY q ON s, p PATTERN SEQ(X x, p n) USING SKIP TILL NEXT MATCH;", XY
+    )
     inner = {row["match_id"]: row for row in ag.table("p").to_pylist()}
     found = {
         tuple(e["event_id"] for e in inner[row["events"][-1]["event_id"]]["events"]): row

@@ -15,7 +15,6 @@ from augury.kernels.layout import (
     ALWAYS_ABSENT,
     COUNT,
     COUNT_WINDOW,
-    EDGE_ADJACENT,
     FIXED,
     GUARD_COMPANY,
     GUARD_COMPONENT,
@@ -24,6 +23,7 @@ from augury.kernels.layout import (
     GUARD_ROWS,
     GUARD_RULES,
     IN_MATCH,
+    JOINT_ROWS,
     KEY,
     LANE,
     MASK,
@@ -45,6 +45,7 @@ from augury.kernels.layout import (
     of,
     passed_at,
 )
+from augury.kernels.neighbours import facing
 from augury.kernels.order import (
     follows_some,
     is_inside,
@@ -122,16 +123,15 @@ def forbid_skipped(s, depth):
 def forbid_between_neighbours(s, depth):
     """Forbid what stands between the neighbours that a NEXT(...) asks for."""
     for d in range(2, depth + 1):
-        components = entry(s, EDGE_ADJACENT, get(s.m, frame_at(s, d, LANE)))
-        if components == 0:
-            continue
-        event, before = event_at(s, d), last_of(s, d - 1, components)
-        if before == 0:
-            continue
-        previous = event_at(s, before)
-        for e in range(previous + 1, event):
-            if lies_between(s, previous, e, event):
-                forbid(s, e)
+        event, lane = event_at(s, d), get(s.m, frame_at(s, d, LANE))
+        for joint in range(entry(s, JOINT_ROWS, lane), entry(s, JOINT_ROWS, lane + 1)):
+            before = facing(s, d - 1, joint, d, event)
+            while before > 0:
+                previous = event_at(s, before)
+                for e in range(previous + 1, event):
+                    if lies_between(s, previous, e, event):
+                        forbid(s, e)
+                before = facing(s, d - 1, joint, before, event)
 
 
 @part

@@ -55,7 +55,9 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     EDGE_ROWS,
     EDGE_COMPONENT,
     EDGE_TARGET,
-    EDGE_ADJACENT,
+    JOINT_ROWS,
+    JOINT_TO,
+    JOINT_OWN,
     ACCEPTING,
     BEFORE,
     CLOSED_BY,
@@ -97,7 +99,7 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     OUT_ITEMS,
     OUT_ABSENTS,
     HEADER_SIZE,
-) = range(67)
+) = range(69)
 
 # A frame: the item (component and event), the transition that took it, the state reached, the
 # components that are complete (bits); which transition and event to try next; where the events that
@@ -129,10 +131,11 @@ GROUP_TAKEN, GROUP_ABSENT, GROUP_MASS, GROUP_SIZE = range(4)
 FIRST_ITEM, FIRST_ABSENT, REPORT_TIME, CONDITIONAL, CONFIDENCE, MATCH_SIZE = range(6)
 
 # A passed-over or absent event. One that a NEXT(...) would have taken only as the direct neighbour
-# of SINCE need not be absent where something else lies between; UNLESS_OUTSIDE, nor where so many
-# events exist that it lies outside the window of events.
+# of SINCE need not be absent where something else lies between; with ALSO_SINCE the next row names a
+# further event whose neighbour it would have been. UNLESS_OUTSIDE, it need not be absent where so
+# many events exist that it lies outside the window of events.
 WHO, SINCE, ABSENT_SIZE = range(3)
-ALWAYS_ABSENT, UNLESS_OUTSIDE = -1, -2
+ALWAYS_ABSENT, UNLESS_OUTSIDE, ALSO_SINCE = -1, -2, -3
 ITEM_SIZE = 2
 
 

@@ -131,9 +131,13 @@ def point_at_first(s, rule, fixed):
         c += 1
     for i in range(entry(s, EACH_ROWS, rule), entry(s, EACH_ROWS, rule + 1)):
         c, least = entry(s, EACH_COMPONENT, i), entry(s, EACH_FROM, i) - 1
-        if get(s.m, get(s.m, COUNT) + c) <= least:
+        held = get(s.m, get(s.m, COUNT) + c)
+        # Where a default stands in for an absent repetition, the rule is applied once.
+        if held == 0 and not (needs >> c) & 1:
+            continue
+        if held <= least:
             return False
-        put(s.m, get(s.m, INDEX) + c, get(s.m, get(s.m, COUNT) + c) - 1 if c == fixed else least)
+        put(s.m, get(s.m, INDEX) + c, held - 1 if c == fixed else least)
     return True
 
 

@@ -21,6 +21,7 @@ from augury.kernels.memory import address, get, get_real, put, put_real
 from augury.kernels.layout import (
     ABSENTS,
     ACCEPTING,
+    ALSO_SINCE,
     ALWAYS_ABSENT,
     AMBIGUOUS,
     ANY,
@@ -35,7 +36,6 @@ from augury.kernels.layout import (
     DEPTH_ROOM,
     DONE,
     DOOMED,
-    EDGE_ADJACENT,
     EDGE_COMPONENT,
     EDGE_ROWS,
     EDGE_TARGET,
@@ -46,6 +46,7 @@ from augury.kernels.layout import (
     ITEMS,
     ITEM_COMPONENT,
     ITEM_EVENT,
+    JOINT_ROWS,
     KEY,
     LANE,
     LIMIT_REACHED,
@@ -80,7 +81,8 @@ from augury.kernels.layout import (
     passed_at,
     real_of,
 )
-from augury.kernels.order import is_before, is_taken, last_of, lies_between, stands_beside_some
+from augury.kernels.neighbours import facing, is_in_doubt, is_neighbour
+from augury.kernels.order import is_before, stands_beside_some
 from augury.kernels.report import emit
 from augury.kernels.rules import hold, newest_is_consistent
 
@@ -108,22 +110,6 @@ def is_bound(s, depth, event):
         if item == event or (group >= 0 and of(s, item, GROUP) == group):
             return True
     return False
-
-
-@part
-def is_neighbour(s, depth, lane, event):
-    """Whether the event can follow directly, of one key, on the part before it in a NEXT."""
-    last = last_of(s, depth, entry(s, EDGE_ADJACENT, lane))
-    if last == 0:
-        return True
-    previous = event_at(s, last)
-    if of(s, previous, KEY) != of(s, event, KEY):
-        return False
-    for e in range(previous + 1, event):
-        if real_of(s, e, P) >= 1.0 or is_taken(s, depth, e):
-            if lies_between(s, previous, e, event):
-                return False
-    return True
 
 
 @part
@@ -295,31 +281,34 @@ def settle(s, depth, begin):
 @part
 def pass_over(s, depth, event, lane):
     """Note that an event that fits a transition was passed over; False if out of room."""
-    n = get(s.m, PASSED)
-    if n >= get(s.m, PASSED_ROOM):
-        return False
-    since = neighbour_in_doubt(s, depth, lane, event)
-    put(s.m, passed_at(s, n, WHO), event)
-    put(s.m, passed_at(s, n, SINCE), since)
-    put(s.m, PASSED, n + 1)
-    if since == ALWAYS_ABSENT and real_of(s, event, P) >= 1.0:
-        if get(s.m, COUNT_WINDOW) == 0:
-            put(s.m, frame_at(s, depth, DOOMED), 1)
-        raise_barrier(s, depth, event)
-    return True
+    noted = get(s.m, PASSED)
+    for joint in range(entry(s, JOINT_ROWS, lane), entry(s, JOINT_ROWS, lane + 1)):
+        d = facing(s, depth, joint, depth + 1, event)
+        while d > 0:
+            previous = event_at(s, d)
+            if is_in_doubt(s, previous, event):
+                if get(s.m, PASSED) == noted:
+                    note_passed(s, event, previous)
+                else:
+                    note_passed(s, previous, ALSO_SINCE)
+            d = facing(s, depth, joint, d, event)
+    if get(s.m, PASSED) == noted:
+        note_passed(s, event, ALWAYS_ABSENT)
+        if real_of(s, event, P) >= 1.0:
+            if get(s.m, COUNT_WINDOW) == 0:
+                put(s.m, frame_at(s, depth, DOOMED), 1)
+            raise_barrier(s, depth, event)
+    return get(s.m, PASSED) <= get(s.m, PASSED_ROOM)
 
 
 @part
-def neighbour_in_doubt(s, depth, lane, event):
-    """Return the event whose neighbour a NEXT(...) asks for, if something may lie between."""
-    last = last_of(s, depth, entry(s, EDGE_ADJACENT, lane))
-    if last == 0:
-        return ALWAYS_ABSENT
-    previous = event_at(s, last)
-    for e in range(previous + 1, event):
-        if lies_between(s, previous, e, event):
-            return previous
-    return ALWAYS_ABSENT
+def note_passed(s, event, since):
+    """Append a passed-over event, if there is room; what is too much is counted."""
+    n = get(s.m, PASSED)
+    if n < get(s.m, PASSED_ROOM):
+        put(s.m, passed_at(s, n, WHO), event)
+        put(s.m, passed_at(s, n, SINCE), since)
+    put(s.m, PASSED, n + 1)
 
 
 @part
@@ -341,18 +330,16 @@ def fix_passed(s, depth, event):
     n = get(s.m, PASSED)
     put(s.m, frame_at(s, depth + 1, FIXED), n)
     weight = weight_with(s, depth, event)
+    fixed = False
     for i in range(get(s.m, frame_at(s, depth, OWN)), n):
-        other = get(s.m, passed_at(s, i, WHO))
-        if is_before(s, other, event):
-            if get(s.m, PASSED) >= get(s.m, PASSED_ROOM):
-                return False
-            put(s.m, passed_at(s, get(s.m, PASSED), WHO), other)
-            put(s.m, passed_at(s, get(s.m, PASSED), SINCE), get(s.m, passed_at(s, i, SINCE)))
-            put(s.m, PASSED, get(s.m, PASSED) + 1)
+        other, since = get(s.m, passed_at(s, i, WHO)), get(s.m, passed_at(s, i, SINCE))
+        fixed = fixed if since == ALSO_SINCE else is_before(s, other, event)
+        if fixed:
+            note_passed(s, other, since)
             if is_factor(s, i):
                 weight *= 1.0 - real_of(s, other, P)
     put_real(s.m, frame_at(s, depth + 1, WEIGHT), weight)
-    return True
+    return get(s.m, PASSED) <= get(s.m, PASSED_ROOM)
 
 
 @part

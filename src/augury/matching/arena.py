@@ -22,6 +22,7 @@ STRATEGIES = {
     "PARTITION": layout.PARTITION,
 }
 _SLOT = (layout.SLOT_COMPONENT, layout.SLOT_KIND, layout.SLOT_COLUMN, layout.SLOT_NUMBER)
+_JOINT = (layout.JOINT_TO, layout.JOINT_OWN)
 _EACH = (layout.EACH_COMPONENT, layout.EACH_FROM)
 
 
@@ -151,7 +152,8 @@ def _tables(pattern: Pattern) -> dict[int, Sequence[int]]:
         layout.EDGE_ROWS: _starts(sum(e.source == q for e in edges) for q in states),
         layout.EDGE_COMPONENT: [e.component for e in edges],
         layout.EDGE_TARGET: [e.target for e in edges],
-        layout.EDGE_ADJACENT: [e.adjacent for e in edges],
+        layout.JOINT_ROWS: _starts(len(e.adjacent) for e in edges),
+        **_columns(_JOINT, (joint for e in edges for joint in e.adjacent)),
         layout.ACCEPTING: [int(a) for a in pattern.accepting],
         layout.BEFORE: pattern.before,
         layout.CLOSED_BY: pattern.closed_by,

@@ -18,12 +18,16 @@ Strategy = Literal["ANY", "NEXT", "STRICT", "PARTITION"]
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A transition; `adjacent` are the components of the part before it in a NEXT(...)."""
+    """A transition; `adjacent` are its joints in NEXT(...): the part before, and its own part.
+
+    The event must be the neighbour of the last events of the part before, unless an event of its
+    own part lies before it.
+    """
 
     source: int
     target: int
     component: int
-    adjacent: int = 0
+    adjacent: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ has already dropped what cannot reach the threshold, and most matches never come
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -99,14 +99,16 @@ class Settlement:
     def _exists(self, event: int) -> Formula:
         return self.formula_of(int(self.events.row[event]))
 
-    def _is_passed_over(self, who: int, since: int, items: Sequence[Item]) -> Formula:
+    def _is_passed_over(self, who: int, since: Sequence[int], items: Sequence[Item]) -> Formula:
         """Say that the event is absent, or could not have been taken."""
         parts = [self._exists(who)]
-        if since == layout.UNLESS_OUTSIDE:
-            parts.append(self._is_within([*items, (-1, who)]))
-        elif since >= 0:
-            between = (e for e in range(since + 1, who) if self._lies_between(since, e, who))
-            parts += [negation(self._exists(e)) for e in between]
+        for previous in since:
+            if previous == layout.UNLESS_OUTSIDE:
+                parts.append(self._is_within([*items, (-1, who)]))
+            elif previous != layout.ALWAYS_ABSENT:
+                inside = range(previous + 1, who)
+                between = (e for e in inside if self._lies_between(previous, e, who))
+                parts += [negation(self._exists(e)) for e in between]
         return negation(conjunction(parts))
 
     def _is_within(self, items: Sequence[Item]) -> Formula:
@@ -183,15 +185,13 @@ class Settlement:
         inner = replace(self, pattern=guard.inside, events=events)
         yield from inner._found(found, items)
 
-    def _found(
-        self, found: Found, outer: Sequence[Item]
-    ) -> Iterator[tuple[list[Item], Formula]]:
+    def _found(self, found: Found, outer: Sequence[Item]) -> Iterator[tuple[list[Item], Formula]]:
         for m in range(len(found)):
             own = found.items[found.first_item[m] : found.first_item[m + 1]]
             items = [(int(c), int(e)) for c, e in own]
-            absents = found.absents[found.first_absent[m] : found.first_absent[m + 1]]
+            absents = found.absents[found.first_absent[m] : found.first_absent[m + 1]].tolist()
             parts = [self._exists(e) for _, e in items]
-            parts += [self._is_passed_over(int(who), int(since), items) for who, since in absents]
+            parts += [self._is_passed_over(who, since, items) for who, since in _joined(absents)]
             for guard in self.pattern.guards:
                 if guard.inside is not None:
                     parts += self._is_free_of(guard, [*outer, *items])
@@ -204,7 +204,18 @@ def _items(matches: Matches, m: int, place: dict[int, int]) -> list[Item]:
     return [(int(c), place[int(row)]) for c, row in pairs]
 
 
-def _absents(matches: Matches, m: int, place: dict[int, int]) -> Iterator[tuple[int, int]]:
+def _absents(matches: Matches, m: int, place: dict[int, int]) -> list[tuple[int, list[int]]]:
     rows = slice(int(matches.first_absent[m]), int(matches.first_absent[m + 1]))
-    for who, since in zip(matches.absent_row[rows], matches.absent_since[rows], strict=True):
-        yield place[int(who)], place[int(since)] if since >= 0 else int(since)
+    pairs = zip(matches.absent_row[rows].tolist(), matches.absent_since[rows].tolist(), strict=True)
+    return _joined((place[who], place[since] if since >= 0 else since) for who, since in pairs)
+
+
+def _joined(absents: Iterable[tuple[int, int]]) -> list[tuple[int, list[int]]]:
+    """Return each absent event with all that it would have been the neighbour of."""
+    found: list[tuple[int, list[int]]] = []
+    for who, since in absents:
+        if since == layout.ALSO_SINCE:
+            found[-1][1].append(who)
+        else:
+            found.append((who, [since]))
+    return found

@@ -27,13 +27,25 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
+class Joint:
+    """Where parts of a NEXT meet: the event must be the neighbour of the last events bound to `to`.
+
+    It need not where an event bound to `own`, the components of its own part, lies before it: then
+    it is no first event of the part. Ties make several last or first events.
+    """
+
+    to: tuple[int, ...]
+    own: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Transition:
     """From `source`, the event read plays `component`; the automaton goes on in `target`.
 
     `again` is True where the component is a repetition that already holds an event (a loop or a
     later unrolled step). `adjacent_to` lists the components of the part before it in a NEXT: the
-    event must be the direct neighbour of the last event bound to one of them. Transitions of one
-    state stand in the order in which NEXT-match selection prefers them: as written, except that
+    event must be the direct neighbour of the last event bound to one of them; `joints` says the same
+    in full, for ties too. Transitions of one state stand in the order in which NEXT-match selection prefers them: as written, except that
     after its minimum a repetition gives way to what comes after it.
     """
 
@@ -42,6 +54,7 @@ class Transition:
     component: int
     again: bool = False
     adjacent_to: tuple[int, ...] = ()
+    joints: tuple[Joint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,9 @@ def _explore(
                 order.append(step.rest)
             target = number[step.rest]
             transitions.append(
-                Transition(source, target, step.component, step.again, step.adjacent_to)
+                Transition(
+                    source, target, step.component, step.again, step.adjacent_to, step.joints
+                )
             )
         if len(order) > limit:
             raise _too_many(components, limit)

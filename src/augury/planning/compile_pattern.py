@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from augury.analysis.checked import Branch, CheckedQuery, Conjunct, Leaf, Negated, Shape
 from augury.config import value_of
-from augury.kernels import opcodes
 from augury.matching.pattern import Edge, Guard, Pattern, Rule
 from augury.planning.automaton import Automaton
 from augury.planning.build_automaton import automaton_of
@@ -70,7 +69,12 @@ def _grown(
     return replace(
         known,
         edges=tuple(
-            Edge(t.source, t.target, t.component, _bits(t.adjacent_to))
+            Edge(
+                t.source,
+                t.target,
+                t.component,
+                tuple((_bits(j.to), _bits(j.own)) for j in t.joints),
+            )
             for t in automaton.transitions
         ),
         accepting=tuple(state.accepting for state in automaton.states),
@@ -179,10 +183,9 @@ def _most_events(query: CheckedQuery, positive: Iterable[int]) -> int | None:
 
 
 def _rule(conjunct: Conjunct, program: Program) -> Rule:
-    whole = (opcodes.LAST, opcodes.COUNT, opcodes.SUM, opcodes.AVG, opcodes.MIN, opcodes.MAX)
     return Rule(
         reads=_bits(conjunct.components),
-        reads_whole=_bits(slot.component for slot in program.slots if slot.kind in whole),
+        reads_whole=_bits(program.whole),
         needs=_bits(program.needs),
         slots=tuple((s.component, s.kind, s.column, s.number) for s in program.slots),
         each=program.each,

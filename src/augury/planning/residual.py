@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from augury.analysis.checked import Branch, Component, Leaf, Negated, Shape
+from augury.planning.automaton import Joint
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,15 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Adjoin:
-    """A part of a NEXT that has not begun: its first event is the neighbour of `to`'s last."""
+    """A part of a NEXT, of the components `own`: its first event is the neighbour of `to`'s last.
+
+    Kept once the part has begun only where ties can make several first events.
+    """
 
     part: Residual
     to: tuple[int, ...]
+    own: tuple[int, ...]
+    begun: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,7 @@ class Step:
     again: bool = False
     adjacent_to: tuple[int, ...] = ()
     yields: bool = False
+    joints: tuple[Joint, ...] = ()
 
 
 # From shapes ---------------------------------------------------------------------------------
@@ -132,7 +139,8 @@ def _adjoined(parts: list[Residual]) -> Residual:
     tied: list[Residual] = []
     for index, part in enumerate(parts):
         whole = _contiguous(part)
-        tied.append(Adjoin(whole, _just_before(parts[:index])) if index else whole)
+        before = _just_before(parts[:index])
+        tied.append(Adjoin(whole, before, _mentioned(whole)) if index else whole)
     return _chain("NEXT", tied)
 
 
@@ -211,7 +219,7 @@ def steps(residual: Residual) -> list[Step]:
     if isinstance(residual, Take):
         return [_take(residual)]
     if isinstance(residual, Adjoin):
-        return [_adjoin(step, residual.to) for step in steps(residual.part)]
+        return [_adjoin(step, residual) for step in steps(residual.part)]
     if isinstance(residual, Choose):
         return [step for part in residual.parts for step in steps(part)]
     if isinstance(residual, Shuffle):
@@ -224,12 +232,37 @@ def _take(take: Take) -> Step:
     rest = replace(take, need=max(0, take.need - 1), room=room, started=True)
     neighbours = (take.component,) if take.contiguous and take.started else ()
     return Step(
-        take.component, DONE if room == 0 else rest, take.started, neighbours, take.need == 0
+        take.component,
+        DONE if room == 0 else rest,
+        take.started,
+        neighbours,
+        take.need == 0,
+        (Joint(neighbours),) if neighbours else (),
     )
 
 
-def _adjoin(step: Step, to: tuple[int, ...]) -> Step:
-    return replace(step, adjacent_to=tuple(sorted({*step.adjacent_to, *to})))
+def _adjoin(step: Step, adjoin: Adjoin) -> Step:
+    if not _interleaves(adjoin.part) and not adjoin.begun:
+        own, rest = (), step.rest
+    else:
+        own = adjoin.own
+        rest = DONE if step.rest == DONE else replace(adjoin, part=step.rest, begun=True)
+    shown = step.adjacent_to if adjoin.begun else {*step.adjacent_to, *adjoin.to}
+    return replace(
+        step,
+        rest=rest,
+        adjacent_to=tuple(sorted(shown)),
+        joints=(*step.joints, Joint(adjoin.to, own)),
+    )
+
+
+def _interleaves(part: Residual) -> bool:
+    """Return whether events of the part may have equal order."""
+    if isinstance(part, Shuffle):
+        return True
+    if isinstance(part, Adjoin):
+        return _interleaves(part.part)
+    return isinstance(part, Chain | Choose) and any(map(_interleaves, part.parts))
 
 
 def _shuffle_steps(shuffle: Shuffle) -> list[Step]:

@@ -80,7 +80,8 @@ class Program:
 
     `needs` are the components without which the conjunct is not applied: those it names, except
     under COUNT and where a default stands in. `each[k]` is (repetition, first): the conjunct must
-    be true for every item from number `first` on, 1 for b[i], 2 where it starts at i = 2.
+    be true for every item from number `first` on, 1 for b[i], 2 where it starts at i = 2. `whole`
+    are the components that must be complete before it can be tested.
     """
 
     instructions: tuple[Instruction, ...]
@@ -88,6 +89,7 @@ class Program:
     needs: tuple[int, ...]
     each: tuple[tuple[int, int], ...]
     depth: int
+    whole: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,7 @@ def _program(expression: Typed, query: CheckedQuery, pools: _Pools) -> Program:
         _needs(expression),
         _quantified(expression, query),
         assembler.deepest,
+        _whole(expression),
     )
 
 
@@ -164,6 +167,13 @@ def _needs(expression: Typed) -> tuple[int, ...]:
                 if isinstance(n, Input | Aggregated) and _must_be_bound(n)
             }
         )
+    )
+
+
+def _whole(expression: Typed) -> tuple[int, ...]:
+    found = (node for node in nodes_within(expression) if isinstance(node, Input | Aggregated))
+    return tuple(
+        sorted({n.component for n in found if isinstance(n, Aggregated) or n.kind == "last"})
     )
 
 
