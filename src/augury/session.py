@@ -13,6 +13,7 @@ A script is taken as a whole or not at all: `sql` collects every error of it, ra
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from augury.analysis.catalog import Catalog
     from augury.analysis.checked import CheckedQuery
     from augury.language.tree import Explain, Statement
+    from augury.runners.live import LiveRunner
     from augury.runners.local import LocalRunner
 
 Engine = Literal["local"]
@@ -47,6 +49,8 @@ class Session:
         self._warnings: tuple[Diagnostic, ...] = ()
         self._bound: dict[str, pyarrow.Table] = {}
         self._runner: LocalRunner | None = None
+        self._live: LiveRunner | None = None
+        self._live_is_current = False
 
     def sql(self, text: str, *, name: str = "<text>") -> tuple[str, ...]:
         """Add the statements of a script; return what its EXPLAIN statements give, in order.
@@ -93,11 +97,61 @@ class Session:
         except PlanError as error:
             raise error.at(source, checked.span) from error
 
+    def push(self, stream: str, rows: Any) -> list[dict[str, Any]]:
+        """Let events happen: one row as a dict, or many; return the matches that are known now.
+
+        Each match is a dict with the columns of `table`. It is reported once the watermark, the
+        latest time seen minus LATENESS, has passed its last event; `finish` reports the rest. All
+        queries of the session that return matches are evaluated. Rows that are bad or too late are
+        put aside: see `rejected` and `late`.
+        """
+        live = self._live_runner()
+        if isinstance(rows, Mapping):
+            return live.push(self._stream_name(stream), (rows,))
+        if not isinstance(rows, list | tuple):
+            from augury.sources.tables import arrow_table
+
+            rows = arrow_table(stream, rows).to_pylist()
+        return live.push(self._stream_name(stream), rows)
+
+    def finish(self) -> list[dict[str, Any]]:
+        """End all pushed streams; return the matches that were still waiting for the watermark."""
+        return self._live_runner().finish()
+
+    def late(self, stream: str) -> pyarrow.Table:
+        """Return the pushed rows of a stream that came after the watermark, with the reason."""
+        return self._live_runner().late(self._stream_name(stream))
+
     def rejected(self, stream: str) -> pyarrow.Table:
         """Return the bad rows of a stream, each with the reason why it was left out."""
-        if self._catalog.stream(stream) is None:
-            raise QueryError([self._unbound(stream)])
-        return self._run().rejected(stream)
+        name = self._stream_name(stream)
+        if name in self._bound or self._live is None:
+            return self._run().rejected(stream)
+        return self._live_runner().rejected(name)
+
+    def _stream_name(self, name: str) -> str:
+        if self._catalog.stream(name) is None:
+            raise QueryError([self._unbound(name)])
+        return name.lower()
+
+    def _live_runner(self) -> LiveRunner:
+        if self._live is not None and self._live_is_current:
+            return self._live
+        from augury.planning.refusal import PlanError
+        from augury.runners.live import LiveRunner
+
+        if self._live is None:
+            self._live = LiveRunner()
+        self._live.tables |= self._bound
+        self._live.open_streams(self._catalog)
+        queries = {name: query for name, (query, _) in self._queries.items()}
+        for name, (query, source) in self._queries.items():
+            try:
+                self._live.declare(name, self._catalog, queries)
+            except PlanError as error:
+                raise error.at(source, query.span) from error
+        self._live_is_current = True
+        return self._live
 
     def _run(self) -> LocalRunner:
         from augury.runners.local import LocalRunner
@@ -133,7 +187,7 @@ class Session:
         if any(each.severity == "error" for each in found):
             raise QueryError(found)
         self._catalog = checked.catalog
-        self._runner = None
+        self._runner, self._live_is_current = None, False
         self._queries |= {query.name.lower(): (query, source) for query in checked.queries}
         self._warnings += found
         return parsed.statements

@@ -58,8 +58,8 @@ def find(
     """
     rows = event_rows(events, order)
     queue_rows, queue = prepare.queues(rows, len(pattern.components))
-    most_depth = _most_depth(pattern, len(order), len(around))
-    room = _first_room(events, most_depth)
+    deepest = most_depth(pattern, len(order), len(around))
+    room = _first_room(events, deepest)
     arena = lay_out(pattern, report, room, queue_rows, events.is_float)
     out = np.zeros(output_size(room), np.int64)
     slots = np.zeros(max((len(rule.slots) for rule in pattern.rules), default=0) + 1, np.int64)
@@ -69,10 +69,10 @@ def find(
         _surround(arena, around)
         status, first = search(arena, rows, queue, out, slots, slot_nulls, *predicates, first)
         if status == layout.DONE:
-            return _found(arena, out)
+            return found_in(arena, out)
         if status == layout.LIMIT_REACHED or room.matches > MOST_MATCHES:
             raise too_many(pattern)
-        larger = room.enlarged(most_depth)
+        larger = room.enlarged(deepest)
         grown = lay_out(pattern, report, larger, queue_rows, events.is_float)
         out = _moved(arena, out, grown, output_size(larger))
         arena, room = grown, larger
@@ -89,14 +89,15 @@ def event_rows(events: Events, order: Words) -> Words:
     return rows
 
 
-def _most_depth(pattern: Pattern, n_events: int, n_around: int) -> int:
+def most_depth(pattern: Pattern, n_events: int, n_around: int) -> int:
+    """Return how deep a search over so many events can go."""
     most = n_events if pattern.most_events is None else min(pattern.most_events, n_events)
     return most + n_around + 3
 
 
-def _first_room(events: Events, most_depth: int) -> Room:
+def _first_room(events: Events, deepest: int) -> Room:
     return Room(
-        depth=min(FIRST_DEPTH, most_depth),
+        depth=min(FIRST_DEPTH, deepest),
         passed=FIRST_ROOM,
         matches=FIRST_ROOM,
         items=FIRST_ROOM * 4,
@@ -133,7 +134,8 @@ def _end_of(arena: Words, out: Words, entry: int) -> int:
     return int(arena[following[entry]]) if entry in following else len(out)
 
 
-def _found(arena: Words, out: Words) -> Found:
+def found_in(arena: Words, out: Words) -> Found:
+    """Return what a search left in its output."""
     n, n_items, n_absents = (int(arena[k]) for k in (layout.MATCHES, layout.ITEMS, layout.ABSENTS))
     rows = out[: n * layout.MATCH_SIZE].reshape(n, layout.MATCH_SIZE)
     items, absents = int(arena[layout.OUT_ITEMS]), int(arena[layout.OUT_ABSENTS])

@@ -9,13 +9,18 @@ import numpy as np
 
 from augury.analysis.catalog import DataType
 from augury.matching.lineage import Formula, Is
-from augury.matching.matcher import ALWAYS, Matcher, sort_order
+from augury.matching.matcher import ALWAYS, Matcher, MatchState, sort_order
+from augury.matching.retention import NEVER_YET
 from augury.matching.settle import Settlement
 from augury.planning.expressions.link import link
 from augury.planning.match_plan import MatchPlan
 from augury.records import Events, Matches
 from augury.runners.encoding import Encoder
 from augury.runners.loaded import Loaded
+
+# From when, and until when, a match becomes known that is reported.
+Span = tuple[int, int]
+ALL_TIME: Span = (NEVER_YET, ALWAYS)
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class Evaluation:
     sources: list[Loaded]
     chances: dict[Any, dict[Any, float]]
     lineage: bool
+    span: Span = ALL_TIME
 
     def matches(self) -> tuple[Matches, list[Formula]]:
         """Return the final matches, and their lineage if it is asked for."""
@@ -41,7 +47,9 @@ class Evaluation:
         predicates = link(self.plan.programs, codes, self.encoder.tables)
         matcher = Matcher(self.plan.pattern, predicates, is_independent=not self.lineage)
         events = _with_dense_groups(events)
-        _, found = matcher.advance(matcher.start(events), events, ALWAYS)
+        reported, horizon = self.span
+        state = MatchState(events.take(slice(0, 0)), reported)
+        _, found = matcher.advance(state, events, horizon)
         if found.is_final.all() and not self.lineage:
             return found, []
         self._register(events)

@@ -19,7 +19,7 @@ from augury.errors import DataError
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.records import Events, Matches, Reals, Words
 from augury.runners.encoding import Encoder, Place, chances_of, declaration_of, whole
-from augury.runners.evaluation import Evaluation
+from augury.runners.evaluation import ALL_TIME, Evaluation, Span
 from augury.runners.holding import probability_table
 from augury.runners.loaded import Loaded, event_ids
 from augury.runners.results import Inputs, joined_ids, match_table
@@ -28,7 +28,10 @@ from augury.sources.rows import conform, sift
 
 @dataclass
 class LocalRunner:
-    """Evaluates the queries of a catalog over bound tables."""
+    """Evaluates the queries of a catalog over bound tables.
+
+    `spans` has, by query, in which time a match must become known to be reported; without, always.
+    """
 
     catalog: Catalog
     queries: Mapping[str, CheckedQuery]
@@ -36,6 +39,7 @@ class LocalRunner:
     loaded: dict[str, Loaded] = field(default_factory=dict)
     chances: dict[Any, dict[Any, float]] = field(default_factory=dict)
     answers: dict[str, pa.Table] = field(default_factory=dict)
+    spans: Mapping[str, Span] = field(default_factory=dict)
 
     def table(self, name: str) -> pa.Table:
         """Return the result of a query."""
@@ -76,7 +80,8 @@ class LocalRunner:
         asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
         derived = any(s.formulas is not None for s in sources)
         lineage = derived or asks_whether or self._is_read(query.name)
-        evaluation = Evaluation(plan, encoder, events, sources, self.chances, lineage)
+        span = self.spans.get(query.name.lower(), ALL_TIME)
+        evaluation = Evaluation(plan, encoder, events, sources, self.chances, lineage, span)
         if asks_whether:
             self.answers[query.name.lower()] = probability_table(evaluation, inputs)
             return

@@ -24,7 +24,7 @@ from augury.planning.match_plan import MatchPlan
 from augury.records import Matches, Words
 from augury.sources.rows import ARROW_TYPES
 
-_SEEDS = (0x5851F42D4C957F2D, 0x14057B7EF767814F)
+SEEDS = (0x5851F42D4C957F2D, 0x14057B7EF767814F)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def match_ids(query: CheckedQuery, matches: Matches, inputs: Inputs) -> Any:
     """Return the deterministic ids of matches: hashes of query, components and event ids."""
     names = pa.array([c.name for c in query.components], pa.string())
     lanes = []
-    for seed in _SEEDS:
+    for seed in SEEDS:
         own = text_hashes(pa.array([query.name], pa.string()), seed)[0]
         lanes.append(
             identity.match_words(
@@ -135,14 +135,15 @@ def _key_column(
     components = matches.component[matches.first_item[:-1]]
     found = pa.nulls(len(rows), ARROW_TYPES[kind.value])
     for component in np.unique(components):
-        column = _member_column(query, int(component), name)
+        column = member_column(query, int(component), name)
         here = pa.array(components == component)
         values = gather(inputs, column, np.where(components == component, rows, -1), kind)
         found = pc.if_else(here, values, found)
     return found
 
 
-def _member_column(query: CheckedQuery, component: int, name: str) -> str:
+def member_column(query: CheckedQuery, component: int, name: str) -> str:
+    """Return the column of a component that an equated attribute is."""
     for equality in query.equalities:
         members = dict(equality.members)
         if name in members.values() and component in members:

@@ -18,26 +18,33 @@ from augury.planning.expressions.arrow import apply_operator
 from augury.planning.expressions.arrow_members import Membership
 from augury.planning.expressions.typed import Aggregated, Apply, Constant, Input, Typed
 
-Row = Mapping[str, Any]
+# Whatever holds the values: a row of an event, or a match.
+Row = Any
 Scalar = Callable[[Row], Any]
+Read = Callable[[Input | Aggregated], Scalar]
 Tables = Mapping[str, Sequence[Sequence[Any]]]
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
-def scalar(expression: Typed, tables: Tables) -> Scalar:
-    """Return the expression as a function of a row, by column name whatever the component."""
+def of_event(node: Input | Aggregated) -> Scalar:
+    """Return how an input is read from a row, by column name whatever the component."""
+    if isinstance(node, Aggregated):
+        raise DataError(f"{node.function} needs a whole match, not one event")
+    column = node.column
+    return lambda row: row[column]
+
+
+def scalar(expression: Typed, tables: Tables, read: Read = of_event) -> Scalar:
+    """Return the expression as a function of what `read` reads its inputs from."""
     if isinstance(expression, Constant):
         value = expression.value
         return lambda _: value
-    if isinstance(expression, Input):
-        column = expression.column
-        return lambda row: row[column]
-    if isinstance(expression, Aggregated):
-        raise DataError(f"{expression.function} needs a whole match, not one event")
+    if isinstance(expression, Input | Aggregated):
+        return read(expression)
+    operands = [scalar(operand, tables, read) for operand in expression.operands]
     if expression.operator == "member":
-        return _member(expression, tables)
-    operands = [scalar(operand, tables) for operand in expression.operands]
+        return _member(operands, expression, tables)
     make = _MAKERS.get(expression.operator)
     return make(operands, expression) if make else _by_arrow(operands, expression)
 
@@ -46,11 +53,10 @@ def _by_arrow(operands: list[Scalar], node: Apply) -> Scalar:
     return lambda row: apply_operator(node, [operand(row) for operand in operands])
 
 
-def _member(node: Apply, tables: Tables) -> Scalar:
+def _member(operands: list[Scalar], node: Apply, tables: Tables) -> Scalar:
     rows = tables.get(node.detail.lower())
     if rows is None:
         raise DataError(f"table {node.detail} has no rows bound; bind it before the query runs")
-    operands = [scalar(operand, tables) for operand in node.operands]
     reals = [operand.type is DataType.DOUBLE for operand in node.operands]
     members = Membership(rows, reals)
     return lambda row: members.has([operand(row) for operand in operands])

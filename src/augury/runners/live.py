@@ -1,0 +1,125 @@
+"""The live runner: events pushed one at a time, matches back as soon as they are known.
+
+Each stream has an entrance that keeps its watermark and puts aside what is bad or late; each query
+takes what comes in, and reports as far as the least watermark of its streams allows. So a match
+comes back with the first event that is later than its last by more than LATENESS, not before: until
+then an event may come that breaks it, or makes a better one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from augury.analysis.catalog import Catalog
+from augury.analysis.checked import CheckedQuery
+from augury.errors import DataError
+from augury.matching.matcher import ALWAYS
+from augury.planning.match_plan import plan_match
+from augury.runners.encoding import declaration_of
+from augury.runners.live_query import LiveQuery
+from augury.runners.replay import Replay, needs_replay
+from augury.sources.intake import Intake
+
+Row = Mapping[str, Any]
+Found = list[dict[str, Any]]
+
+
+class LiveRunner:
+    """Evaluates the queries of a catalog over pushed rows; `tables` are the bound relations."""
+
+    def __init__(self, tables: Mapping[str, pa.Table] | None = None) -> None:
+        self.tables = dict(tables or {})
+        self.entrances: dict[str, Intake] = {}
+        self.queries: dict[str, LiveQuery | Replay] = {}
+        self._left_out: set[str] = set()
+        self._readers: dict[str, list[tuple[str, LiveQuery | Replay, list[Intake]]]] = {}
+
+    def open_streams(self, catalog: Catalog) -> None:
+        """Give an entrance to every stream that has none yet."""
+        for stream, schema in catalog.streams.items():
+            if stream not in self.entrances:
+                self.entrances[stream] = Intake(declaration_of(schema), schema.lateness)
+
+    def declare(self, name: str, catalog: Catalog, queries: Mapping[str, CheckedQuery]) -> None:
+        """Take in a query, unless it is known; it sees what is pushed from now on."""
+        if name not in self.queries and name not in self._left_out:
+            self._add(name, queries[name], catalog, queries)
+
+    def push(self, stream: str, rows: Iterable[Row]) -> Found:
+        """Take in rows of one stream, in the order they came; return the new matches."""
+        entrance, readers = self.entrances[stream], self._readers.get(stream, ())
+        for row in rows:
+            if not isinstance(row, Mapping):
+                raise DataError(
+                    f"a row of stream {entrance.declared.name} is {row!r}; push dicts of columns"
+                )
+            arrival = entrance.take(row)
+            if arrival is not None:
+                for name, query, _ in readers:
+                    query.accept(name, arrival)
+        found: Found = []
+        for _, query, entrances in readers:
+            horizon = min([each.watermark for each in entrances])
+            found += query.advance(horizon)
+        return found
+
+    def finish(self) -> Found:
+        """End all streams; return the matches that were still open."""
+        found: Found = []
+        for entrance in self.entrances.values():
+            entrance.watermark = ALWAYS
+        for query in self.queries.values():
+            found += query.finish()
+        return found
+
+    def late(self, stream: str) -> pa.Table:
+        """Return the rows of a stream that came too late, with the reason."""
+        return self.entrances[stream].tables()[0]
+
+    def rejected(self, stream: str) -> pa.Table:
+        """Return the bad rows of a stream, with the reason."""
+        return self.entrances[stream].tables()[1]
+
+    def _add(
+        self,
+        name: str,
+        query: CheckedQuery,
+        catalog: Catalog,
+        queries: Mapping[str, CheckedQuery],
+    ) -> None:
+        if query.returns != "MATCHES":
+            self._left_out.add(name)
+            warnings.warn(
+                f"query {query.name} returns {query.returns}, and push reports matches only: "
+                "bind its rows and ask for its table",
+                stacklevel=4,
+            )
+            return
+        plan = plan_match(query, catalog)
+        live: LiveQuery | Replay
+        if needs_replay(plan):
+            live = Replay(query, catalog, queries, self.tables)
+            bases = [stream.name for stream in live.bases.values()]
+        else:
+            live = LiveQuery(plan, _table_rows(catalog, self.tables))
+            bases = [stream.name for stream in query.streams]
+        self.queries[name] = live
+        entrances = [self.entrances[base.lower()] for base in bases]
+        for base, entrance in zip(bases, entrances, strict=True):
+            entrance.memory = max(entrance.memory, live.memory)
+            self._readers.setdefault(base.lower(), []).append((base, live, entrances))
+
+
+def _table_rows(
+    catalog: Catalog, tables: Mapping[str, pa.Table]
+) -> dict[str, list[tuple[Any, ...]]]:
+    rows = {}
+    for name, schema in catalog.tables.items():
+        if name in tables:
+            columns = [tables[name].column(c.name).to_pylist() for c in schema.columns]
+            rows[name] = list(zip(*columns, strict=True))
+    return rows

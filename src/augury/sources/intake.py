@@ -1,0 +1,257 @@
+"""Take in rows of one stream, one at a time: read values, put aside what is bad or late.
+
+The watermark is the greatest time seen minus LATENESS. A row before it came too late, because what
+lies before the watermark may have been reported. Values become what they are inside: times are
+microseconds, dates days. What is remembered of a row (its id, the mass of its alternatives) is
+forgotten once the clock has gone on for `memory`; a row delivered twice is late by then.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from augury.sources.rows import ARROW_TYPES, REASON, ROUNDING, Declaration
+
+NEVER_YET = -(2**62)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_DAY = date(1970, 1, 1).toordinal()
+_MICROSECOND = timedelta(microseconds=1)
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+Values = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Alternatives:
+    """The rows of one event that exclude each other: their total probability, and they."""
+
+    mass: float
+    rows: list[Values]
+
+    @property
+    def is_overfull(self) -> bool:
+        return self.mass > 1.0 + ROUNDING
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A good row: its time, its values as they are inside, and its alternatives if it has some."""
+
+    time: int
+    values: Values
+    group: Hashable = None
+    alternatives: Alternatives | None = None
+
+
+class Intake:
+    """The entrance of one stream."""
+
+    def __init__(self, declared: Declaration, lateness: int, memory: int = 0) -> None:
+        self.declared = declared
+        self.lateness = lateness
+        self.memory = memory
+        self.watermark = NEVER_YET
+        self.late: list[tuple[Values, str]] = []
+        self.rejected: list[tuple[Values, str]] = []
+        self._readers = [(name, _READERS[kind], kind) for name, kind in declared.columns.items()]
+        self._known: dict[Hashable, Alternatives | None] = {}
+        self._ages: deque[tuple[int, Hashable]] = deque()
+
+    def take(self, row: Mapping[str, Any]) -> Arrival | None:
+        """Return the row if it is good and in time; otherwise put it aside with the reason."""
+        values, reason = self._read(row)
+        reason = reason or self._fault(values)
+        if reason:
+            self.rejected.append((values, reason))
+            return None
+        time: int = values[self.declared.time]
+        if time < self.watermark:
+            self.late.append((values, self._lateness(time)))
+            return None
+        arrival = self._remembered(time, values)
+        if time - self.lateness > self.watermark:
+            self.watermark = time - self.lateness
+            self._forget()
+        return arrival
+
+    def tables(self) -> tuple[pa.Table, pa.Table]:
+        """Return the late rows and the bad rows so far, each with its reason."""
+        return self._table(self.late), self._table(self.rejected)
+
+    # Reading ----------------------------------------------------------------------------------
+
+    def _read(self, row: Mapping[str, Any]) -> tuple[Values, str]:
+        values: Values = {}
+        reason = ""
+        for name, read, kind in self._readers:
+            value = row.get(name, row)
+            if value is row:
+                value = _whatever_the_case(row, name)
+            if value is not None:
+                try:
+                    value = read(value)
+                except (ValueError, TypeError, OverflowError):
+                    reason = reason or f"{name} is declared {kind}, but is {value!r}"
+                    value = None
+            values[name] = value
+        return values, reason
+
+    def _fault(self, values: Values) -> str:
+        declared = self.declared
+        for name in (*declared.key, declared.time):
+            if values[name] is None:
+                return f"{name} is null"
+        if declared.probability:
+            p = values[declared.probability]
+            if p is None or not 0.0 <= p <= 1.0:
+                return f"{declared.probability} is not a probability between 0 and 1"
+        if declared.id and not declared.has_alternatives:
+            if values[declared.id] is None:
+                return f"{declared.id} is null"
+            if values[declared.id] in self._known:
+                return f"{declared.id} was seen before"
+        return ""
+
+    # What is remembered -----------------------------------------------------------------------
+
+    def _remembered(self, time: int, values: Values) -> Arrival | None:
+        declared = self.declared
+        if not declared.has_alternatives:
+            if declared.id:
+                self._known[values[declared.id]] = None
+                self._ages.append((time, values[declared.id]))
+            return Arrival(time, values)
+        if declared.id:
+            group: Hashable = values[declared.id]
+        else:
+            group = (*(values[name] for name in declared.key), time)
+        return self._alternative(time, values, group)
+
+    def _alternative(self, time: int, values: Values, group: Hashable) -> Arrival | None:
+        assert self.declared.probability is not None
+        same = self._known.get(group)
+        if same is None:
+            same = self._known[group] = Alternatives(0.0, [])
+        self._ages.append((time, group))
+        same.mass += values[self.declared.probability]
+        same.rows.append(values)
+        if same.is_overfull:
+            # All of them are wrong, also those that came before: they are still waiting.
+            reason = "the alternatives of this event have a total probability above 1"
+            self.rejected += [(each, reason) for each in same.rows]
+            same.rows.clear()
+            return None
+        return Arrival(time, values, group, same)
+
+    def _forget(self) -> None:
+        limit, ages = self.watermark - self.memory, self._ages
+        while ages and ages[0][0] < limit:
+            self._known.pop(ages.popleft()[1], None)
+
+    # Putting aside ----------------------------------------------------------------------------
+
+    def _lateness(self, time: int) -> str:
+        kind, name = self.declared.columns[self.declared.time], self.declared.time
+        if self.watermark >= 2**62:
+            return f"{name} is {written(time, kind)}, but the stream was finished"
+        return (
+            f"{name} is {written(time, kind)}, before the watermark {written(self.watermark, kind)}"
+        )
+
+    def _table(self, kept: list[tuple[Values, str]]) -> pa.Table:
+        columns = {
+            name: pa.array([stored(values[name], kind) for values, _ in kept], ARROW_TYPES[kind])
+            for name, kind in self.declared.columns.items()
+        }
+        return pa.table({**columns, REASON: pa.array([reason for _, reason in kept], pa.string())})
+
+
+def _whatever_the_case(row: Mapping[str, Any], name: str) -> Any:
+    """Return a row's value by its name in any case; a column that is not there is NULL."""
+    lower = name.lower()
+    for own, value in row.items():
+        if isinstance(own, str) and own.lower() == lower:
+            return value
+    return None
+
+
+# Values: from outside to inside and back --------------------------------------------------------
+
+
+def _long(value: Any) -> int:
+    if isinstance(value, str | bytes):
+        raise TypeError
+    number = int(value)
+    if number != value or not _LEAST <= number <= _MOST:
+        raise ValueError
+    return number
+
+
+def _double(value: Any) -> float:
+    if isinstance(value, str | bytes):
+        raise TypeError
+    return float(value)
+
+
+def _string(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise TypeError
+
+
+def _boolean(value: Any) -> bool:
+    truth = bool(value)
+    if truth != value:
+        raise ValueError
+    return truth
+
+
+def _moment(value: Any) -> int:
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    if not isinstance(value, datetime):
+        return _long(value)
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
+    return int((value - _EPOCH) // _MICROSECOND)
+
+
+def _day(value: Any) -> int:
+    if isinstance(value, str):
+        value = date.fromisoformat(value)
+    return int(value.toordinal()) - _FIRST_DAY
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "LONG": _long,
+    "DOUBLE": _double,
+    "STRING": _string,
+    "BOOLEAN": _boolean,
+    "TIMESTAMP": _moment,
+    "DATE": _day,
+}
+
+
+def stored(value: Any, kind: str) -> Any:
+    """Return a value from inside as people and Arrow have it."""
+    if value is None:
+        return None
+    if kind == "TIMESTAMP":
+        return _EPOCH + value * _MICROSECOND
+    return date.fromordinal(value + _FIRST_DAY) if kind == "DATE" else value
+
+
+def written(value: int, kind: str) -> str:
+    """Return a time as text."""
+    try:
+        return str(stored(value, kind))
+    except OverflowError:
+        return str(value)
