@@ -53,6 +53,7 @@ class Plan:
         closes: (u, v): once v has an event, u takes no more.
         bounds: component to its least and greatest number of events.
         adjacent: for each NEXT(...), its parts as tuples of names.
+        contiguous: the repetitions that are a part of a NEXT(...), or a branch of such a part.
     """
 
     query: Query
@@ -65,6 +66,7 @@ class Plan:
     conjuncts: dict[Scope, list[Conjunct]]
     negations: dict[Scope, list[Negation]]
     adjacent: dict[Scope, list[tuple[tuple[str, ...], ...]]]
+    contiguous: frozenset[str]
     after_where: list[Conjunct]
 
 
@@ -88,6 +90,7 @@ def prepare(query: Query) -> Plan:
         conjuncts=_conjuncts_by_scope(query, root, places, repeated),
         negations=_negations_by_scope(root, places),
         adjacent=_adjacent_by_scope(root),
+        contiguous=repeated & frozenset(_parts_of_next(root)),
         after_where=after,
     )
 
@@ -268,6 +271,17 @@ def _adjacent_by_scope(root: Any) -> dict[Scope, list[tuple[tuple[str, ...], ...
         if isinstance(node, Next):
             found.setdefault(scope, []).append(tuple(tuple(names_in(p)) for p in node.parts))
     return found
+
+
+def _parts_of_next(root: Any) -> Iterator[str]:
+    """Yield the components that stand in a NEXT(...) themselves, or as a branch of an OR there."""
+    waiting = [part for node, _, _ in _walk(root) if isinstance(node, Next) for part in node.parts]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Or):
+            waiting += part.parts
+        elif isinstance(part, Comp):
+            yield part.name
 
 
 def _conjuncts_by_scope(

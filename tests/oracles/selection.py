@@ -188,10 +188,8 @@ def _joints(
         last = [e for e in left if not any(before(e, other) for other in left)]
         first = [e for e in right if not any(before(other, e) for other in right)]
         yield from ((e, f) for e in last for f in first)
-    for part in parts:
-        if len(part) == 1 and part[0] in plan.repeated:
-            taken = bound.get(part[0], ())
-            yield from pairwise(taken)
+    for name in (n for part in parts for n in part if n in plan.contiguous):
+        yield from pairwise(bound.get(name, ()))
 
 
 def _neighbours(world: list[Event], e: Event, f: Event) -> bool:

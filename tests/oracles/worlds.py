@@ -55,7 +55,8 @@ Readings. Where the language can be read in two ways, this is what the oracle do
 14. "Under NEXT, a repetition in a probability query is Lahar's": under STRICT and PARTITION
     CONTIGUITY too, since both are NEXT runs. `B?` is a repetition.
 15. "NEXT(...) adjacent": the last event of a part and the first of the part that follows it, and
-    the events of a repetition. Both neighbours have one key.
+    the events of a repetition that is a part, or a branch of an OR that is one. Both neighbours
+    have one key.
 16. "a tolerance of 1e-9": `>= v` accepts v - 1e-9, `> v` refuses v + 1e-9.
 17. "P(to at t+1 | from at t)": a time without rows is nowhere; what a table leaves to 1 is nowhere.
 18. A match and an instance of a negated composite have at least one event.

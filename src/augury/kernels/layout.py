@@ -55,6 +55,7 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     EDGE_ROWS,
     EDGE_COMPONENT,
     EDGE_TARGET,
+    EDGE_YIELDS,
     JOINT_ROWS,
     JOINT_TO,
     JOINT_OWN,
@@ -99,7 +100,7 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     OUT_ITEMS,
     OUT_ABSENTS,
     HEADER_SIZE,
-) = range(69)
+) = range(70)
 
 # A frame: the item (component and event), the transition that took it, the state reached, the
 # components that are complete (bits); which transition and event to try next; where the events that

@@ -39,6 +39,7 @@ from augury.kernels.layout import (
     EDGE_COMPONENT,
     EDGE_ROWS,
     EDGE_TARGET,
+    EDGE_YIELDS,
     FIXED,
     FOREVER,
     GROUP,
@@ -253,12 +254,24 @@ def arrive(s, depth, begin, stop):
 
 @part
 def preferred_lane(s, depth, event):
-    """Bind the event by the first transition that it fits, and return it, or -1."""
-    state = get(s.m, frame_at(s, depth, STATE))
+    """Bind the event by the first transition, as written, that it fits; return it, or -1.
+
+    A repetition past its minimum gives way to what the pattern puts after it.
+    """
+    state, chosen = get(s.m, frame_at(s, depth, STATE)), -1
     for lane in range(entry(s, EDGE_ROWS, state), entry(s, EDGE_ROWS, state + 1)):
+        if chosen >= 0:
+            after = entry(s, BEFORE, entry(s, EDGE_COMPONENT, lane))
+            if not (after >> entry(s, EDGE_COMPONENT, chosen)) & 1:
+                continue
+            give_back(s, depth + 1)
         if fits(s, depth, lane, event):
-            return lane
-    return -1
+            chosen = lane
+        elif chosen >= 0:
+            take(s, depth + 1, chosen, event)
+        if chosen >= 0 and not entry(s, EDGE_YIELDS, chosen):
+            return chosen
+    return chosen
 
 
 @part

@@ -152,6 +152,7 @@ def _tables(pattern: Pattern) -> dict[int, Sequence[int]]:
         layout.EDGE_ROWS: _starts(sum(e.source == q for e in edges) for q in states),
         layout.EDGE_COMPONENT: [e.component for e in edges],
         layout.EDGE_TARGET: [e.target for e in edges],
+        layout.EDGE_YIELDS: [int(e.yields) for e in edges],
         layout.JOINT_ROWS: _starts(len(e.adjacent) for e in edges),
         **_columns(_JOINT, (joint for e in edges for joint in e.adjacent)),
         layout.ACCEPTING: [int(a) for a in pattern.accepting],

@@ -21,13 +21,15 @@ class Edge:
     """A transition; `adjacent` are its joints in NEXT(...): the part before, and its own part.
 
     The event must be the neighbour of the last events of the part before, unless an event of its
-    own part lies before it.
+    own part lies before it. `yields` marks a repetition past its minimum, which gives way to what
+    comes after it.
     """
 
     source: int
     target: int
     component: int
     adjacent: tuple[tuple[int, int], ...] = ()
+    yields: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """States, edges and rules of one pattern.
+    """States, edges (by source, then as written) and rules of one pattern.
 
     `before[c]` are the components that lie strictly before c (a repetition lies before itself),
     `closed_by[c]` those that take no more events once c has one. `after` are rules applied to the

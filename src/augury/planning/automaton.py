@@ -44,9 +44,10 @@ class Transition:
 
     `again` is True where the component is a repetition that already holds an event (a loop or a
     later unrolled step). `adjacent_to` lists the components of the part before it in a NEXT: the
-    event must be the direct neighbour of the last event bound to one of them; `joints` says the same
-    in full, for ties too. Transitions of one state stand in the order in which NEXT-match selection prefers them: as written, except that
-    after its minimum a repetition gives way to what comes after it.
+    event must be the direct neighbour of the last event bound to one of them; `joints` says the
+    same in full, for ties too. NEXT-match selection prefers transitions as written, except that one
+    that `yields` (a repetition past its minimum) gives way to what comes after it; transitions of
+    one state stand in the order that this gives where it gives one.
     """
 
     source: int
@@ -55,6 +56,7 @@ class Transition:
     again: bool = False
     adjacent_to: tuple[int, ...] = ()
     joints: tuple[Joint, ...] = ()
+    yields: bool = False
 
 
 @dataclass(frozen=True, slots=True)

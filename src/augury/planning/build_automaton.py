@@ -83,7 +83,13 @@ def _explore(
             target = number[step.rest]
             transitions.append(
                 Transition(
-                    source, target, step.component, step.again, step.adjacent_to, step.joints
+                    source,
+                    target,
+                    step.component,
+                    step.again,
+                    step.adjacent_to,
+                    step.joints,
+                    step.yields,
                 )
             )
         if len(order) > limit:

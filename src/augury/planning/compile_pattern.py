@@ -13,7 +13,7 @@ from dataclasses import replace
 from augury.analysis.checked import Branch, CheckedQuery, Conjunct, Leaf, Negated, Shape
 from augury.config import value_of
 from augury.matching.pattern import Edge, Guard, Pattern, Rule
-from augury.planning.automaton import Automaton
+from augury.planning.automaton import Automaton, Transition
 from augury.planning.build_automaton import automaton_of
 from augury.planning.expressions.program import Program
 from augury.planning.residual import components_within, positive_components
@@ -68,19 +68,22 @@ def _grown(
     guards = tuple(_guards(known, query, shape, paths))
     return replace(
         known,
-        edges=tuple(
-            Edge(
-                t.source,
-                t.target,
-                t.component,
-                tuple((_bits(j.to), _bits(j.own)) for j in t.joints),
-            )
-            for t in automaton.transitions
-        ),
+        edges=tuple(map(_edge, sorted(automaton.transitions, key=_as_written))),
         accepting=tuple(state.accepting for state in automaton.states),
         guards=guards,
         most_events=_most_events(query, own),
         waits=any(guard.later == 0 for guard in guards),
+    )
+
+
+def _as_written(transition: Transition) -> tuple[int, int]:
+    return transition.source, transition.component
+
+
+def _edge(transition: Transition) -> Edge:
+    joints = tuple((_bits(joint.to), _bits(joint.own)) for joint in transition.joints)
+    return Edge(
+        transition.source, transition.target, transition.component, joints, transition.yields
     )
 
 
