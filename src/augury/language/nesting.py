@@ -19,6 +19,8 @@ from augury.language.findings import Findings
 from augury.language.lexer import Token
 
 LIMIT = 100
+# Brackets around one part add no depth to the tree, so some more of them are fine.
+MOST_BRACKETS = 1000
 
 _DEEPENING = frozenset(
     {"LPAR", "LSQB", "PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CONCAT", "BANG", "NOTSIGN"}
@@ -39,6 +41,25 @@ def may_be_deep(tokens: Sequence[Token]) -> bool:
     signs = sum(map(_DEEPENING.__contains__, map(_kind, tokens)))
     words = sum(map(_DEEPENING_WORDS.__contains__, map(_text, tokens)))
     return signs + words > LIMIT // 2
+
+
+def refuse_brackets(tokens: Sequence[Token], findings: Findings) -> bool:
+    """Refuse brackets far beyond the limit before anything is read; tell whether there were.
+
+    The machine keeps a copy of its stack for messages, so that deep stacks take it long.
+    """
+    depth = 0
+    for token in tokens:
+        if token.kind in ("LPAR", "LSQB"):
+            depth += 1
+            if depth > MOST_BRACKETS:
+                message = f"more than {MOST_BRACKETS} brackets are open here"
+                place = Span(token.start, token.end)
+                findings.refuse(codes.TOO_DEEP, place, message, "remove brackets, or regroup")
+                return True
+        elif token.kind in ("RPAR", "RSQB"):
+            depth -= 1
+    return False
 
 
 def refuse_deep(statement: Node, findings: Findings) -> bool:

@@ -17,7 +17,7 @@ from augury.language.expected import refuse_syntax
 from augury.language.findings import Findings
 from augury.language.lexer import Token, scan
 from augury.language.machine import Machine, Stuck
-from augury.language.nesting import may_be_deep, refuse_deep
+from augury.language.nesting import may_be_deep, refuse_brackets, refuse_deep
 from augury.language.split import split
 from augury.language.tables import load_tables
 from augury.language.tree import Statement
@@ -56,11 +56,14 @@ def _machine() -> Machine:
 
 
 def _read(tokens: list[Token], findings: Findings) -> Statement | None:
+    deep = may_be_deep(tokens)
+    if deep and refuse_brackets(tokens, findings):
+        return None
     result: Any = _machine().run(tokens, findings)
     if isinstance(result, Stuck):
         refuse_syntax(result, _machine(), tokens, findings)
         return None
-    if result is None or (may_be_deep(tokens) and refuse_deep(result, findings)):
+    if result is None or (deep and refuse_deep(result, findings)):
         return None
     statement: Statement = result
     return statement

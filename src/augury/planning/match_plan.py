@@ -73,6 +73,10 @@ def refuse_unevaluated(query: CheckedQuery) -> None:
     asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
     if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
         what = f"RETURN {query.returns} of a repetition under next-match selection"
+    elif query.returns == "COUNT":
+        what = "RETURN COUNT"
+    elif query.correlated_by:
+        what = "CORRELATED BY"
     elif query.allow:
         what = "ALLOW ... MISSED"
     elif misses and (query.gaps or query.learn_gaps_from):
