@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from augury.analysis.checked import Branch, Negated, Shape
 from augury.analysis.draft import Draft
 
 
@@ -26,6 +27,10 @@ def _obstacles(draft: Draft) -> Iterator[tuple[str, str]]:
     repeated = next((c.name for c in draft.positive if c.repeats), None)
     if repeated is not None:
         yield f"does not apply to the repetition {repeated}", "remove the repetition"
+    if draft.shape is not None and _has_neighbours(draft.shape):
+        yield "has no table for what lies between neighbours", "write SEQ in place of NEXT"
+    if draft.within is not None and draft.within.events:
+        yield "has no table for the events in a window", "give WITHIN as a time"
     if draft.returns_probability:
         yield "weighs matches, but the query returns a probability", "return the matches"
     for stream in draft.streams:
@@ -39,3 +44,9 @@ def _obstacles(draft: Draft) -> Iterator[tuple[str, str]]:
                 f"needs probabilities, but stream {stream.name} has none",
                 f"declare PROBABILITY on {stream.name}",
             )
+
+
+def _has_neighbours(shape: Shape) -> bool:
+    if isinstance(shape, Branch):
+        return shape.operator == "NEXT" or any(map(_has_neighbours, shape.parts))
+    return isinstance(shape, Negated) and _has_neighbours(shape.part)

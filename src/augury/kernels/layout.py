@@ -99,8 +99,20 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     OUT_MATCHES,
     OUT_ITEMS,
     OUT_ABSENTS,
+    # Bounds: number of states, room for trees, work to do before bounds are thought of (0: make them
+    # at once), the start they belong to, leaves of a tree, events looked at for this start and how
+    # many may be before the next thought; then two buffers.
+    N_STATES,
+    BOUND_ROOM,
+    BOUND_AFTER,
+    BOUNDED_START,
+    LEAVES,
+    WORK,
+    BUDGET,
+    BOUNDS,
+    BEST,
     HEADER_SIZE,
-) = range(70)
+) = range(79)
 
 # A frame: the item (component and event), the transition that took it, the state reached, the
 # components that are complete (bits); which transition and event to try next; where the events that

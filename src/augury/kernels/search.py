@@ -16,6 +16,13 @@ Oracle: tests/oracles/worlds.py enumerates possible worlds.
 from __future__ import annotations
 
 
+from augury.kernels.bounds import (
+    can_finish,
+    forget_bounds,
+    is_bounded,
+    next_hopeful,
+    wants_bounds,
+)
 from augury.kernels.jit import cached_kernel, part
 from augury.kernels.memory import address, get, get_real, put, put_real
 from augury.kernels.layout import (
@@ -75,6 +82,7 @@ from augury.kernels.layout import (
     WEIGHT,
     WHO,
     WINDOW,
+    WORK,
     entry,
     event_at,
     frame_at,
@@ -195,24 +203,69 @@ def queue_position(s, component, event):
 def next_any(s, depth, stop):
     """Take the next event that continues the match by any transition; False when all are tried."""
     state, start = get(s.m, frame_at(s, depth, STATE)), event_at(s, 1)
+    if wants_bounds(s, start, stop):
+        point_at_events(s, depth, stop)
     while get(s.m, frame_at(s, depth, TRY)) < entry(s, EDGE_ROWS, state + 1):
         lane = get(s.m, frame_at(s, depth, TRY))
-        component = entry(s, EDGE_COMPONENT, lane)
-        if get(s.m, frame_at(s, depth, SCAN)) < 0:
-            put(s.m, frame_at(s, depth, SCAN), queue_position(s, component, event_at(s, depth)))
-        i, end = get(s.m, frame_at(s, depth, SCAN)), entry(s, QUEUE_ROWS, component + 1)
-        while i < end and not is_over(s, start, get(s.q, i), stop):
-            event = get(s.q, i)
-            i += 1
-            weight = weight_with(s, depth, event)
-            if may_pass(s, weight) and not is_bound(s, depth, event):
-                if fits(s, depth, lane, event):
-                    put(s.m, frame_at(s, depth, SCAN), i)
-                    put_real(s.m, frame_at(s, depth + 1, WEIGHT), weight)
-                    return True
+        if is_bounded(s, start):
+            if next_bounded(s, depth, lane, start):
+                return True
+        elif next_in_queue(s, depth, lane, stop):
+            return True
         put(s.m, frame_at(s, depth, TRY), lane + 1)
         put(s.m, frame_at(s, depth, SCAN), -1)
     return False
+
+
+@part
+def next_in_queue(s, depth, lane, stop):
+    """Take the next event of a transition's queue that fits; False when the window ends."""
+    component, start = entry(s, EDGE_COMPONENT, lane), event_at(s, 1)
+    if get(s.m, frame_at(s, depth, SCAN)) < 0:
+        put(s.m, frame_at(s, depth, SCAN), queue_position(s, component, event_at(s, depth)))
+    first, end = get(s.m, frame_at(s, depth, SCAN)), entry(s, QUEUE_ROWS, component + 1)
+    i = first
+    while i < end and not is_over(s, start, get(s.q, i), stop):
+        event = get(s.q, i)
+        i += 1
+        weight = weight_with(s, depth, event)
+        if may_pass(s, weight) and not is_bound(s, depth, event):
+            if fits(s, depth, lane, event):
+                put(s.m, frame_at(s, depth, SCAN), i)
+                put(s.m, WORK, get(s.m, WORK) + i - first)
+                put_real(s.m, frame_at(s, depth + 1, WEIGHT), weight)
+                return True
+    put(s.m, WORK, get(s.m, WORK) + i - first)
+    return False
+
+
+@part
+def next_bounded(s, depth, lane, start):
+    """Take the next event on a transition that fits and may lead to a match; False if none does."""
+    event = get(s.m, frame_at(s, depth, SCAN))
+    if event < 0:
+        event = event_at(s, depth) + 1
+    so_far = get_real(s.m, frame_at(s, depth, WEIGHT))
+    while True:
+        event = next_hopeful(s, start, lane, event, so_far)
+        if event < 0:
+            return False
+        if not is_bound(s, depth, event) and fits(s, depth, lane, event):
+            put(s.m, frame_at(s, depth, SCAN), event + 1)
+            put_real(s.m, frame_at(s, depth + 1, WEIGHT), so_far * real_of(s, event, P))
+            return True
+        event += 1
+
+
+@part
+def point_at_events(s, depth, stop):
+    """Let frames that pointed into queues point at events, as the search with bounds reads them."""
+    for d in range(1, depth + 1):
+        i = get(s.m, frame_at(s, d, SCAN))
+        if i >= 0:
+            component = entry(s, EDGE_COMPONENT, get(s.m, frame_at(s, d, TRY)))
+            end = entry(s, QUEUE_ROWS, component + 1)
+            put(s.m, frame_at(s, d, SCAN), get(s.q, i) if i < end else stop)
 
 
 @part
@@ -387,7 +440,9 @@ def look_at(s, depth, event):
         give_back(s, depth + 1)
         return NO_ROOM
     if usable and may_pass(s, get_real(s.m, frame_at(s, depth + 1, WEIGHT))):
-        return TAKEN
+        so_far = get_real(s.m, frame_at(s, depth, WEIGHT))
+        if can_finish(s, event_at(s, 1), lane, event, so_far):
+            return TAKEN
     give_back(s, depth + 1)
     if usable:
         put(s.m, PASSED, get(s.m, frame_at(s, depth + 1, FIXED)))
@@ -398,6 +453,7 @@ def look_at(s, depth, event):
 def advance_run(s, depth, begin, stop):
     """Look at events until one is taken (TAKEN) or the run has nowhere to go (ENDED)."""
     start = event_at(s, 1)
+    wants_bounds(s, start, stop)
     ends_open = entry(s, ACCEPTING, get(s.m, frame_at(s, depth, STATE)))
     while True:
         event = get(s.m, frame_at(s, depth, SCAN))
@@ -407,6 +463,7 @@ def advance_run(s, depth, begin, stop):
         if not ends_open and is_barred(s, depth, event):
             return ENDED
         put(s.m, frame_at(s, depth, SCAN), event + 1)
+        put(s.m, WORK, get(s.m, WORK) + 1)
         outcome = look_at(s, depth, event)
         if outcome == TAKEN:
             # Taking it is one way; once that is searched, the run also goes on without it.
@@ -471,6 +528,7 @@ def settle_in(s, depth, begin, stop):
 @part
 def search_from(s, start):
     """Find the matches of one start event, by every component it may play; False if out of room."""
+    forget_bounds(s)
     for lane in range(entry(s, EDGE_ROWS, 0), entry(s, EDGE_ROWS, 1)):
         if (of(s, start, MASK) >> entry(s, EDGE_COMPONENT, lane)) & 1:
             if get(s.m, STRATEGY) == ANY:

@@ -49,6 +49,8 @@ class Room:
     items: int
     absents: int
     groups: int
+    bounds: int = 0
+    work_before_bounds: int = 0
 
     def enlarged(self, most_depth: int) -> Room:
         """Return four times the room."""
@@ -105,6 +107,9 @@ def _scalars(pattern: Pattern, report: Report, room: Room) -> dict[int, int]:
         layout.MATCH_ROOM: room.matches,
         layout.ITEM_ROOM: room.items,
         layout.ABSENT_ROOM: room.absents,
+        layout.N_STATES: len(pattern.accepting),
+        layout.BOUND_ROOM: room.bounds,
+        layout.BOUND_AFTER: room.work_before_bounds,
         layout.OUT_MATCHES: 0,
         layout.OUT_ITEMS: room.matches * layout.MATCH_SIZE,
         layout.OUT_ABSENTS: room.matches * layout.MATCH_SIZE + room.items * layout.ITEM_SIZE,
@@ -131,6 +136,8 @@ def _buffers(pattern: Pattern, room: Room) -> dict[int, int]:
         layout.FRAMES: room.depth * layout.FRAME_SIZE,
         layout.GROUPS: room.groups * layout.GROUP_SIZE,
         layout.PASSED_OVER: room.passed * layout.ABSENT_SIZE,
+        layout.BEST: len(pattern.accepting),
+        layout.BOUNDS: room.bounds,
     }
 
 

@@ -7,7 +7,7 @@ are enlarged and the search goes on from there, so nothing is found twice and no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from augury.records import Events, Flags, Reals, Words
 FIRST_ROOM = 4096
 FIRST_DEPTH = 64
 MOST_MATCHES = 1 << 28
+MOST_BOUNDS = 1 << 22
+WORK_BEFORE_BOUNDS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def find(
     rows = event_rows(events, order)
     queue_rows, queue = prepare.queues(rows, len(pattern.components))
     deepest = most_depth(pattern, len(order), len(around))
-    room = _first_room(events, deepest)
+    room = replace(_first_room(events, deepest), **_bound_room(pattern, len(order)))
     arena = lay_out(pattern, report, room, queue_rows, events.is_float)
     out = np.zeros(output_size(room), np.int64)
     slots = np.zeros(max((len(rule.slots) for rule in pattern.rules), default=0) + 1, np.int64)
@@ -104,6 +106,12 @@ def _first_room(events: Events, deepest: int) -> Room:
         absents=FIRST_ROOM * 4,
         groups=int(events.group.max(initial=-1)) + 1,
     )
+
+
+def _bound_room(pattern: Pattern, n_events: int) -> dict[str, int]:
+    """Return the room for bounds: trees over all events, in memory that is touched where used."""
+    words = min(MOST_BOUNDS, 4 * len(pattern.edges) * max(n_events, 1))
+    return {"bounds": words, "work_before_bounds": WORK_BEFORE_BOUNDS}
 
 
 def _surround(arena: Words, around: Sequence[tuple[int, int]]) -> None:

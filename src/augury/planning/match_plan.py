@@ -56,6 +56,9 @@ def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
     if query.returns == "PROBABILITY":
         # A window is cut out beforehand, and holds whole matches only.
         pattern = replace(pattern, window=None)
+    if query.correlated_by is not None:
+        # Conditional probabilities may exceed the events' own, so the threshold comes afterwards.
+        pattern = replace(pattern, threshold=0.0, strict_threshold=False)
     return MatchPlan(
         query=query,
         pattern=pattern,
@@ -73,10 +76,6 @@ def refuse_unevaluated(query: CheckedQuery) -> None:
     asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
     if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
         what = f"RETURN {query.returns} of a repetition under next-match selection"
-    elif query.returns == "COUNT":
-        what = "RETURN COUNT"
-    elif query.correlated_by:
-        what = "CORRELATED BY"
     elif query.allow:
         what = "ALLOW ... MISSED"
     elif misses and (query.gaps or query.learn_gaps_from):

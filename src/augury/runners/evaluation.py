@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from augury.analysis.catalog import DataType
+from augury.kernels.predicates import Predicates
+from augury.matching.correlation import Correlation
+from augury.matching.counting import Counts, count, is_countable, listed
 from augury.matching.lineage import Formula, Is
 from augury.matching.matcher import ALWAYS, Matcher, MatchState, sort_order
 from augury.matching.retention import NEVER_YET
@@ -37,19 +40,17 @@ class Evaluation:
     chances: dict[Any, dict[Any, float]]
     lineage: bool
     span: Span = ALL_TIME
+    correlation: Correlation | None = None
 
     def matches(self) -> tuple[Matches, list[Formula]]:
         """Return the final matches, and their lineage if it is asked for."""
-        codes = self.encoder.strings.known
-        events = self.events
-        if self.plan.programs.orders_strings:
-            codes, events = self._ranked(codes)
-        predicates = link(self.plan.programs, codes, self.encoder.tables)
+        events, predicates = self._prepared()
         matcher = Matcher(self.plan.pattern, predicates, is_independent=not self.lineage)
-        events = _with_dense_groups(events)
         reported, horizon = self.span
         state = MatchState(events.take(slice(0, 0)), reported)
         _, found = matcher.advance(state, events, horizon)
+        if self.correlation is not None:
+            return self.correlation.applied(found), []
         if found.is_final.all() and not self.lineage:
             return found, []
         self._register(events)
@@ -63,6 +64,21 @@ class Evaluation:
         if self.lineage:
             return settlement.settle(found)
         return settlement.settle_open_ones(found), []
+
+    def counts(self) -> Counts:
+        """Return how many matches there are: by sums where that is possible, or by listing them."""
+        events, predicates = self._prepared()
+        plain = not self.lineage and self.correlation is None
+        if plain and is_countable(self.plan.pattern, events):
+            return count(self.plan.pattern, events, predicates)
+        return listed(self.matches()[0])
+
+    def _prepared(self) -> tuple[Events, Predicates]:
+        """Return the events and the predicate programs as the search reads them."""
+        codes, events = self.encoder.strings.known, self.events
+        if self.plan.programs.orders_strings:
+            codes, events = self._ranked(codes)
+        return _with_dense_groups(events), link(self.plan.programs, codes, self.encoder.tables)
 
     def _ranked(self, codes: dict[str, int]) -> tuple[dict[str, int], Events]:
         """Return codes in the order of the strings, and the events with them."""

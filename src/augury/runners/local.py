@@ -17,7 +17,10 @@ from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
 from augury.planning.match_plan import MatchPlan, plan_match
+from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.records import Events, Matches, Reals, Words
+from augury.runners.correlated import correlation_of
+from augury.runners.counts import count_table
 from augury.runners.encoding import Encoder, Place, chances_of, declaration_of, whole
 from augury.runners.evaluation import ALL_TIME, Evaluation, Span
 from augury.runners.holding import probability_table
@@ -80,10 +83,22 @@ class LocalRunner:
         asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
         derived = any(s.formulas is not None for s in sources)
         lineage = derived or asks_whether or self._is_read(query.name)
+        correlation = None
+        if query.correlated_by is not None:
+            self._refuse_readers(query)
+            correlation, lineage = (
+                correlation_of(query, self._relation(query.correlated_by), inputs),
+                False,
+            )
         span = self.spans.get(query.name.lower(), ALL_TIME)
-        evaluation = Evaluation(plan, encoder, events, sources, self.chances, lineage, span)
+        evaluation = Evaluation(
+            plan, encoder, events, sources, self.chances, lineage, span, correlation
+        )
         if asks_whether:
             self.answers[query.name.lower()] = probability_table(evaluation, inputs)
+            return
+        if query.returns == "COUNT":
+            self.answers[query.name.lower()] = count_table(evaluation, inputs)
             return
         matches, formulas = evaluation.matches()
         result = match_table(plan, matches, inputs)
@@ -95,6 +110,14 @@ class LocalRunner:
                 query.output_schema, result, result.slice(0, 0), formulas, place
             )
 
+    def _refuse_readers(self, query: CheckedQuery) -> None:
+        """Raise where a query reads, or is read by, one whose matches have no lineage."""
+        derived = any(stream.query is not None for stream in query.streams)
+        if derived or self._is_read(query.name):
+            message = f"query {query.name} is CORRELATED BY a table, so its matches have no lineage"
+            hint = "correlated queries read declared streams, and no query reads them"
+            raise PlanError(NOT_EVALUATED, message, hint)
+
     def _is_read(self, name: str) -> bool:
         return any(
             stream.name.lower() == name.lower()
@@ -104,12 +127,24 @@ class LocalRunner:
 
     def _tables(self, plan: MatchPlan) -> dict[str, list[tuple[Any, ...]]]:
         rows = {}
-        for schema in self.catalog.tables.values():
-            if schema.name.lower() in self.bound:
-                table = self.bound[schema.name.lower()]
-                columns = [table.column(c.name).to_pylist() for c in schema.columns]
-                rows[schema.name.lower()] = list(zip(*columns, strict=True))
+        for name in self.catalog.tables:
+            if name in self.bound and name != (plan.query.correlated_by or "").lower():
+                columns = [column.to_pylist() for column in self._relation(name).columns]
+                rows[name] = list(zip(*columns, strict=True))
         return rows
+
+    def _relation(self, name: str) -> pa.Table:
+        """Return the declared columns of a bound table."""
+        schema = self.catalog.table(name)
+        if schema is None:
+            raise DataError(f"table {name} is not declared; declare it with CREATE TABLE")
+        if name.lower() not in self.bound:
+            raise DataError(f"table {schema.name} has no data; bind it: bind({schema.name!r}, ...)")
+        table = self.bound[name.lower()]
+        for column in schema.columns:
+            if column.name not in table.column_names:
+                raise DataError(f"table {schema.name} has no column {column.name}, as declared")
+        return table.select([column.name for column in schema.columns])
 
     def _events(self, encoder: Encoder, sources: list[Loaded]) -> tuple[Events, Inputs]:
         parts, ids, firsts, first = [], [], [], 0

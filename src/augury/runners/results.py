@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from augury.analysis.catalog import DataType
+from augury.analysis.catalog import Column, DataType
 from augury.analysis.checked import CheckedQuery
 from augury.kernels import identity
 from augury.planning.expressions.arrow import Source, evaluate
@@ -50,7 +50,9 @@ def match_table(plan: MatchPlan, matches: Matches, inputs: Inputs) -> pa.Table:
         "revision": pa.repeat(pa.scalar(0, pa.int64()), n),
     }
     for key in query.keys:
-        columns[key.name] = _key_column(query, key.name, key.type, matches, inputs)
+        first = matches.first_item[:-1]
+        taken = matches.component[first], matches.row[first]
+        columns[key.name] = key_column(query, key, taken, inputs)
     start, end = _span(matches, inputs)
     moment = moment_type(query)
     columns["start_ts"] = pa.array(start).cast(moment)
@@ -127,17 +129,14 @@ def _events_column(plan: MatchPlan, matches: Matches, inputs: Inputs, moment: An
     return pa.ListArray.from_arrays(pa.array(matches.first_item.astype(np.int32)), items)
 
 
-def _key_column(
-    query: CheckedQuery, name: str, kind: DataType, matches: Matches, inputs: Inputs
-) -> Any:
-    """Return a key's value, read from the first event of each match."""
-    rows = matches.row[matches.first_item[:-1]]
-    components = matches.component[matches.first_item[:-1]]
-    found = pa.nulls(len(rows), ARROW_TYPES[kind.value])
+def key_column(query: CheckedQuery, key: Column, taken: tuple[Words, Words], inputs: Inputs) -> Any:
+    """Return a key's value, read from one (component, row) of each match."""
+    components, rows = taken
+    found = pa.nulls(len(rows), ARROW_TYPES[key.type.value])
     for component in np.unique(components):
-        column = member_column(query, int(component), name)
+        column = member_column(query, int(component), key.name)
         here = pa.array(components == component)
-        values = gather(inputs, column, np.where(components == component, rows, -1), kind)
+        values = gather(inputs, column, np.where(components == component, rows, -1), key.type)
         found = pc.if_else(here, values, found)
     return found
 

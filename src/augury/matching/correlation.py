@@ -1,0 +1,86 @@
+"""CORRELATED BY: confidence as a chain of conditional probabilities (DPCEP definition 4.1).
+
+P(first event), times P(event | the event before it in the match) for every further one, in the
+order of time. Pairs come from a table; one that it lacks is refused, or taken as independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from augury.errors import DataError
+from augury.matching.settle import TOLERANCE
+from augury.records import Matches, Reals, Words
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """Conditional probabilities, and the rows of a query that they speak of.
+
+    `names[name_of_row[r]]` is the id of row r, and `p` the probability of each row. `pair` are
+    sorted, each `earlier name * N + later name` of N names, with `chance[k]` for `pair[k]`.
+    """
+
+    table: str
+    names: Sequence[Hashable]
+    name_of_row: Words
+    p: Reals
+    pair: Words
+    chance: Reals
+    unlisted_is_independent: bool
+    threshold: float
+    strict: bool
+
+    def applied(self, matches: Matches) -> Matches:
+        """Return the matches that pass the threshold, with their confidences as chains."""
+        self._refuse_missing(matches)
+        confidence = self._chains(matches)
+        if self.strict:
+            passes = confidence > self.threshold + TOLERANCE
+        else:
+            passes = (confidence > 0.0) & (confidence >= self.threshold - TOLERANCE)
+        kept = np.flatnonzero(passes)
+        return matches.only(kept).settled(confidence[kept])
+
+    def _refuse_missing(self, matches: Matches) -> None:
+        earlier, later = _neighbours(matches)
+        lacking = np.flatnonzero(~self._found(earlier, later)[1])
+        if len(lacking) and not self.unlisted_is_independent:
+            pair = [self.names[self.name_of_row[rows[lacking[0]]]] for rows in (later, earlier)]
+            raise DataError(
+                f"{self.table} has no probability of event {pair[0]} after {pair[1]}; add the row, "
+                "or write OPTIONS (unlisted = 'independent') to take such pairs as independent"
+            )
+
+    def _chains(self, matches: Matches) -> Reals:
+        factor = self.p[matches.row].copy()
+        follows = _follows(matches)
+        place, found = self._found(*_neighbours(matches))
+        listed = self.chance[place] if len(self.chance) else np.zeros(len(place))
+        factor[follows] = np.where(found, listed, factor[follows])
+        if not len(matches):
+            return np.zeros(0)
+        return np.multiply.reduceat(factor, matches.first_item[:-1])
+
+    def _found(self, earlier: Words, later: Words) -> tuple[Words, np.ndarray]:
+        """Return where each pair stands in the table, and whether it does."""
+        wanted = self.name_of_row[earlier] * len(self.names) + self.name_of_row[later]
+        place = np.minimum(np.searchsorted(self.pair, wanted), max(len(self.pair) - 1, 0))
+        if not len(self.pair):
+            return place, np.zeros(len(wanted), np.bool_)
+        return place, self.pair[place] == wanted
+
+
+def _follows(matches: Matches) -> np.ndarray:
+    """Return which items are not the first of their match."""
+    follows = np.ones(len(matches.row), np.bool_)
+    follows[matches.first_item[:-1]] = False
+    return follows
+
+
+def _neighbours(matches: Matches) -> tuple[Words, Words]:
+    at = np.flatnonzero(_follows(matches))
+    return matches.row[at - 1], matches.row[at]
