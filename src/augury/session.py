@@ -118,6 +118,21 @@ class Session:
         """End all pushed streams; return the matches that were still waiting for the watermark."""
         return self._live_runner().finish()
 
+    def checkpoint(self) -> bytes:
+        """Return all that pushed events have left behind, for `restore` in another session."""
+        from augury.runners import live_state
+
+        return live_state.dump(self._live_runner())
+
+    def restore(self, data: bytes) -> None:
+        """Go on where `checkpoint` was called, in a session with the same declarations.
+
+        Raises `StateError` for bytes of other declarations, of a later release, and damaged ones.
+        """
+        from augury.runners import live_state
+
+        live_state.load(self._live_runner(), data)
+
     def late(self, stream: str) -> pyarrow.Table:
         """Return the pushed rows of a stream that came after the watermark, with the reason."""
         return self._live_runner().late(self._stream_name(stream))

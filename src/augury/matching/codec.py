@@ -23,8 +23,6 @@ import pyarrow as pa
 from augury.errors import StateError
 from augury.records import Events, Words
 
-MAGIC = b"AUGURYMS"
-VERSION = 1
 _HEADER = struct.Struct("<8sH32sI")
 _PLAIN = ("time", "tie", "stream", "key", "partition", "mask", "p", "group", "row")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -72,42 +70,69 @@ def dump(stored: Stored, query: str, mark: bytes) -> bytes:
         "codebook": _as_plain(compact.codebook),
     }
     table = _table(compact.events).replace_schema_metadata({"augury": json.dumps(about)})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    body: bytes = sink.getvalue().to_pybytes()
-    return _HEADER.pack(MAGIC, VERSION, mark, zlib.crc32(body)) + body
+    return FORMAT.seal(ipc_bytes(table), mark)
 
 
 def load(data: bytes, query: str, mark: bytes) -> Stored:
     """Return the state that `dump` wrote for the same query."""
-    if len(data) < _HEADER.size or not data.startswith(MAGIC):
-        raise StateError(
-            f"what was stored for query {query} is not a match state; "
-            "start without it, or give the bytes that were saved"
-        )
-    _, version, found, checksum = _HEADER.unpack_from(data)
-    read = _READERS.get(version)
-    if read is None:
-        raise StateError(
-            f"the state of query {query} has format version {version}, and this release reads "
-            f"versions up to {VERSION}; use the release that wrote it, or start without it"
-        )
-    body = data[_HEADER.size :]
-    if zlib.crc32(body) != checksum:
-        raise StateError(
-            f"the state of query {query} is damaged: its checksum does not fit its "
-            f"{len(body)} bytes; restore an older copy, or start without it"
-        )
-    table, about = read(body)
-    if found != mark:
-        raise StateError(
-            f"the state is of query {about['query']} as it was declared then, not of query {query} "
-            "as it is declared now; declare the query as it was, or start without the state"
-        )
+    version, body = FORMAT.unseal(data, f"query {query}", mark)
+    table, about = _READERS[version](body)
     return Stored(
         _events(table, tuple(about["is_float"])), about["reported"], _from_plain(about["codebook"])
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of stored bytes: its magic, and the version that is written.
+
+    All versions from 1 on can be read.
+    """
+
+    magic: bytes
+    version: int
+
+    def seal(self, body: bytes, mark: bytes) -> bytes:
+        """Return the body behind a header that tells what it is."""
+        return _HEADER.pack(self.magic, self.version, mark, zlib.crc32(body)) + body
+
+    def unseal(self, data: bytes, owner: str, mark: bytes) -> tuple[int, bytes]:
+        """Return version and body of bytes that were stored for `owner`."""
+        if len(data) < _HEADER.size or not data.startswith(self.magic):
+            raise StateError(
+                f"what was stored for {owner} is no such state; "
+                "give the bytes that were saved, or start without them"
+            )
+        _, version, found, checksum = _HEADER.unpack_from(data)
+        if not 1 <= version <= self.version:
+            raise StateError(
+                f"the state of {owner} has format version {version}, and this release reads "
+                f"versions up to {self.version}; use the release that wrote it, or start without it"
+            )
+        body = data[_HEADER.size :]
+        if zlib.crc32(body) != checksum:
+            raise StateError(
+                f"the state of {owner} is damaged: its checksum does not fit its "
+                f"{len(body)} bytes; restore an older copy, or start without it"
+            )
+        if found != mark:
+            raise StateError(
+                f"the state belongs to other declarations than {owner} has now; "
+                "declare what was declared then, or start without the state"
+            )
+        return version, body
+
+
+FORMAT = Format(b"AUGURYMS", 1)
+
+
+def ipc_bytes(table: pa.Table) -> bytes:
+    """Return a table as an Arrow IPC stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    body: bytes = sink.getvalue().to_pybytes()
+    return body
 
 
 def _read_1(body: bytes) -> tuple[pa.Table, dict[str, Any]]:
@@ -168,36 +193,37 @@ def _renumbered(meanings: tuple[Any, ...], codes: Words) -> tuple[tuple[Any, ...
 def _as_plain(book: Codebook) -> dict[str, Any]:
     return {
         "strings": list(book.strings),
-        "keys": [_plain(value) for value in book.keys],
-        "partitions": [_plain(value) for value in book.partitions],
+        "keys": [plain(value) for value in book.keys],
+        "partitions": [plain(value) for value in book.partitions],
         "text_columns": list(book.text_columns),
         "alone": book.alone,
     }
 
 
-def _from_plain(plain: dict[str, Any]) -> Codebook:
+def _from_plain(written: dict[str, Any]) -> Codebook:
     return Codebook(
-        tuple(plain["strings"]),
-        tuple(_value(each) for each in plain["keys"]),
-        tuple(_value(each) for each in plain["partitions"]),
-        tuple(plain["text_columns"]),
-        plain["alone"],
+        tuple(written["strings"]),
+        tuple(value_of(each) for each in written["keys"]),
+        tuple(value_of(each) for each in written["partitions"]),
+        tuple(written["text_columns"]),
+        written["alone"],
     )
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value as JSON has it; what JSON lacks is a list that begins with its name."""
     if isinstance(value, tuple):
-        return ["row", *map(_plain, value)]
+        return ["row", *map(plain, value)]
     if isinstance(value, datetime):
         return ["time", (value - _EPOCH) // timedelta(microseconds=1)]
     return ["day", value.toordinal()] if isinstance(value, date) else value
 
 
-def _value(plain: Any) -> Any:
-    if not isinstance(plain, list):
-        return plain
-    kind, *parts = plain
+def value_of(written: Any) -> Any:
+    """Return the value that `plain` wrote."""
+    if not isinstance(written, list):
+        return written
+    kind, *parts = written
     if kind == "time":
         return _EPOCH + timedelta(microseconds=parts[0])
-    return date.fromordinal(parts[0]) if kind == "day" else tuple(map(_value, parts))
+    return date.fromordinal(parts[0]) if kind == "day" else tuple(map(value_of, parts))

@@ -35,7 +35,7 @@ class MatchState:
 class Matcher:
     """Find the matches of one pattern; obeys `augury.operator`.
 
-    `identity` is whatever tells the query from one with the same pattern, for stored state.
+    `identity` tells the query from others of its name in stored state, by its text for example.
     `is_independent` is False where events share base events (a query over queries): then the
     confidences are bounds, and the caller computes them from lineage.
     """
@@ -79,7 +79,10 @@ class Matcher:
         return MatchState(stored.events, stored.reported), stored.codebook
 
     def _fingerprint(self) -> bytes:
-        return codec.fingerprint(self.pattern, self.identity)
+        # Plain values only: how a pattern is represented may change from release to release.
+        own = self.pattern
+        window = (own.strategy, own.window, own.count_window)
+        return codec.fingerprint(own.query, own.components, window, self.identity)
 
     def _oldest_needed(self, events: Events, order: Words, horizon: int) -> int:
         """Return the time before which no event can take part in, or break, a later match."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
+from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.planning.match_plan import plan_match
 from augury.runners.encoding import declaration_of
@@ -35,6 +36,7 @@ class LiveRunner:
         self.tables = dict(tables or {})
         self.entrances: dict[str, Intake] = {}
         self.queries: dict[str, LiveQuery | Replay] = {}
+        self.texts: dict[str, str] = {}
         self._left_out: set[str] = set()
         self._readers: dict[str, list[tuple[str, LiveQuery | Replay, list[Intake]]]] = {}
 
@@ -108,6 +110,7 @@ class LiveRunner:
             live = LiveQuery(plan, _table_rows(catalog, self.tables))
             bases = [stream.name for stream in query.streams]
         self.queries[name] = live
+        self.texts[name] = to_text(catalog.queries[name])
         entrances = [self.entrances[base.lower()] for base in bases]
         for base, entrance in zip(bases, entrances, strict=True):
             entrance.memory = max(entrance.memory, live.memory)

@@ -79,14 +79,15 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """An event that waits for its turn."""
+    """An event that waits for its turn; its `arrival` if it is one of several alternatives."""
 
     time: int
     tie: int
     words: list[int]
     texts: tuple[Any, ...]
     partition: Hashable
-    arrival: Arrival | None
+    arrival: Arrival | None = None
+    stream: str = ""
 
 
 class LiveEncoder:
@@ -218,8 +219,11 @@ class _StreamEncoder:
                 words.append(word_of(value, arrival.time))
         words[3] = nulls
         texts = tuple([text(values) for text in self._texts])
-        group = arrival if arrival.alternatives else None
-        return Encoded(arrival.time, tie or 0, words, texts, self._partition(values, number), group)
+        partition = self._partition(values, number)
+        if arrival.alternatives is None:
+            return Encoded(arrival.time, tie or 0, words, texts, partition)
+        name = self.stream.name
+        return Encoded(arrival.time, tie or 0, words, texts, partition, arrival, name)
 
     def _mask(self, values: dict[str, Any]) -> int:
         plays = self._any_type

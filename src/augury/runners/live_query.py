@@ -37,22 +37,29 @@ class LiveQuery:
     """A query whose events are base events; holds its live events."""
 
     def __init__(self, plan: MatchPlan, tables: Tables) -> None:
-        self.plan, self.pattern = plan, plan.pattern
-        self.encoder = LiveEncoder(plan, tables)
+        self.plan, self.pattern, self.tables = plan, plan.pattern, tables
+        self._final = 0 if self.pattern.waits else final_components(self.pattern)
+        self._starts = _starting_components(plan)
+        self._ends_late = ends_late(self.pattern)
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin without any event."""
+        self.encoder = LiveEncoder(self.plan, self.tables)
         self.ring = Ring(self.encoder.width, self.encoder.n_texts)
-        codes = self.encoder.string_codes()
-        predicates = link(plan.programs, codes, tables)
-        self.probe = Probe(self.pattern, predicates, self.encoder.where, self.encoder.is_float)
         self.answers = Answers(self.encoder, self.ring)
         self.reported = NEVER_YET
         self.arrivals = 0
         self.waiting: list[tuple[int, int, int, Encoded]] = []
         self.deadlines: list[tuple[int, int]] = []
-        self._final = final_components(self.pattern)
-        self._starts = _starting_components(plan)
-        self._ends_late = ends_late(self.pattern)
-        self._ends_at_once = not self.pattern.waits
         self._counted = 32
+        self.link()
+
+    def link(self) -> None:
+        """Give the predicates the codes of the strings that they name."""
+        predicates = link(self.plan.programs, self.encoder.string_codes(), self.tables)
+        where, is_float = self.encoder.where, self.encoder.is_float
+        self.probe = Probe(self.pattern, predicates, where, is_float)
 
     @property
     def memory(self) -> int:
@@ -65,8 +72,11 @@ class LiveQuery:
         self.arrivals += 1
         encoded = self.encoder.encode(stream, arrival, self.arrivals)
         if encoded is not None:
-            entry = (encoded.time, encoded.tie, self.arrivals, encoded)
-            heappush(self.waiting, entry)
+            self.wait(self.arrivals, encoded)
+
+    def wait(self, number: int, encoded: Encoded) -> None:
+        """Let an event, arrival `number`, wait for its turn."""
+        heappush(self.waiting, (encoded.time, encoded.tie, number, encoded))
 
     def advance(self, horizon: int) -> list[dict[str, Any]]:
         """Report what is known once all events before `horizon` are there."""
@@ -102,7 +112,7 @@ class LiveQuery:
     def _release(self, horizon: int) -> set[int]:
         """Let events before the horizon enter; return the partitions that may have a new match."""
         touched: set[int] = set()
-        waiting, final = self.waiting, self._final if self._ends_at_once else 0
+        waiting, final = self.waiting, self._final
         while waiting and waiting[0][0] < horizon:
             encoded = heappop(waiting)[3]
             arrival = encoded.arrival

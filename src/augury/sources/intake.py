@@ -60,8 +60,8 @@ class Intake:
         self.late: list[tuple[Values, str]] = []
         self.rejected: list[tuple[Values, str]] = []
         self._readers = [(name, _READERS[kind], kind) for name, kind in declared.columns.items()]
-        self._known: dict[Hashable, Alternatives | None] = {}
-        self._ages: deque[tuple[int, Hashable]] = deque()
+        self.known: dict[Hashable, Alternatives | None] = {}
+        self.ages: deque[tuple[int, Hashable]] = deque()
 
     def take(self, row: Mapping[str, Any]) -> Arrival | None:
         """Return the row if it is good and in time; otherwise put it aside with the reason."""
@@ -114,7 +114,7 @@ class Intake:
         if declared.id and not declared.has_alternatives:
             if values[declared.id] is None:
                 return f"{declared.id} is null"
-            if values[declared.id] in self._known:
+            if values[declared.id] in self.known:
                 return f"{declared.id} was seen before"
         return ""
 
@@ -124,8 +124,8 @@ class Intake:
         declared = self.declared
         if not declared.has_alternatives:
             if declared.id:
-                self._known[values[declared.id]] = None
-                self._ages.append((time, values[declared.id]))
+                self.known[values[declared.id]] = None
+                self.ages.append((time, values[declared.id]))
             return Arrival(time, values)
         if declared.id:
             group: Hashable = values[declared.id]
@@ -135,10 +135,10 @@ class Intake:
 
     def _alternative(self, time: int, values: Values, group: Hashable) -> Arrival | None:
         assert self.declared.probability is not None
-        same = self._known.get(group)
+        same = self.known.get(group)
         if same is None:
-            same = self._known[group] = Alternatives(0.0, [])
-        self._ages.append((time, group))
+            same = self.known[group] = Alternatives(0.0, [])
+        self.ages.append((time, group))
         same.mass += values[self.declared.probability]
         same.rows.append(values)
         if same.is_overfull:
@@ -150,9 +150,9 @@ class Intake:
         return Arrival(time, values, group, same)
 
     def _forget(self) -> None:
-        limit, ages = self.watermark - self.memory, self._ages
+        limit, ages = self.watermark - self.memory, self.ages
         while ages and ages[0][0] < limit:
-            self._known.pop(ages.popleft()[1], None)
+            self.known.pop(ages.popleft()[1], None)
 
     # Putting aside ----------------------------------------------------------------------------
 

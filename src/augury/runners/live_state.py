@@ -1,0 +1,204 @@
+"""The state of the live runner as bytes: what each entrance remembers, what each query holds.
+
+Live events go as Arrow columns, the rest as JSON; codes travel with the values they stand for. The
+header is that of the match state (`matching.codec`), with a magic and a version of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from augury.kernels.gather import LINK
+from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
+from augury.runners.live import LiveRunner
+from augury.runners.live_encoding import Encoded, LiveCodes
+from augury.runners.live_query import LiveQuery
+from augury.runners.replay import Replay
+from augury.sources.intake import Alternatives, Arrival, Intake
+from augury.sources.rows import Declaration
+
+FORMAT = Format(b"AUGURYLV", 1)
+Plain = dict[str, Any]
+
+
+def dump(runner: LiveRunner) -> bytes:
+    """Return everything that the runner needs to go on in another process."""
+    parts: list[bytes] = []
+    about = {
+        "entrances": {name: _entrance(each) for name, each in runner.entrances.items()},
+        "queries": {name: _query(each, parts) for name, each in runner.queries.items()},
+        "parts": [len(part) for part in parts],
+    }
+    head = json.dumps(about).encode()
+    return FORMAT.seal(len(head).to_bytes(8, "little") + head + b"".join(parts), _mark(runner))
+
+
+def load(runner: LiveRunner, data: bytes) -> None:
+    """Put a runner with the same declarations into the state that `dump` wrote."""
+    _, body = FORMAT.unseal(data, "this session", _mark(runner))
+    length = int.from_bytes(body[:8], "little")
+    about = json.loads(body[8 : 8 + length])
+    parts, at = [], 8 + length
+    for size in about["parts"]:
+        parts.append(body[at : at + size])
+        at += size
+    for name, entrance in runner.entrances.items():
+        _restore_entrance(entrance, about["entrances"][name])
+    for name, query in runner.queries.items():
+        if isinstance(query, Replay):
+            _restore_replay(query, about["queries"][name], runner)
+        else:
+            _restore_query(query, about["queries"][name], parts, runner)
+
+
+def _mark(runner: LiveRunner) -> bytes:
+    """Return the fingerprint of the declarations: by their text, which outlives releases."""
+    streams = [_essence(each.declared) for _, each in sorted(runner.entrances.items())]
+    return fingerprint(streams, sorted(runner.texts.items()))
+
+
+def _essence(declared: Declaration) -> tuple[object, ...]:
+    """Return what rows of a stream depend on."""
+    uncertain = (declared.probability, declared.has_alternatives)
+    columns = tuple(declared.columns.items())
+    return declared.name, columns, declared.id, declared.key, declared.time, uncertain
+
+
+# Entrances -----------------------------------------------------------------------------------
+
+
+def _entrance(entrance: Intake) -> Plain:
+    known = [
+        [plain(key), None if same is None else [same.mass, same.rows]]
+        for key, same in entrance.known.items()
+    ]
+    return {
+        "watermark": entrance.watermark,
+        "known": known,
+        "ages": [[time, plain(key)] for time, key in entrance.ages],
+        "late": entrance.late,
+        "rejected": entrance.rejected,
+    }
+
+
+def _restore_entrance(entrance: Intake, about: Plain) -> None:
+    entrance.watermark = about["watermark"]
+    entrance.known = {
+        value_of(key): None if same is None else Alternatives(*same) for key, same in about["known"]
+    }
+    entrance.ages.clear()
+    entrance.ages.extend((time, value_of(key)) for time, key in about["ages"])
+    entrance.late = [(values, reason) for values, reason in about["late"]]
+    entrance.rejected = [(values, reason) for values, reason in about["rejected"]]
+
+
+# Queries with a ring ---------------------------------------------------------------------------
+
+
+def _query(query: LiveQuery | Replay, parts: list[bytes]) -> Plain:
+    if isinstance(query, Replay):
+        return _replay(query)
+    parts.append(ipc_bytes(_ring_table(query)))
+    return {
+        "part": len(parts) - 1,
+        "reported": query.reported,
+        "arrivals": query.arrivals,
+        "codes": [_codes(codes) for codes in query.encoder.codes],
+        "waiting": [[number, _encoded(each)] for _, _, number, each in sorted(query.waiting)],
+    }
+
+
+def _codes(codes: LiveCodes) -> Plain:
+    known = [[plain(value), *found] for value, found in codes.known.items()]
+    return {"known": known, "following": codes.following}
+
+
+def _ring_table(query: LiveQuery) -> pa.Table:
+    ring = query.ring
+    rows = ring.rows()
+    words = ring.words[rows]
+    words[:, LINK] = 0
+    columns: dict[str, Any] = {f"word_{k}": words[:, k] for k in range(words.shape[1])}
+    for k, texts in enumerate(ring.texts):
+        columns[f"text_{k}"] = pa.array([json.dumps(texts[row]) for row in rows], pa.string())
+    partitions = [json.dumps(plain(ring.partition_of(row))) for row in rows]
+    columns["partition"] = pa.array(partitions, pa.string())
+    return pa.table(columns)
+
+
+def _encoded(each: Encoded) -> Plain:
+    group = None if each.arrival is None else plain(each.arrival.group)
+    return {
+        "tie": each.tie,
+        "words": each.words,
+        "texts": list(each.texts),
+        "partition": plain(each.partition),
+        "group": group,
+        "stream": None if each.arrival is None else each.stream,
+    }
+
+
+def _restore_query(query: LiveQuery, about: Plain, parts: list[bytes], runner: LiveRunner) -> None:
+    query.restart()
+    for codes, written in zip(query.encoder.codes, about["codes"], strict=True):
+        codes.known = {value_of(value): (code, time) for value, code, time in written["known"]}
+        codes.following = written["following"]
+    query.link()
+    query.reported, query.arrivals = about["reported"], about["arrivals"]
+    for each in _ring_events(pa.ipc.open_stream(parts[about["part"]]).read_all()):
+        query.enter(each)
+    for number, written in about["waiting"]:
+        query.wait(number, _decoded(written, runner))
+
+
+def _ring_events(table: pa.Table) -> list[Encoded]:
+    names = table.column_names
+    words = [table.column(n).to_numpy() for n in names if n.startswith("word_")]
+    texts = [table.column(n).to_pylist() for n in names if n.startswith("text_")]
+    partitions = table.column("partition").to_pylist()
+    rows = np.stack(words, axis=1).tolist()
+    return [
+        Encoded(
+            row[1], 0, row, tuple(json.loads(column[k]) for column in texts),
+            value_of(json.loads(partitions[k])), None,
+        )
+        for k, row in enumerate(rows)
+    ]  # fmt: skip
+
+
+def _decoded(written: Plain, runner: LiveRunner) -> Encoded:
+    words, partition = written["words"], value_of(written["partition"])
+    arrival = None
+    if written["stream"] is not None:
+        group = value_of(written["group"])
+        same = runner.entrances[written["stream"].lower()].known.get(group)
+        arrival = Arrival(words[1], {}, group, same)
+    return Encoded(
+        words[1], written["tie"], words, tuple(written["texts"]), partition, arrival,
+        written["stream"] or "",
+    )  # fmt: skip
+
+
+# Queries that are replayed ---------------------------------------------------------------------
+
+
+def _replay(query: Replay) -> Plain:
+    rows = {
+        name: [[time, arrival.values, plain(arrival.group)] for time, arrival in kept]
+        for name, kept in query.rows.items()
+    }
+    return {"rows": rows, "horizon": query.horizon, "reported": query.reported}
+
+
+def _restore_replay(query: Replay, about: Plain, runner: LiveRunner) -> None:
+    query.horizon, query.reported = about["horizon"], about["reported"]
+    for name, kept in about["rows"].items():
+        known = runner.entrances[name].known
+        query.rows[name] = [
+            (time, Arrival(time, values, value_of(group), known.get(value_of(group))))
+            for time, values, group in kept
+        ]
