@@ -1,0 +1,90 @@
+"""Stored states, one of each format version: what was written once must be read for ever.
+
+`PYTHONPATH=tests python -m state.samples` writes those of the current versions, and refuses to touch
+one that is there: a format that changes gets a new version, and a new sample.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from augury import Session
+from augury.matching.codec import FORMAT as MATCH_FORMAT
+from augury.runners.live_state import FORMAT as LIVE_FORMAT
+from contracts.operator_cases import Stage, stage_of
+from matching.as_text import Case
+from oracles.model import Comp, Event, Query, Seq
+
+FOLDER = Path(__file__).parent
+
+SCRIPT = """
+CREATE STREAM reads (id LONG, tag STRING, reader STRING, at LONG, price DOUBLE, p DOUBLE)
+ID id KEY tag TIME at TYPE reader PROBABILITY p LATENESS 2;
+CREATE STREAM places (person STRING, place STRING, at LONG, p DOUBLE)
+KEY person TIME at ALTERNATIVES place PROBABILITY p;
+CREATE QUERY taken ON reads PATTERN SEQ(SHELF x, !COUNTER y, EXIT z)
+WHERE [tag] AND z.price >= x.price WITHIN 100 RETURN x.price AS price;
+CREATE QUERY moved ON places PATTERN SEQ(places a, places b)
+WHERE [person] AND a.place <> b.place WITHIN 50;
+CREATE QUERY twice ON taken PATTERN SEQ(taken a, taken b) WITHIN 200;
+"""
+READS = [
+    (1, "x", "SHELF", 1, 2.5, 0.5),
+    (2, "y", "SHELF", 2, 1.0, 1.0),
+    (3, "x", "COUNTER", 4, None, 0.25),
+    (4, "y", "EXIT", 6, 1.5, 0.5),
+    (5, "x", "EXIT", 7, 3.0, 1.0),
+    (6, "x", "EXIT", 20, 2.0, 1.0),
+]
+PLACES = [("joe", "a", 1, 0.5), ("joe", "b", 1, 0.4), ("joe", "b", 3, 0.5), ("sue", "c", 4, 1.0)]
+BEFORE = 4
+
+
+def session() -> Session:
+    """Return a session with the declarations that the samples were written under."""
+    ag = Session(engine="local")
+    ag.sql(SCRIPT)
+    return ag
+
+
+def reads() -> list[dict[str, Any]]:
+    names = ("id", "tag", "reader", "at", "price", "p")
+    return [dict(zip(names, row, strict=True)) for row in READS]
+
+
+def places() -> list[dict[str, Any]]:
+    return [dict(zip(("person", "place", "at", "p"), row, strict=True)) for row in PLACES]
+
+
+def stage() -> Stage:
+    """Return the match stage that the samples of match state belong to."""
+    events = tuple(
+        Event(str(k), k, "AB"[k % 2], 0.5, {"v": k, "tag": "red" if k % 3 else None})
+        for k in range(8)
+    )
+    asked = Query(
+        Seq((Comp("a", "A"), Comp("b", "B"))),
+        where=(("=", ("attr", "a", "tag"), ("attr", "b", "tag")),),
+        within=("time", 5),
+    )
+    return stage_of(Case((asked,), events, {"v": "LONG", "tag": "STRING"}))
+
+
+def current() -> dict[Path, bytes]:
+    """Return the samples of the current versions."""
+    ag = session()
+    ag.push("reads", reads()[:BEFORE])
+    ag.push("places", places()[:2])
+    own = stage()
+    state, _ = own.matcher.advance(own.matcher.start(own.events), own.events, 4)
+    return {
+        FOLDER / f"match_{MATCH_FORMAT.version}.state": own.matcher.dump(state, own.codebook),
+        FOLDER / f"live_{LIVE_FORMAT.version}.state": ag.checkpoint(),
+    }
+
+
+if __name__ == "__main__":
+    for path, data in current().items():
+        if not path.exists():
+            path.write_bytes(data)
