@@ -75,7 +75,10 @@ def test_all_events_of_a_repetition_are_equated() -> None:
     assert [shown(c) for c in alone.conjuncts] == ["b[i].tag = b[1].tag"]
     assert alone.equalities[0].members == ((0, "tag"),)
     anchored = query("CREATE QUERY q ON reads PATTERN SEQ(A a, B+ b) WHERE [tag] WITHIN 1 HOUR;")
-    assert [shown(c) for c in anchored.conjuncts] == ["a.tag = b.tag"]
+    assert [shown(c) for c in anchored.conjuncts] == [
+        "a.tag = b.tag",
+        "derived b[i].tag = b[1].tag",
+    ]
 
 
 def test_the_first_event_of_a_repetition_alone_makes_no_class() -> None:

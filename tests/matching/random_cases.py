@@ -111,7 +111,7 @@ def kinds_of_events(m: Maker, pattern: Any) -> list[str]:
     """Return the types of a stream: a word of the pattern, and others in between."""
     wanted = [kind or m.rng.choice(m.types) for kind in word(m, pattern)]
     some = [c.type for c in leaves(pattern) if c.type]
-    for _ in range(m.rng.choice((1, 2, 2, 3, 3, 4))):
+    for _ in range(m.rng.choice((2, 2, 3, 3, 4, 5))):
         extra = "Z" if m.chance(0.12) else m.rng.choice(some or list(m.types))
         wanted.insert(m.rng.randint(0, len(wanted)), extra)
     return wanted
@@ -209,7 +209,7 @@ def repetition(m: Maker, strategy: str) -> Case:
 
 def repetition_conditions(m: Maker, strategy: str) -> Case:
     """A repetition with conditions on its elements, its last one, its count and aggregates."""
-    parts: list[Any] = m.comps(1, 2)
+    parts: list[Any] = m.comps(1, 3)
     b = replace(m.repetition(), minimum=m.rng.choice((0, 1, 1, 2)), maximum=None)
     parts.insert(m.rng.randint(0, len(parts)), b)
     others = [p.name for p in parts if p is not b]
@@ -417,6 +417,7 @@ def _about_repetition(m: Maker, b: str, others: Sequence[str]) -> Expr:
             ("<=", ("attr", b, "v"), ("attr", x, "v")),
             ("<=", first, ("attr", x, "v")),
             ("=", ("attr", b, "tag"), ("attr", x, "tag")),
+            ("=", ("attr", x, "tag"), ("attr", b, "tag", "i")),
             ("<", ("-", ("attr", b, "t", "i"), ("attr", b, "t", "i-1")), ("lit", 3)),
         ]
     )
@@ -686,5 +687,5 @@ CONSTRUCTS: dict[str, Callable[[Maker, str], Case]] = {
 def random_case(construct: str, strategy: str, seed: int) -> Case:
     """Return the case of this number."""
     rng = random.Random(f"{construct} {strategy} {seed}")
-    size = rng.choices((3, 4, 5, 6, 7, 8), (10, 25, 30, 22, 10, 3))[0]
+    size = rng.choices((4, 5, 6, 7, 8, 9), (20, 25, 25, 18, 9, 3))[0]
     return CONSTRUCTS[construct](Maker(rng, most_uncertain=size), strategy)

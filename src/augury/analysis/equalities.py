@@ -1,14 +1,15 @@
 """Equalities, closed transitively: through negated and missed components, before anything else.
 
 `x.id = y.id AND y.id = z.id` gives `x.id = z.id`. Every pair of components in a class gets its
-conjunct (except two negated ones), and a constant that one member equals holds for all. Conjuncts
+conjunct (except two negated ones), the events of a repetition are equal to its first, and a constant
+that one member equals holds for all. Conjuncts
 of AFTER WHERE take no part: they are applied to a candidate once chosen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from augury.analysis.checked import Component, Conjunct, EqualityClass
@@ -125,12 +126,26 @@ class _Closure:
             if not (self.components[a[0]].negated and self.components[b[0]].negated):
                 yield from self._pair(a, b)
         yield from self._pinned(members)
+        if len(representative) > 1 and not any(m in self.constants for m in members):
+            for member in members:
+                yield from self._tie(member)
 
     def _pair(self, a: Member, b: Member) -> Iterator[Conjunct]:
         if frozenset((a, b)) not in self.said:
             span = self.spans.get(a, NOWHERE)
             node = ex.Binary("=", self._attribute(a), self._attribute(b), span=span)
             yield Conjunct(node, tuple(sorted({a[0], b[0]})), derived=True, span=span)
+
+    def _tie(self, member: Member) -> Iterator[Conjunct]:
+        """Yield that a repetition's events are equal: what they equal may come late, or never."""
+        if self.components[member[0]].maximum == 1 or member in self.tied:
+            return
+        each, first = (
+            replace(self._attribute(member), index=index)
+            for index in (ex.Index("each"), ex.Index("number", 1))
+        )
+        node = ex.Binary("=", each, first, span=each.span)
+        yield Conjunct(node, (member[0],), derived=True, span=each.span)
 
     def _pinned(self, members: list[Member]) -> Iterator[Conjunct]:
         constant = next((self.constants[m] for m in members if m in self.constants), None)
