@@ -1,7 +1,7 @@
 """Stored states, one of each format version: what was written once must be read for ever.
 
-`PYTHONPATH=tests python -m state.samples` writes those of the current versions, and refuses to touch
-one that is there: a format that changes gets a new version, and a new sample.
+`PYTHONPATH=tests python -m state.samples` writes those of the current versions, and leaves alone
+what is there: a format that changes gets a new version, and a new sample.
 """
 
 from __future__ import annotations

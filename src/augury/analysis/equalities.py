@@ -1,9 +1,9 @@
 """Equalities, closed transitively: through negated and missed components, before anything else.
 
 `x.id = y.id AND y.id = z.id` gives `x.id = z.id`. Every pair of components in a class gets its
-conjunct (except two negated ones), the events of a repetition are equal to its first, and a constant
-that one member equals holds for all. Conjuncts
-of AFTER WHERE take no part: they are applied to a candidate once chosen.
+conjunct (except two negated ones), the events of a repetition are equal to its first, and a
+constant that one member equals holds for all. Conjuncts of AFTER WHERE take no part: they are
+applied to a candidate once chosen.
 """
 
 from __future__ import annotations

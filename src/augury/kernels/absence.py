@@ -7,11 +7,10 @@ negation forbids what would play it. Each event counts once, whatever forbids it
 from __future__ import annotations
 
 from augury.kernels.jit import part
-from augury.kernels.memory import get, put
 from augury.kernels.layout import (
     ABSENT,
-    ABSENTS,
     ABSENT_ROOM,
+    ABSENTS,
     ALWAYS_ABSENT,
     COUNT,
     COUNT_WINDOW,
@@ -45,6 +44,7 @@ from augury.kernels.layout import (
     of,
     passed_at,
 )
+from augury.kernels.memory import get, put
 from augury.kernels.neighbours import facing
 from augury.kernels.order import (
     follows_some,
@@ -70,6 +70,7 @@ def forbid(s, event):
 
 @part
 def append_absent(s, event, since):
+    """Add a row to the absent events; beyond the room it is only counted."""
     n = get(s.m, ABSENTS)
     if n < get(s.m, ABSENT_ROOM):
         put(s.out, absent_at(s, n, WHO), event)

@@ -7,7 +7,6 @@ sum, and is implied where another of them is in the match.
 from __future__ import annotations
 
 from augury.kernels.jit import part
-from augury.kernels.memory import get, get_real, put, put_real
 from augury.kernels.layout import (
     ABSENT,
     ABSENTS,
@@ -19,10 +18,10 @@ from augury.kernels.layout import (
     GROUP_MASS,
     GROUP_TAKEN,
     IN_MATCH,
-    P,
     SINCE,
     STAMP,
     WHO,
+    P,
     absent_at,
     event_at,
     group_at,
@@ -30,6 +29,7 @@ from augury.kernels.layout import (
     of,
     real_of,
 )
+from augury.kernels.memory import get, get_real, put, put_real
 from augury.kernels.order import follows_some, precedes_some, span_of
 
 
@@ -74,7 +74,7 @@ def absence(s, first_absent):
 
 @part
 def room_in_count_window(s, depth):
-    """Return P(at most n events exist from the first to the last item | what is forbidden is absent)."""
+    """Return P(at most n events exist from first to last item | the forbidden are absent)."""
     most = get(s.m, COUNT_WINDOW) - depth
     if most < 0:
         return 0.0
@@ -97,7 +97,7 @@ def room_in_count_window(s, depth):
 
 @part
 def chance_of_one_more(s, depth, event):
-    """Return the chance that the event, or for the first of its group any free alternative, exists."""
+    """Return the chance that the event exists; of a group, all free ones count as its first."""
     group = of(s, event, GROUP)
     if group < 0:
         return real_of(s, event, P)
@@ -122,7 +122,7 @@ def chance_of_one_more(s, depth, event):
 
 @part
 def add_chance(s, most, p):
-    """Convolve the distribution of the count with one event of probability p; what is over is lost."""
+    """Convolve the distribution of the count with one event; what is over the limit is lost."""
     for n in range(most, 0, -1):
         put_real(
             s.m,

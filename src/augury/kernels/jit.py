@@ -1,8 +1,8 @@
 """The ways to compile a kernel.
 
 No threads: Spark owns the cores. No fastmath: NaN and the order of summation have meaning. `nogil`,
-so that a session may run several queries from threads. Bounds are not checked and nothing is raised:
-kernels return a code, and the operator that called them raises.
+so that a session may run several queries from threads. Bounds are not checked and nothing is
+raised: kernels return a code, and the operator that called them raises.
 
 Small kernels compile in moments and are not cached: concurrent workers have crashed on Numba's file
 cache when files of one name differed (numba#4807, numba#10128). The search takes most of a minute,

@@ -19,9 +19,9 @@ DONE, BUFFER_FULL, LIMIT_REACHED = range(3)
 TOLERANCE = 1e-9
 FOREVER = 2**63 - 1
 
-# Columns of `e` (T, VALUES + A). BEGIN and STOP bound the event's partition; P is a double. IN_MATCH
-# and ABSENT hold the number of the match that marked the event last. NULLS has bit a set where
-# attribute a is NULL; the attributes follow.
+# Columns of `e` (T, VALUES + A). BEGIN and STOP bound the event's partition; P is a double.
+# IN_MATCH and ABSENT hold the number of the match that marked the event last. NULLS has bit a set
+# where attribute a is NULL; the attributes follow.
 TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VALUES = range(13)
 
 # The header of `m`: scalars of the query and of the report, room in buffers, rows used in them.
@@ -99,8 +99,8 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     OUT_MATCHES,
     OUT_ITEMS,
     OUT_ABSENTS,
-    # Bounds: number of states, room for trees, work to do before bounds are thought of (0: make them
-    # at once), the start they belong to, leaves of a tree, events looked at for this start and how
+    # Bounds: number of states, room for trees, work to do before bounds are thought of (0: make
+    # them at once), the start they belong to, leaves of a tree, events looked at for this start and how
     # many may be before the next thought; then two buffers.
     N_STATES,
     BOUND_ROOM,
@@ -144,8 +144,8 @@ GROUP_TAKEN, GROUP_ABSENT, GROUP_MASS, GROUP_SIZE = range(4)
 FIRST_ITEM, FIRST_ABSENT, REPORT_TIME, CONDITIONAL, CONFIDENCE, MATCH_SIZE = range(6)
 
 # A passed-over or absent event. One that a NEXT(...) would have taken only as the direct neighbour
-# of SINCE need not be absent where something else lies between; with ALSO_SINCE the next row names a
-# further event whose neighbour it would have been. UNLESS_OUTSIDE, it need not be absent where so
+# of SINCE need not be absent where something else lies between; with ALSO_SINCE the next row names
+# a further event whose neighbour it would have been. UNLESS_OUTSIDE, it need not be absent where so
 # many events exist that it lies outside the window of events.
 WHO, SINCE, ABSENT_SIZE = range(3)
 ALWAYS_ABSENT, UNLESS_OUTSIDE, ALSO_SINCE = -1, -2, -3
@@ -155,8 +155,8 @@ ITEM_SIZE = 2
 class Memory(NamedTuple):
     """Addresses of all that a search reads and writes.
 
-    `m` is the arena, `e` the events (`n_events` rows of `width` words), `q` lists, by component, the
-    events that may play it, `out` takes the matches; the rest is the predicate machine's.
+    `m` is the arena, `e` the events (`n_events` rows of `width` words), `q` lists, by component,
+    the events that may play it, `out` takes the matches; the rest is the predicate machine's.
     """
 
     m: int

@@ -5,7 +5,6 @@ for every call, counts references to it with atomic operations, and compiles all
 every function: with arrays, the search took two minutes to compile. An address is one integer.
 Nothing is checked: whoever makes an address keeps its array alive and large enough.
 """
-# ruff: noqa: ARG001, ANN001
 # mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations

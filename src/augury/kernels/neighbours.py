@@ -7,21 +7,21 @@ each last event of that part (ties make several), if it is a first event of its 
 from __future__ import annotations
 
 from augury.kernels.jit import part
-from augury.kernels.memory import get
 from augury.kernels.layout import (
     ITEM_COMPONENT,
     JOINT_OWN,
     JOINT_ROWS,
     JOINT_TO,
     KEY,
-    P,
     TIME,
+    P,
     entry,
     event_at,
     frame_at,
     of,
     real_of,
 )
+from augury.kernels.memory import get
 from augury.kernels.order import is_before, is_taken, last_of, lies_between
 
 

@@ -7,7 +7,6 @@ respects it, so positions only decide where order does not.
 from __future__ import annotations
 
 from augury.kernels.jit import part
-from augury.kernels.memory import get
 from augury.kernels.layout import (
     ITEM_COMPONENT,
     KEY,
@@ -18,6 +17,7 @@ from augury.kernels.layout import (
     frame_at,
     of,
 )
+from augury.kernels.memory import get
 
 
 @part
@@ -39,6 +39,7 @@ def last_of(s, depth, components):
 
 @part
 def is_taken(s, depth, event):
+    """Whether the event is in the match."""
     for d in range(1, depth + 1):
         if event_at(s, d) == event:
             return True
@@ -74,6 +75,7 @@ def lies_between(s, a, e, b):
 
 @part
 def stands_beside_some(s, depth, event):
+    """Whether the event has equal order with an event of the match."""
     for d in range(1, depth + 1):
         item = event_at(s, d)
         if not is_before(s, item, event) and not is_before(s, event, item):
@@ -83,6 +85,7 @@ def stands_beside_some(s, depth, event):
 
 @part
 def follows_some(s, depth, event):
+    """Whether the event lies after an event of the match."""
     for d in range(1, depth + 1):
         if is_before(s, event_at(s, d), event):
             return True
@@ -91,6 +94,7 @@ def follows_some(s, depth, event):
 
 @part
 def precedes_some(s, depth, event):
+    """Whether the event lies before an event of the match."""
     for d in range(depth, 0, -1):
         if is_before(s, event, event_at(s, d)):
             return True

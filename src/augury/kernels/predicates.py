@@ -114,7 +114,7 @@ def double_of(word):
 
 
 @kernel
-def _combine(opcode, left, left_null, right, right_null):  # noqa: PLR0911 - one per opcode
+def _combine(opcode, left, left_null, right, right_null):
     if opcode == op.AND or opcode == op.OR:  # noqa: PLR1714 - a tuple would be built each time
         return _connect(opcode, left, left_null, right, right_null)
     if op.LEAST_I <= opcode <= op.GREATEST_F:
@@ -225,7 +225,7 @@ def _remainder(left, right):
 
 
 @kernel
-def _floats(opcode, x, y):  # noqa: PLR0911 - one per opcode
+def _floats(opcode, x, y):
     if opcode == op.ADD_F:
         return bits_of(x + y), False
     if opcode == op.SUBTRACT_F:
@@ -253,7 +253,7 @@ def _power(x, y):
 
 
 @kernel
-def _convert(opcode, word, null):  # noqa: PLR0911 - one per opcode
+def _convert(opcode, word, null):
     if opcode == op.IS_NULL:
         return np.int64(null), False
     if null:
@@ -276,7 +276,7 @@ def _convert(opcode, word, null):  # noqa: PLR0911 - one per opcode
 
 
 @kernel
-def _convert_float(opcode, x):  # noqa: PLR0911 - one per opcode
+def _convert_float(opcode, x):
     if opcode == op.NEGATE_F:
         return bits_of(-x), False
     if opcode == op.ABS_F:

@@ -10,10 +10,9 @@ from augury.kernels.absence import (
 )
 from augury.kernels.confidence import absence, presence, room_in_count_window
 from augury.kernels.jit import part
-from augury.kernels.memory import get, get_real, put, put_real
 from augury.kernels.layout import (
-    ABSENTS,
     ABSENT_ROOM,
+    ABSENTS,
     AFTER_COUNT,
     AFTER_RULES,
     ALWAYS_ABSENT,
@@ -27,16 +26,16 @@ from augury.kernels.layout import (
     FOREVER,
     HORIZON,
     INDEPENDENT,
-    ITEMS,
     ITEM_COMPONENT,
     ITEM_ROOM,
     ITEM_SIZE,
-    MATCHES,
+    ITEMS,
     MATCH_ROOM,
+    MATCHES,
     N_GUARDS,
     OUT_ITEMS,
-    REPORTED,
     REPORT_TIME,
+    REPORTED,
     SINCE,
     STAMP,
     STRATEGY,
@@ -54,12 +53,14 @@ from augury.kernels.layout import (
     match_at,
     of,
 )
+from augury.kernels.memory import get, get_real, put, put_real
 from augury.kernels.order import has_ties
 from augury.kernels.rules import end_rules_hold, rules_hold
 
 
 @part
 def passes(s, confidence):
+    """Whether a match of this confidence is reported."""
     if confidence <= 0.0:
         return False
     if get(s.m, STRICT_THRESHOLD):
@@ -79,7 +80,7 @@ def report_time(s, depth, deadline):
 
 @part
 def emit(s, depth, deadline, begin, stop):
-    """Report the match that is bound, if it is new, complete and likely enough; False if out of room."""
+    """Report the bound match, if it is new, complete and likely enough; False if out of room."""
     at = report_time(s, depth, deadline)
     if at < get(s.m, REPORTED) or at >= get(s.m, HORIZON):
         return True
@@ -102,7 +103,7 @@ def emit(s, depth, deadline, begin, stop):
             return True
     if get(s.m, ABSENTS) > get(s.m, ABSENT_ROOM):
         return False
-    # Taken in another order, ties may make the same match under other conditions: any of them will do.
+    # Taken in another order, ties may make the same match on other conditions: any will do.
     united = get(s.m, AMBIGUOUS) and has_ties(s, depth)
     if get(s.m, INDEPENDENT):
         confidence *= 1.0 if united else absence(s, first_absent)

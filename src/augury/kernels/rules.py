@@ -1,7 +1,7 @@
 """Rules: test the conjuncts over several components or items, as soon as they can be tested.
 
-A rule can be tested once each component it reads is complete, or is read item by item and holds one.
-An item just taken is tested alone where all before it were tested already.
+A rule can be tested once each component it reads is complete, or is read item by item and holds
+one. An item just taken is tested alone where all before it were tested already.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from numba import carray
 from augury.kernels import opcodes as op
 from augury.kernels.aggregates import add_double, add_long
 from augury.kernels.jit import part
-from augury.kernels.memory import array_at, get, put, put_flag, put_real
 from augury.kernels.layout import (
     COMPLETE,
     COUNT,
@@ -26,11 +25,11 @@ from augury.kernels.layout import (
     IS_FLOAT,
     ITEM_COMPONENT,
     NULLS,
-    RULES,
     RULE_NEEDS,
     RULE_READS,
     RULE_READS_WHOLE,
     RULE_ROWS,
+    RULES,
     SLOT_COLUMN,
     SLOT_COMPONENT,
     SLOT_KIND,
@@ -42,6 +41,7 @@ from augury.kernels.layout import (
     of,
     real_of,
 )
+from augury.kernels.memory import array_at, get, put, put_flag, put_real
 from augury.kernels.predicates import Predicates, evaluate
 
 
@@ -122,7 +122,7 @@ def place_of(s, slot, component, kind):
 
 @part
 def point_at_first(s, rule, fixed):
-    """Point at the first items a rule ranges over (of `fixed`, the newest); False if there is none."""
+    """Point at the first items a rule ranges over (of `fixed`, the newest); False if none."""
     reads, needs, c = entry(s, RULE_READS, rule), entry(s, RULE_NEEDS, rule), 0
     while reads >> c != 0:
         if (needs >> c) & 1 and get(s.m, get(s.m, COUNT) + c) == 0:
@@ -168,7 +168,7 @@ def is_true(s, rule):
 
 @part
 def rule_holds(s, rule, fixed):
-    """Whether a rule is true for all items it ranges over (of `fixed`, the newest), or not applied."""
+    """Whether a rule holds for all items it ranges over (of `fixed`, the newest), or is idle."""
     if not point_at_first(s, rule, fixed):
         return True
     while True:

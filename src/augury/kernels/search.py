@@ -15,7 +15,6 @@ Oracle: tests/oracles/worlds.py enumerates possible worlds.
 
 from __future__ import annotations
 
-
 from augury.kernels.bounds import (
     can_finish,
     forget_bounds,
@@ -24,7 +23,6 @@ from augury.kernels.bounds import (
     wants_bounds,
 )
 from augury.kernels.jit import cached_kernel, part
-from augury.kernels.memory import address, get, get_real, put, put_real
 from augury.kernels.layout import (
     ABSENTS,
     ACCEPTING,
@@ -51,19 +49,17 @@ from augury.kernels.layout import (
     FOREVER,
     GROUP,
     INDEPENDENT,
-    ITEMS,
     ITEM_COMPONENT,
     ITEM_EVENT,
+    ITEMS,
     JOINT_ROWS,
     KEY,
     LANE,
     LIMIT_REACHED,
     MASK,
-    MATCHES,
     MATCH_LIMIT,
-    Memory,
+    MATCHES,
     OWN,
-    P,
     PARTITION,
     PASSED,
     PASSED_ROOM,
@@ -83,6 +79,8 @@ from augury.kernels.layout import (
     WHO,
     WINDOW,
     WORK,
+    Memory,
+    P,
     entry,
     event_at,
     frame_at,
@@ -90,6 +88,7 @@ from augury.kernels.layout import (
     passed_at,
     real_of,
 )
+from augury.kernels.memory import address, get, get_real, put, put_real
 from augury.kernels.neighbours import facing, is_in_doubt, is_neighbour
 from augury.kernels.order import is_before, stands_beside_some
 from augury.kernels.report import emit
@@ -149,7 +148,7 @@ def give_back(s, depth):
 
 @part
 def fits(s, depth, lane, event):
-    """Bind the event at depth + 1 if it may play the transition's component; tell whether it did."""
+    """Bind the event at depth + 1 if it may play the transition's component; tell if it did."""
     component = entry(s, EDGE_COMPONENT, lane)
     if not (of(s, event, MASK) >> component) & 1:
         return False
@@ -379,12 +378,14 @@ def note_passed(s, event, since):
 
 @part
 def raise_barrier(s, depth, event):
+    """Let nothing after a certain event be taken."""
     if get(s.m, frame_at(s, depth, BARRIER)) < 0:
         put(s.m, frame_at(s, depth, BARRIER), event)
 
 
 @part
 def is_barred(s, depth, event):
+    """Whether a certain event before this one keeps it from being taken."""
     # By time alone: beside a tie of another stream, an event need not count as passed.
     barrier = get(s.m, frame_at(s, depth, BARRIER))
     return barrier >= 0 and of(s, barrier, TIME) < of(s, event, TIME)
@@ -392,7 +393,7 @@ def is_barred(s, depth, event):
 
 @part
 def fix_passed(s, depth, event):
-    """Start a child frame with what taking `event` passed over, and lower its weight; False if full."""
+    """Start a child frame with what taking `event` passed over; False if out of room."""
     n = get(s.m, PASSED)
     put(s.m, frame_at(s, depth + 1, FIXED), n)
     weight = weight_with(s, depth, event)

@@ -1,4 +1,4 @@
-"""Sort events by partition, keeping the order within it: one counting pass where codes are dense."""
+"""Sort events by partition, keeping the order within it, in one counting pass."""
 
 from __future__ import annotations
 
