@@ -100,8 +100,8 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     OUT_ITEMS,
     OUT_ABSENTS,
     # Bounds: number of states, room for trees, work to do before bounds are thought of (0: make
-    # them at once), the start they belong to, leaves of a tree, events looked at for this start and how
-    # many may be before the next thought; then two buffers.
+    # them at once), the start they belong to, leaves of a tree, events looked at for this start and
+    # how many may be before the next thought; then two buffers.
     N_STATES,
     BOUND_ROOM,
     BOUND_AFTER,

@@ -1,9 +1,9 @@
 """Settle matches whose confidence is not a plain product: build their lineage and value it.
 
-Needed where a neighbour of a NEXT(...) or the end of a window of events is in doubt, where a negation
-has several components, where ties lead to one match in several ways, and where events are derived
-from others. Exact, event by event, and in plain Python: the search kernel
-has already dropped what cannot reach the threshold, and most matches never come here.
+Needed where a neighbour of a NEXT(...) or the end of a window of events is in doubt, where a
+negation has several components, where ties lead to one match in several ways, and where events are
+derived from others. Exact, event by event, and in plain Python: the search kernel has already
+dropped what cannot reach the threshold, and most matches never come here.
 """
 
 from __future__ import annotations

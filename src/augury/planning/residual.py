@@ -242,9 +242,9 @@ def _take(take: Take) -> Step:
 
 
 def _adjoin(step: Step, adjoin: Adjoin) -> Step:
-    if not _interleaves(adjoin.part) and not adjoin.begun:
-        own, rest = (), step.rest
-    else:
+    own: tuple[int, ...] = ()
+    rest = step.rest
+    if _interleaves(adjoin.part) or adjoin.begun:
         own = adjoin.own
         rest = DONE if step.rest == DONE else replace(adjoin, part=step.rest, begun=True)
     shown = step.adjacent_to if adjoin.begun else {*step.adjacent_to, *adjoin.to}
