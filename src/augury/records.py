@@ -95,6 +95,13 @@ class Matches:
     def __len__(self) -> int:
         return len(self.confidence)
 
+    @staticmethod
+    def none() -> Matches:
+        """Return no matches."""
+        start, words = np.zeros(1, np.int64), np.zeros(0, np.int64)
+        flags = np.zeros(0, np.bool_)
+        return Matches(start, words, words, start, words, words, np.zeros(0), words, flags)
+
     def only(self, numbers: Words) -> Matches:
         """Return the matches of the given numbers, in that order."""
         items, first_item = _picked(self.first_item, numbers)

@@ -140,11 +140,51 @@ def _from_sum(e, state, place, begin, counts, weights, sums):
 
 
 @kernel
+def _looks_at_pairs(paths, lane):
+    """Whether a transition asks more of an event than to lie after the one before it."""
+    if paths.edges[lane, BREAKING] != 0 or paths.edges[lane, ADJACENT] != 0:
+        return True
+    return paths.rule_rows[lane] < paths.rule_rows[lane + 1]
+
+
+@kernel
+def _take(paths, predicates, e, er, place, begin, counts, weights, sums):
+    """Continue paths with an event by every transition; return the matches that end with it."""
+    start, last = place
+    k = last - start
+    for lane in range(len(paths.edges)):
+        if (e[last, MASK] >> paths.edges[lane, COMPONENT]) & 1:
+            if _looks_at_pairs(paths, lane):
+                n, x = _from_each(paths, predicates, e, er, lane, place, counts, weights)
+            else:
+                source = paths.edges[lane, SOURCE]
+                n, x = _from_sum(e, source, place, begin, counts, weights, sums)
+            target = paths.edges[lane, TARGET]
+            counts[k, target] = _plus(counts[k, target], n)
+            weights[k, target] += x * er[last, P]
+    count, weight = 0, 0.0
+    for q in range(len(paths.accepting)):
+        if paths.accepting[q]:
+            count = _plus(count, counts[k, q])
+            weight += weights[k, q]
+    return count, weight
+
+
+@kernel
+def _sum_up(first, stop, counts, weights, sums):
+    """Add the paths that end at one time to the sums over all earlier times."""
+    whole, real = sums
+    for k in range(first, stop):
+        for q in range(len(whole)):
+            whole[q] = _plus(whole[q], counts[k, q])
+            real[q] += weights[k, q]
+
+
+@kernel
 def _count_from(paths, predicates, e, er, place, counts, weights, sums):
     """Return how many matches begin with an event on a transition, and their total confidence."""
     start, first_lane = place
-    whole, real = sums
-    whole[:], real[:] = 0, 0.0
+    sums[0][:], sums[1][:] = 0, 0.0
     counts[0, :], weights[0, :] = 0, 0.0
     state = paths.edges[first_lane, TARGET]
     counts[0, state], weights[0, state] = 1, er[start, P]
@@ -157,31 +197,11 @@ def _count_from(paths, predicates, e, er, place, counts, weights, sums):
         k = last - start
         counts[k, :], weights[k, :] = 0, 0.0
         if e[last, TIME] != e[last - 1, TIME]:
-            for j in range(begin, k):
-                for q in range(len(whole)):
-                    whole[q] = _plus(whole[q], counts[j, q])
-                    real[q] += weights[j, q]
+            _sum_up(begin, k, counts, weights, sums)
             begin = k
         if e[last, MASK] != 0 and er[last, P] > 0.0:
-            for lane in range(len(paths.edges)):
-                if (e[last, MASK] >> paths.edges[lane, COMPONENT]) & 1:
-                    source, target = paths.edges[lane, SOURCE], paths.edges[lane, TARGET]
-                    if (
-                        paths.edges[lane, BREAKING] != 0
-                        or paths.edges[lane, ADJACENT] != 0
-                        or paths.rule_rows[lane] < paths.rule_rows[lane + 1]
-                    ):
-                        n, x = _from_each(
-                            paths, predicates, e, er, lane, (start, last), counts, weights
-                        )
-                    else:
-                        n, x = _from_sum(e, source, (start, last), begin, counts, weights, sums)
-                    counts[k, target] = _plus(counts[k, target], n)
-                    weights[k, target] += x * er[last, P]
-            for q in range(len(whole)):
-                if paths.accepting[q]:
-                    count = _plus(count, counts[k, q])
-                    weight += weights[k, q]
+            n, x = _take(paths, predicates, e, er, (start, last), begin, counts, weights, sums)
+            count, weight = _plus(count, n), weight + x
         last += 1
     return count, weight
 

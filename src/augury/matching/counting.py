@@ -171,10 +171,11 @@ def _treatment(pattern: Pattern, first: Edge, second: Edge) -> tuple[int, ...]:
     both = 1 << first.component | 1 << second.component
     rules = [k for k, rule in enumerate(pattern.rules) if rule.reads == both]
     guards = [g.component for g in pattern.guards if _lies_between(g, first, second)]
-    return (*rules, -1, *guards, -1, _is_adjacent(first, second))
+    return (*rules, -1, *guards, -1, is_adjacent(first, second))
 
 
-def _is_adjacent(first: Edge, second: Edge) -> bool:
+def is_adjacent(first: Edge, second: Edge) -> bool:
+    """Whether the event of a transition must be the neighbour of that of the one before it."""
     return any((to >> first.component) & 1 for to, _ in second.adjacent)
 
 
@@ -210,7 +211,7 @@ def _edge_row(pattern: Pattern, edge: Edge) -> tuple[int, ...]:
             if second == edge and _lies_between(guard, first, edge)
         }
     )
-    adjacent = any(_is_adjacent(a, b) for a, b in _steps(pattern) if b == edge)
+    adjacent = any(is_adjacent(a, b) for a, b in _steps(pattern) if b == edge)
     return edge.source, edge.target, edge.component, breaking, int(adjacent)
 
 

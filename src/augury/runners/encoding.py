@@ -181,20 +181,22 @@ class Encoder:
 
     def _mask(self, stream: StreamSchema, table: pa.Table) -> Words:
         mask = np.zeros(table.num_rows, np.int64)
-        kinds = self._types(stream, table)
+        kinds = self.kinds(stream, table)
         for play in self.plan.plays:
             if play.stream == stream.name:
-                plays = self._plays(play, kinds, table)
+                plays = self.plays(play, kinds, table)
                 mask |= plays.astype(np.int64) << play.component
         return mask
 
-    def _types(self, stream: StreamSchema, table: pa.Table) -> tuple[Words, dict[str, int]]:
+    def kinds(self, stream: StreamSchema, table: pa.Table) -> tuple[Words, dict[str, int]]:
+        """Return the type of each row as a number, and the numbers of the types."""
         if stream.type is None:
             return np.zeros(0, np.int64), {}
         codes = Codes()
         return codes.encode(table.column(stream.type)), codes.known
 
-    def _plays(self, play: Play, kinds: tuple[Words, dict[str, int]], table: pa.Table) -> Flags:
+    def plays(self, play: Play, kinds: tuple[Words, dict[str, int]], table: pa.Table) -> Flags:
+        """Return which rows may play a component."""
         plays = np.ones(table.num_rows, np.bool_)
         if play.type is not None:
             codes, known = kinds

@@ -6,7 +6,7 @@ their lineage, so that what is shared is counted once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ from augury.runners.evaluation import ALL_TIME, Evaluation, Span
 from augury.runners.holding import probability_table
 from augury.runners.loaded import Loaded, event_ids
 from augury.runners.results import Inputs, joined_ids, match_table
+from augury.runners.together import Together, shareable
 from augury.sources.rows import conform, sift
 
 
@@ -43,12 +44,19 @@ class LocalRunner:
     chances: dict[Any, dict[Any, float]] = field(default_factory=dict)
     answers: dict[str, pa.Table] = field(default_factory=dict)
     spans: Mapping[str, Span] = field(default_factory=dict)
+    plans: dict[str, MatchPlan] = field(default_factory=dict)
 
     def table(self, name: str) -> pa.Table:
         """Return the result of a query."""
         if name.lower() not in self.answers:
             self._evaluate(self.queries[name.lower()])
         return self.answers[name.lower()]
+
+    def run_all(self, names: Iterable[str] | None = None) -> dict[str, pa.Table]:
+        """Return the results of many queries (of all, unless named), sharing passes if possible."""
+        wanted = [name.lower() for name in (self.queries if names is None else names)]
+        self._run_together([name for name in wanted if name not in self.answers])
+        return {self.queries[name].name: self.table(name) for name in wanted}
 
     def rejected(self, stream: str) -> pa.Table:
         """Return the bad rows of a stream, with their reasons."""
@@ -73,10 +81,31 @@ class LocalRunner:
         good, bad = sift(conform(self.bound[name.lower()], declared), declared)
         return Loaded(schema, good, bad)
 
+    # Many queries -----------------------------------------------------------------------------
+
+    def plan(self, name: str) -> MatchPlan:
+        """Return the plan of a query, which is made once."""
+        if name not in self.plans:
+            self.plans[name] = plan_match(self.queries[name], self.catalog)
+        return self.plans[name]
+
+    def _run_together(self, names: list[str]) -> None:
+        """Answer those queries that can share a pass over their stream."""
+        if len(names) < 2:
+            return
+        read = {stream.name.lower() for query in self.queries.values() for stream in query.streams}
+        alone = [name for name in names if name not in read and name not in self.spans]
+        for group in shareable(self.plan(name) for name in alone):
+            source = self._load(group[0].query.streams[0].name)
+            tables = self._tables(group[0])
+            together = Together(group, source, _inputs([source]), tables)
+            for plan, answer in together.answers():
+                self.answers[plan.query.name.lower()] = answer
+
     # One query --------------------------------------------------------------------------------
 
     def _evaluate(self, query: CheckedQuery) -> None:
-        plan = plan_match(query, self.catalog)
+        plan = self.plan(query.name.lower())
         sources = [self._load(stream.name) for stream in query.streams]
         encoder = Encoder(plan, self._tables(plan))
         events, inputs = self._events(encoder, sources)
@@ -147,20 +176,24 @@ class LocalRunner:
         return table.select([column.name for column in schema.columns])
 
     def _events(self, encoder: Encoder, sources: list[Loaded]) -> tuple[Events, Inputs]:
-        parts, ids, firsts, first = [], [], [], 0
-        for source in sources:
-            firsts.append(first)
-            parts.append(
-                encoder.encode(source.schema, source.table, first, source.groups(), source.place)
-            )
-            ids.append(event_ids(source))
-            first += source.table.num_rows
+        inputs = _inputs(sources)
+        parts = [
+            encoder.encode(source.schema, source.table, first, source.groups(), source.place)
+            for source, first in zip(sources, inputs.first_rows, strict=True)
+        ]
         events = parts[0]
         for part in parts[1:]:
             events = Events.joined(events, part) if len(part) else events
-        tables = tuple(source.table for source in sources)
-        times, chances = _all_times(sources), _all_chances(sources)
-        return events, Inputs(tables, tuple(firsts), joined_ids(ids), times, chances)
+        return events, inputs
+
+
+def _inputs(sources: list[Loaded]) -> Inputs:
+    """Return the rows of all sources, numbered one after the other."""
+    sizes = [source.table.num_rows for source in sources]
+    firsts = tuple(sum(sizes[:k]) for k in range(len(sizes)))
+    tables = tuple(source.table for source in sources)
+    ids = joined_ids([event_ids(source) for source in sources])
+    return Inputs(tables, firsts, ids, _all_times(sources), _all_chances(sources))
 
 
 def _all_times(sources: list[Loaded]) -> Words:

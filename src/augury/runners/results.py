@@ -82,6 +82,11 @@ def _span(matches: Matches, inputs: Inputs) -> tuple[Words, Words]:
 def match_ids(query: CheckedQuery, matches: Matches, inputs: Inputs) -> Any:
     """Return the deterministic ids of matches: hashes of query, components and event ids."""
     names = pa.array([c.name for c in query.components], pa.string())
+    ids, rows = inputs.ids, matches.row
+    if len(rows) * 8 < len(ids):
+        # Hash what is needed: a few matches must not cost a pass over all events.
+        used, rows = np.unique(rows, return_inverse=True)
+        ids = pc.take(ids, pa.array(used))
     lanes = []
     for seed in SEEDS:
         own = text_hashes(pa.array([query.name], pa.string()), seed)[0]
@@ -89,9 +94,9 @@ def match_ids(query: CheckedQuery, matches: Matches, inputs: Inputs) -> Any:
             identity.match_words(
                 matches.first_item,
                 matches.component,
-                matches.row,
+                rows,
                 text_hashes(names, seed),
-                text_hashes(inputs.ids, seed),
+                text_hashes(ids, seed),
                 own,
             )
         )
