@@ -19,7 +19,22 @@ from pyarrow import csv
 from augury import Session
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "conformance" / "sase"
-NAMES = ["Q1", "Q2", "te50", "te100", "ds500", "ds1000", "ds10000", "tw10k", "tw40k", "tw60k", "tw100k", "s2-p1", "s3-p1", "s3-p2"]
+NAMES = [
+    "Q1",
+    "Q2",
+    "te50",
+    "te100",
+    "ds500",
+    "ds1000",
+    "ds10000",
+    "tw10k",
+    "tw40k",
+    "tw60k",
+    "tw100k",
+    "s2-p1",
+    "s3-p1",
+    "s3-p2",
+]
 STREAM = """
     CREATE STREAM stocks (id LONG, ts LONG, symbol LONG, price LONG, volume LONG, type STRING)
     ID id KEY symbol TIME ts TYPE type;

@@ -8,7 +8,7 @@ there. A negated part opens a scope of its own; the empty scope is that of the m
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations, product
 from typing import Any
 
@@ -53,6 +53,7 @@ class Plan:
         closes: (u, v): once v has an event, u takes no more.
         bounds: component to its least and greatest number of events.
         adjacent: for each NEXT(...), its parts as tuples of names.
+        memory: what selection has worked out about the plan, whatever the world.
         contiguous: the repetitions that are a part of a NEXT(...), or a branch of such a part.
     """
 
@@ -68,6 +69,7 @@ class Plan:
     adjacent: dict[Scope, list[tuple[tuple[str, ...], ...]]]
     contiguous: frozenset[str]
     after_where: list[Conjunct]
+    memory: dict[Any, Any] = field(default_factory=dict)
 
 
 def prepare(query: Query) -> Plan:
@@ -104,7 +106,7 @@ def unfold(plan: Plan, size: int) -> Iterator[Plan]:
     for counts in product(*ranges):
         if sum(counts) <= size:
             fixed = {n: (k, k) for n, k in zip(names, counts, strict=True)}
-            yield replace(plan, bounds={**plan.bounds, **fixed})
+            yield replace(plan, bounds={**plan.bounds, **fixed}, memory={})
 
 
 def names_in(node: Any) -> list[str]:

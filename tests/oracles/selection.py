@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -57,6 +58,14 @@ class Scene:
     node: Any
     scope: Scope
     fixed: Bound
+
+    @cached_property
+    def players(self) -> dict[str, list[Event]]:
+        """The events of the pool that have the type of each component of the node."""
+        return {
+            name: [e for e in self.pool if _has_type(self.plan, name, e)]
+            for name in names_in(self.node)
+        }
 
 
 def answers(plan: Plan, events: Iterable[Event]) -> list[Match]:
@@ -120,14 +129,23 @@ def _scenes(plan: Plan, events: Iterable[Event]) -> Iterator[Scene]:
 
 def _choices(scene: Scene, bound: Bound) -> list[tuple[str, Event]]:
     """Return each component, as written, with each event that it may take next."""
-    plan, found = scene.plan, []
-    for name in openings(plan, scene.node, bound):
-        done = _done(scene, {*bound, name})
-        for event in scene.pool:
-            eligible = _has_type(plan, name, event) and _in_order(plan, bound, name, event)
-            if eligible and _fits(scene, take(bound, name, event), done):
-                found.append((name, event))
+    found = []
+    for name, done in _openings(scene, bound):
+        for event in scene.players[name]:
+            if _in_order(scene.plan, bound, name, event):
+                if _fits(scene, take(bound, name, event), done):
+                    found.append((name, event))
     return found
+
+
+def _openings(scene: Scene, bound: Bound) -> list[tuple[str, set[str]]]:
+    """Return what may take the next event, and what is done then; worked out once per plan."""
+    memory = scene.plan.memory
+    key = (scene.scope, *((name, len(taken)) for name, taken in bound.items()))
+    if key not in memory:
+        names = openings(scene.plan, scene.node, bound)
+        memory[key] = [(name, _done(scene, {*bound, name})) for name in names]
+    return memory[key]
 
 
 def take(bound: Bound, name: str, event: Event) -> Bound:

@@ -118,7 +118,8 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
 # components that are complete (bits); which transition and event to try next; where the events that
 # must be absent stand among those passed over: FIXED..OWN for taking the item, OWN.. since. BARRIER
 # is a certain event that nothing after it can pass (-1: none); DOOMED tells that a certain event
-# would have been taken, so that the match cannot end here. WEIGHT, a double, bounds the confidence.
+# would have been taken, so that the match cannot end here. REFUSED are the transitions (bits) left
+# out for the event at SCAN. WEIGHT, a double, bounds the confidence.
 (
     ITEM_COMPONENT,
     ITEM_EVENT,
@@ -131,9 +132,10 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     OWN,
     BARRIER,
     DOOMED,
+    REFUSED,
     WEIGHT,
     FRAME_SIZE,
-) = range(13)
+) = range(14)
 
 # A group of alternatives: the match that took one of them, the match that forbids some, and their
 # total probability (a double).
