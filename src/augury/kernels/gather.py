@@ -20,6 +20,7 @@ from augury.kernels.layout import (
     ITEMS,
     MASK,
     MATCHES,
+    NULLS,
     QUEUE_ROWS,
     REPORTED,
     STOP,
@@ -52,6 +53,10 @@ def gather(ring, newest, oldest, where, slots, e, er, q, m, span):
         number -= ring[row, LINK] >> DISTANCE_BITS
         for c in range(where.shape[0]):
             e[k, c] = ring[row, where[c]] if where[c] >= 0 else 0
+        if where[NULLS] == where[MASK]:
+            # One word for both: the components in the lower bits, the NULLs above.
+            e[k, NULLS] = e[k, MASK] >> span[3]
+            e[k, MASK] &= (1 << span[3]) - 1
         e[k, STOP] = n
         if where[P] < 0:
             er[k, P] = 1.0

@@ -17,7 +17,7 @@ from augury.kernels.gather import DISTANCE_BITS, LINK, WHEN
 from augury.records import Words
 
 # Grown by little, because memory per event matters more than the time to copy.
-GROWTH = 1.25
+GROWTH = 1.125
 LEAST = 16
 _NUMBER = (1 << DISTANCE_BITS) - 1
 

@@ -61,8 +61,11 @@ class LiveRunner:
                 )
             arrival = entrance.take(row)
             if arrival is not None:
+                held = False
                 for name, query, _ in readers:
-                    query.accept(name, arrival)
+                    held |= query.accept(name, arrival)
+                if held:
+                    entrance.hold(arrival)
         found: Found = []
         for _, query, entrances in readers:
             horizon = min([each.watermark for each in entrances])
@@ -113,7 +116,7 @@ class LiveRunner:
         self.texts[name] = to_text(catalog.queries[name])
         entrances = [self.entrances[base.lower()] for base in bases]
         for base, entrance in zip(bases, entrances, strict=True):
-            entrance.memory = max(entrance.memory, live.memory)
+            entrance.recent.memory = max(entrance.recent.memory, live.memory)
             self._readers.setdefault(base.lower(), []).append((base, live, entrances))
 
 

@@ -26,6 +26,15 @@ from augury.sources.intake import Arrival
 
 FOREVER = layout.FOREVER
 ID, ROW = "augury id", "augury row"
+_HEADS = {
+    layout.MASK: "mask",
+    layout.NULLS: "nulls",
+    layout.TIE: "tie",
+    layout.STREAM: "stream",
+    layout.KEY: "key",
+    layout.GROUP: "group",
+    layout.P: "probability",
+}
 # One word has a bit per nullable column.
 MOST_COLUMNS = 62
 _PACK, _UNPACK = struct.Struct("<d").pack, struct.Struct("<q").unpack
@@ -60,11 +69,15 @@ class LiveCodes:
             self.known[value] = found
         return found[0]
 
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to forget."""
+        return len(self.known) > self._swept
+
     def forget_before(self, time: int) -> None:
-        """Forget values last used before a time, now and then."""
-        if len(self.known) > self._swept:
-            self.known = {v: found for v, found in self.known.items() if found[1] >= time}
-            self._swept = 2 * len(self.known) + 256
+        """Forget values last used before a time."""
+        self.known = {v: found for v, found in self.known.items() if found[1] >= time}
+        self._swept = 2 * len(self.known) + 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +131,13 @@ class LiveEncoder:
     def codes(self) -> tuple[LiveCodes, LiveCodes, LiveCodes]:
         return self.strings, self.keys, self.groups
 
+    def layout(self) -> list[str]:
+        """Return what an event of the ring consists of, in words."""
+        heads = [_HEADS[c] for c in _HEADS if self.where[c] >= 0]
+        attributes = [f"attribute {column.type.value}" for column in self.attributes]
+        stored = [f"{s.name} {s.type.value} at {s.place}" for s in self.stored.values()]
+        return heads + attributes + stored
+
     def string_codes(self) -> dict[str, int]:
         """Return the codes of the strings, for linking programs."""
         return {str(text): code for text, (code, _) in self.strings.known.items()}
@@ -139,7 +159,7 @@ class LiveEncoder:
         several = len(streams) > 1 or any(stream.order_by for stream in streams)
         wanted = {
             layout.MASK: True,
-            layout.NULLS: True,
+            layout.NULLS: not self._packs_nulls(),
             layout.TIE: several,
             layout.STREAM: several,
             layout.KEY: needs_keys(pattern),
@@ -152,9 +172,16 @@ class LiveEncoder:
         for column, is_wanted in wanted.items():
             if is_wanted:
                 self.where[column] = self._next_place()
+        if self._packs_nulls():
+            self.where[layout.NULLS] = self.where[layout.MASK]
         for a in range(len(self.attributes)):
             self.where[layout.VALUES + a] = self._next_place()
         self._place_stored()
+
+    def _packs_nulls(self) -> bool:
+        """Whether the NULL bits have room in the word of the mask, above the components."""
+        columns = len(self.attributes) + len(stored_columns(self.plan))
+        return len(self.plan.pattern.components) + columns <= MOST_COLUMNS
 
     def _next_place(self) -> int:
         self.width += 1
@@ -182,7 +209,12 @@ class LiveEncoder:
     def null_bit(self, place: int) -> int:
         """Return the bit of the NULL word that belongs to a column of the ring."""
         first = int(self.where[layout.VALUES]) if len(self.attributes) else self._first_stored()
-        return place - first
+        shift = len(self.plan.pattern.components) if self._is_packed else 0
+        return place - first + shift
+
+    @property
+    def _is_packed(self) -> bool:
+        return bool(self.where[layout.NULLS] == self.where[layout.MASK])
 
     def _first_stored(self) -> int:
         return min((s.place for s in self.stored.values() if not s.is_text), default=self.width)
@@ -206,7 +238,7 @@ class _StreamEncoder:
         mask = self._mask(values)
         if not mask and self.drops_others:
             return None
-        words = [0, arrival.time, mask, 0]
+        words = [0, arrival.time, mask] if self._nulls_place == 2 else [0, arrival.time, mask, 0]
         tie = self._tie(values)
         words += [head(arrival, tie, number) for head in self._heads]
         nulls = 0
@@ -217,7 +249,7 @@ class _StreamEncoder:
                 words.append(0)
             else:
                 words.append(word_of(value, arrival.time))
-        words[3] = nulls
+        words[self._nulls_place] |= nulls
         texts = tuple([text(values) for text in self._texts])
         partition = self._partition(values, number)
         if arrival.alternatives is None:
@@ -374,6 +406,8 @@ def stored_columns(plan: MatchPlan) -> dict[str, DataType]:
         return found
     found[ID] = DataType.LONG if has_long_ids(query.streams) else DataType.STRING
     for key in query.keys:
+        if partition_place(plan, key.name) is not None:
+            continue
         names = {
             key.name,
             *(c for e in query.equalities for _, c in e.members if _has(e, key.name)),
@@ -384,6 +418,23 @@ def stored_columns(plan: MatchPlan) -> dict[str, DataType]:
             if isinstance(node, Input | Aggregated) and node.column is not None:
                 found[node.column.lower()] = column_type(query.streams, node.column)
     return found
+
+
+def partition_place(plan: MatchPlan, key: str) -> int | None:
+    """Return which part of the partition's value a key of the answer is; None if none is."""
+    names = [plan.partition_by.get(stream.name) or () for stream in plan.query.streams]
+    places = {own.index(key) if key in own else None for own in names}
+    return places.pop() if len(places) == 1 else None
+
+
+def partition_part(plan: MatchPlan, partition: Any, place: int) -> Any:
+    """Return one of the values that a partition stands for."""
+    width = len(next(iter(plan.partition_by.values())))
+    if not isinstance(partition, tuple):
+        return partition
+    if width == 1:
+        return None
+    return partition[place] if len(partition) == width else partition[1 + place]
 
 
 def _has(equality: Any, name: str) -> bool:

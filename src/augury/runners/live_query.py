@@ -67,12 +67,14 @@ class LiveQuery:
         window = self.pattern.window or 0
         return window * (2 if looks_back(self.pattern) else 1)
 
-    def accept(self, stream: str, arrival: Arrival) -> None:
-        """Let a good row wait for its turn."""
+    def accept(self, stream: str, arrival: Arrival) -> bool:
+        """Let a good row wait for its turn, and tell so, unless it can play nothing."""
         self.arrivals += 1
         encoded = self.encoder.encode(stream, arrival, self.arrivals)
-        if encoded is not None:
-            self.wait(self.arrivals, encoded)
+        if encoded is None:
+            return False
+        self.wait(self.arrivals, encoded)
+        return True
 
     def wait(self, number: int, encoded: Encoded) -> None:
         """Let an event, arrival `number`, wait for its turn."""
@@ -146,6 +148,11 @@ class LiveQuery:
             self._counted = 2 * len(self.ring) + 32
         elif oldest > NEVER_YET:
             self.ring.drop_before(oldest)
+        if any(codes.is_due for codes in self.encoder.codes):
+            self._forget(oldest, horizon)
+
+    def _forget(self, oldest: int, horizon: int) -> None:
+        """Forget codes that no live event can have."""
         if len(self.ring):
             first = int(self.ring.words[self.ring.oldest % len(self.ring.words), WHEN])
             oldest = max(oldest, min(first, horizon))

@@ -13,14 +13,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from augury.analysis.catalog import DataType, StreamSchema
+from augury.analysis.catalog import Column, DataType, StreamSchema
 from augury.kernels import identity, layout
 from augury.kernels.gather import WHEN
 from augury.matching.ring import Ring
 from augury.planning.expressions.scalar import Scalar, scalar
 from augury.planning.expressions.typed import Aggregated, Input
 from augury.records import Matches
-from augury.runners.live_encoding import ID, ROW, LiveEncoder, Stored, column_type, real_of
+from augury.runners.live_encoding import (
+    ID,
+    ROW,
+    LiveEncoder,
+    Stored,
+    column_type,
+    partition_part,
+    partition_place,
+    real_of,
+)
 from augury.runners.loaded import Loaded, event_ids
 from augury.runners.results import SEEDS, member_column, text_hashes
 from augury.sources.intake import stored as as_stored
@@ -48,6 +57,10 @@ class Answers:
             for column, expression in plan.outputs
         ]
         self._readers: dict[str, Reader] = {}
+        whole = ROW in encoder.stored
+        self._keys = [
+            (key, None if whole else partition_place(plan, key.name)) for key in self.query.keys
+        ]
 
     def dicts(self, matches: Matches) -> list[dict[str, Any]]:
         """Return one dict per match."""
@@ -77,9 +90,8 @@ class Answers:
             "match_id": match_id,
             "revision": 0,
         }
-        for key in self.query.keys:
-            column = member_column(self.query, items[0][0], key.name)
-            answer[key.name] = self._key(column, items[0][1], key.type)
+        for key, place in self._keys:
+            answer[key.name] = self._key(key, place, items[0])
         answer["start_ts"] = as_stored(min(times), self._moment)
         answer["end_ts"] = as_stored(max(times), self._moment)
         answer["confidence"] = confidence
@@ -104,11 +116,15 @@ class Answers:
 
     # Values of events -------------------------------------------------------------------------
 
-    def _key(self, column: str, row: int, kind: DataType) -> Any:
-        value = self._reader(column)(row)
-        if kind is DataType.DOUBLE and value is not None:
+    def _key(self, key: Column, place: int | None, item: tuple[int, int]) -> Any:
+        component, row = item
+        if place is not None:
+            value = partition_part(self.encoder.plan, self.ring.partition_of(row), place)
+        else:
+            value = self._reader(member_column(self.query, component, key.name))(row)
+        if key.type is DataType.DOUBLE and value is not None:
             value = float(value)
-        return outside(value, kind.value)
+        return outside(value, key.type.value)
 
     def _reader(self, column: str) -> Reader:
         """Return how to read a column of an event from its row of the ring."""

@@ -7,11 +7,13 @@ header is that of the match state (`matching.codec`), with a magic and a version
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from augury.errors import StateError
 from augury.kernels.gather import LINK
 from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
 from augury.runners.live import LiveRunner
@@ -19,6 +21,7 @@ from augury.runners.live_encoding import Encoded, LiveCodes
 from augury.runners.live_query import LiveQuery
 from augury.runners.replay import Replay
 from augury.sources.intake import Alternatives, Arrival, Intake
+from augury.sources.recent import Generation
 from augury.sources.rows import Declaration
 
 FORMAT = Format(b"AUGURYLV", 1)
@@ -73,13 +76,15 @@ def _essence(declared: Declaration) -> tuple[object, ...]:
 
 def _entrance(entrance: Intake) -> Plain:
     known = [
-        [plain(key), None if same is None else [same.mass, same.rows]]
+        [plain(key), [same.mass, same.rows] if isinstance(same, Alternatives) else same]
         for key, same in entrance.known.items()
     ]
+    recent = entrance.recent
     return {
         "watermark": entrance.watermark,
         "known": known,
         "ages": [[time, plain(key)] for time, key in entrance.ages],
+        "recent": [[each.since, each.words()] for each in recent.generations],
         "late": entrance.late,
         "rejected": entrance.rejected,
     }
@@ -88,12 +93,22 @@ def _entrance(entrance: Intake) -> Plain:
 def _restore_entrance(entrance: Intake, about: Plain) -> None:
     entrance.watermark = about["watermark"]
     entrance.known = {
-        value_of(key): None if same is None else Alternatives(*same) for key, same in about["known"]
+        value_of(key): Alternatives(*same) if isinstance(same, list) else same
+        for key, same in about["known"]
     }
+    entrance.recent.generations = [_generation(each) for each in about["recent"]]
     entrance.ages.clear()
     entrance.ages.extend((time, value_of(key)) for time, key in about["ages"])
     entrance.late = [(values, reason) for values, reason in about["late"]]
     entrance.rejected = [(values, reason) for values, reason in about["rejected"]]
+
+
+def _generation(written: list[Any]) -> Generation:
+    since, words = written
+    made = Generation(since)
+    for word in words:
+        made.add(word)
+    return made
 
 
 # Queries with a ring ---------------------------------------------------------------------------
@@ -105,6 +120,7 @@ def _query(query: LiveQuery | Replay, parts: list[bytes]) -> Plain:
     parts.append(ipc_bytes(_ring_table(query)))
     return {
         "part": len(parts) - 1,
+        "layout": query.encoder.layout(),
         "reported": query.reported,
         "arrivals": query.arrivals,
         "codes": [_codes(codes) for codes in query.encoder.codes],
@@ -144,6 +160,12 @@ def _encoded(each: Encoded) -> Plain:
 
 def _restore_query(query: LiveQuery, about: Plain, parts: list[bytes], runner: LiveRunner) -> None:
     query.restart()
+    if about["layout"] != query.encoder.layout():
+        raise StateError(
+            f"the live events of query {query.plan.query.name} were stored as "
+            f"{', '.join(about['layout'])}, and this release stores them otherwise; "
+            "use the release that wrote them, or start without them"
+        )
     for codes, written in zip(query.encoder.codes, about["codes"], strict=True):
         codes.known = {value_of(value): (code, time) for value, code, time in written["known"]}
         codes.following = written["following"]
@@ -175,8 +197,7 @@ def _decoded(written: Plain, runner: LiveRunner) -> Encoded:
     arrival = None
     if written["stream"] is not None:
         group = value_of(written["group"])
-        same = runner.entrances[written["stream"].lower()].known.get(group)
-        arrival = Arrival(words[1], {}, group, same)
+        arrival = _arrival(runner, written["stream"].lower(), (words[1], {}, group))
     return Encoded(
         words[1], written["tie"], words, tuple(written["texts"]), partition, arrival,
         written["stream"] or "",
@@ -197,8 +218,18 @@ def _replay(query: Replay) -> Plain:
 def _restore_replay(query: Replay, about: Plain, runner: LiveRunner) -> None:
     query.horizon, query.reported = about["horizon"], about["reported"]
     for name, kept in about["rows"].items():
-        known = runner.entrances[name].known
         query.rows[name] = [
-            (time, Arrival(time, values, value_of(group), known.get(value_of(group))))
+            (time, _arrival(runner, name, (time, values, value_of(group))))
             for time, values, group in kept
         ]
+
+
+def _arrival(runner: LiveRunner, stream: str, row: tuple[int, Any, Hashable]) -> Arrival:
+    time, values, group = row
+    return Arrival(time, values, group, _alternatives(runner, stream, group))
+
+
+def _alternatives(runner: LiveRunner, stream: str, group: Hashable) -> Alternatives | None:
+    """Return what the entrance remembers of an event's alternatives."""
+    same = runner.entrances[stream].known.get(group) if group is not None else None
+    return same if isinstance(same, Alternatives) else None

@@ -63,17 +63,16 @@ class Replay:
         self.rows: dict[str, list[tuple[int, Arrival]]] = {name: [] for name in self.bases}
         self.horizon = NEVER_YET
         self.reported = NEVER_YET
-        self._news = False
 
     @property
     def memory(self) -> int:
         """How far behind the watermark a row can still matter; 0 where nothing bounds it."""
         return self._reach(self.query) or 0
 
-    def accept(self, stream: str, arrival: Arrival) -> None:
+    def accept(self, stream: str, arrival: Arrival) -> bool:
         """Keep a good row."""
         self.rows[stream.lower()].append((arrival.time, arrival))
-        self._news = True
+        return True
 
     def advance(self, horizon: int) -> list[dict[str, Any]]:
         """Report what is known once all rows before `horizon` are there."""

@@ -2,8 +2,11 @@
 
 The watermark is the greatest time seen minus LATENESS. A row before it came too late, because what
 lies before the watermark may have been reported. Values become what they are inside: times are
-microseconds, dates days. What is remembered of a row (its id, the mass of its alternatives) is
-forgotten once the clock has gone on for `memory`; a row delivered twice is late by then.
+microseconds, dates days.
+
+A row that is delivered twice has an id that is known, or is late. An id that comes again with a
+later time is found as long as the row that had it first waits for the watermark, or is one that a
+query holds; `memory` says how long that can be.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from augury.sources.recent import RecentIds
 from augury.sources.rows import ARROW_TYPES, REASON, ROUNDING, Declaration
 
 NEVER_YET = -(2**62)
@@ -55,12 +59,12 @@ class Intake:
     def __init__(self, declared: Declaration, lateness: int, memory: int = 0) -> None:
         self.declared = declared
         self.lateness = lateness
-        self.memory = memory
+        self.recent = RecentIds(memory)
         self.watermark = NEVER_YET
         self.late: list[tuple[Values, str]] = []
         self.rejected: list[tuple[Values, str]] = []
         self._readers = [(name, _READERS[kind], kind) for name, kind in declared.columns.items()]
-        self.known: dict[Hashable, Alternatives | None] = {}
+        self.known: dict[Hashable, Alternatives | bool] = {}
         self.ages: deque[tuple[int, Hashable]] = deque()
 
     def take(self, row: Mapping[str, Any]) -> Arrival | None:
@@ -114,7 +118,7 @@ class Intake:
         if declared.id and not declared.has_alternatives:
             if values[declared.id] is None:
                 return f"{declared.id} is null"
-            if values[declared.id] in self.known:
+            if values[declared.id] in self.known or values[declared.id] in self.recent:
                 return f"{declared.id} was seen before"
         return ""
 
@@ -124,7 +128,7 @@ class Intake:
         declared = self.declared
         if not declared.has_alternatives:
             if declared.id:
-                self.known[values[declared.id]] = None
+                self.known[values[declared.id]] = False
                 self.ages.append((time, values[declared.id]))
             return Arrival(time, values)
         if declared.id:
@@ -136,7 +140,7 @@ class Intake:
     def _alternative(self, time: int, values: Values, group: Hashable) -> Arrival | None:
         assert self.declared.probability is not None
         same = self.known.get(group)
-        if same is None:
+        if not isinstance(same, Alternatives):
             same = self.known[group] = Alternatives(0.0, [])
         self.ages.append((time, group))
         same.mass += values[self.declared.probability]
@@ -149,10 +153,20 @@ class Intake:
             return None
         return Arrival(time, values, group, same)
 
+    def hold(self, arrival: Arrival) -> None:
+        """Note that a query holds the row, so that its id must not come again."""
+        name = self.declared.id
+        if name and arrival.alternatives is None:
+            self.known[arrival.values[name]] = True
+
     def _forget(self) -> None:
-        limit, ages = self.watermark - self.memory, self.ages
+        limit, ages = self.watermark, self.ages
+        if self.declared.has_alternatives:
+            limit -= self.recent.memory
         while ages and ages[0][0] < limit:
-            self.known.pop(ages.popleft()[1], None)
+            time, key = ages.popleft()
+            if self.known.pop(key, None) is True:
+                self.recent.add(key, time)
 
     # Putting aside ----------------------------------------------------------------------------
 
