@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-VALID = sorted((Path(__file__).resolve().parents[1] / "queries" / "valid").glob("*.sql"))
+QUERIES = Path(__file__).resolve().parents[1] / "queries"
+VALID = sorted((QUERIES / "valid").glob("*.sql"))
+PARSES = sorted((QUERIES / "parses").glob("*.sql"))
 
 _PIECE = re.compile(r"\s+|\w+|.", re.DOTALL)
 _CHARACTERS = "();,.[]{}<>!=+-*/%'`\"_?:#@&|~^\\ \n\t0a\N{GREEK SMALL LETTER SIGMA}\N{EMPTY SET}\0"

@@ -27,13 +27,13 @@ from augury.language.tree import (
     Variable,
     Window,
 )
-from language.mutation import VALID
+from language.mutation import PARSES, VALID
 from language.reading import read, read_one, read_pattern, read_query
 
 SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
 
 
-@pytest.mark.parametrize("path", VALID, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*VALID, *PARSES], ids=lambda path: path.stem)
 def test_valid_scripts_are_read_without_a_finding(path: Path) -> None:
     parsed = read(path.read_text(encoding="utf-8"))
     assert [diagnostic.render() for diagnostic in parsed.diagnostics] == []

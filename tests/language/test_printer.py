@@ -10,7 +10,7 @@ from hypothesis import given
 from augury.language.expressions import Expression
 from augury.language.printer import script_text, to_text
 from augury.language.tree import Pattern, Statement
-from language.mutation import VALID
+from language.mutation import PARSES, VALID
 from language.reading import read, read_one, read_pattern, read_where
 from language.trees import expressions, patterns, statements
 
@@ -30,14 +30,14 @@ def test_a_printed_pattern_reads_as_itself(pattern: Pattern) -> None:
     assert read_pattern(to_text(pattern)) == pattern
 
 
-@pytest.mark.parametrize("path", VALID, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*VALID, *PARSES], ids=lambda path: path.stem)
 def test_valid_scripts_print_back_to_equal_trees(path: Path) -> None:
     first = read(path.read_text(encoding="utf-8"))
     assert first.diagnostics == ()
     assert read(script_text(first.statements)).statements == first.statements
 
 
-@pytest.mark.parametrize("path", VALID, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*VALID, *PARSES], ids=lambda path: path.stem)
 def test_printing_twice_changes_nothing(path: Path) -> None:
     once = script_text(read(path.read_text(encoding="utf-8")).statements)
     assert script_text(read(once).statements) == once

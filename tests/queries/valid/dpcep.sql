@@ -34,3 +34,7 @@ CREATE QUERY two_runs ON events PATTERN SEQ(B+ b, B+ c) WITHIN 1 day;
 CREATE QUERY choice ON events PATTERN SEQ(A, OR(B b, C c), D) USING SKIP TILL NEXT MATCH;
 CREATE QUERY two_events ON events PATTERN SEQ(A, B) WITHIN 2 EVENTS;
 CREATE QUERY latest ON events PATTERN SEQ(LAST(A a), B) WITHIN 1 day;
+CREATE QUERY run_then_one ON events PATTERN SEQ(A, B+ b, B c) USING SKIP TILL NEXT MATCH WITHIN 1 day;
+CREATE QUERY strict_run ON events PATTERN SEQ(A, B+ b) USING STRICT WITHIN 1 day;
+CREATE QUERY led ON events PATTERN SEQ(A, C) WITHIN 1 day;
+CREATE QUERY sharing ON followed, led PATTERN AND(followed, led) WITHIN 1 day;

@@ -1,7 +1,7 @@
 -- Every form of a scalar expression.
 CREATE STREAM s (id LONG, name STRING, at TIMESTAMP, price DOUBLE, volume LONG, open BOOLEAN)
 ID id TIME at;
-CREATE TABLE worker_status (id LONG, status STRING);
+CREATE TABLE worker_status (status STRING, id LONG);
 
 CREATE QUERY arithmetic ON s PATTERN SEQ(s a, s b)
 WHERE a.price + b.price * 2 - -3 > a.volume / 4 % 5 AND -(a.price - b.price) < 1.5e3 AND a.name || 'x' = 'yx';
@@ -18,4 +18,4 @@ CREATE QUERY instants ON s PATTERN SEQ(s a, s b)
 WHERE b.at - a.at < INTERVAL 5 MINUTES AND a.at > TIMESTAMP '2026-01-01 00:00:00' AND a.at < DATE '2027-01-01'
   AND b.at < a.at + INTERVAL '5' MINUTE AND b.at < a.at + INTERVAL '2 hours' AND b.at < a.at + INTERVAL 1.5 h;
 CREATE QUERY status ON s PATTERN SEQ(s a, s b)
-WHERE 'safe' = (SELECT status FROM worker_status WHERE id = b.id) AND a.id[b.id] = b.id[a.id];
+WHERE ('safe', b.id) IN worker_status AND a.id[b.id] = b.id[a.id];

@@ -38,7 +38,7 @@ WHERE [person] AND x.person IN Person AND x.place = 'a' AND y.place = 'c' AND h[
 USING SKIP TILL NEXT MATCH GROUP BY person RETURN PROBABILITY BY TIME;
 CREATE QUERY talk ON Carries, At
 SIGMA_{Person(x), y <> 'bag'}(Carries(x, y, z); (Carries(x, y, -))+<{x, y}, >; At(x, u)) RETURN PROBABILITY;
-CREATE QUERY disagree ON At AS At(p, l1); At(p, l2); At(q, l3);
+CREATE QUERY disagree ON At AS At(p, l1); At(p, l2); At(q, l3) APPROXIMATE (0.01, 0.05);
 CREATE QUERY safe ON R, S, T AS R(x); S(x); T('a', y) RETURN PROBABILITY;
 CREATE QUERY h1 ON R, S AS σ[x < y](R(x); S(y)) APPROXIMATE (0.01, 0.05);
 CREATE QUERY h2 ON Nullary, S AS Nullary(); S(x)+<{x}, true> APPROXIMATE (0.01, 0.05);

@@ -2,6 +2,7 @@
 CREATE STREAM stock (id LONG, symbol STRING, kind STRING, at LONG, price DOUBLE, volume LONG, p DOUBLE)
 ID id KEY symbol TIME at TYPE kind PROBABILITY p;
 CREATE TABLE watched (symbol STRING, kind STRING);
+CREATE TABLE listed (symbol STRING);
 
 CREATE QUERY adjacent ON stock PATTERN NEXT(A a, B b);
 CREATE QUERY nested ON stock PATTERN SEQ(A a, AND(B b, SEQ(C c, D d)), OR(E e, F f)) WITHIN 100;
@@ -20,7 +21,7 @@ CREATE QUERY maybe ON stock PATTERN SEQ(A a, B? b, C c);
 CREATE QUERY bounded ON stock PATTERN SEQ(A a, B{2,5} b, C{3} c, D{2,} d, E e) WITHIN 100;
 CREATE QUERY first_and_last ON stock PATTERN SEQ(FIRST(A a), LAST(B b), C c) WITHIN 10;
 CREATE QUERY members ON stock PATTERN SEQ(A a, B b)
-WHERE a.symbol IN watched AND (b.symbol, b.kind) IN watched AND (a.symbol, a.kind) NOT IN watched;
+WHERE a.symbol IN listed AND (b.symbol, b.kind) IN watched AND (a.symbol, a.kind) NOT IN watched;
 CREATE QUERY times ON stock PATTERN SEQ(A a, B b) WHERE b.at - a.at < 5 WITHIN 20 EVENTS;
 CREATE QUERY limits ON stock PATTERN SEQ(A a, B b) USING STRICT MATCH LIMIT 1000 RETURN *;
 CREATE QUERY neighbours ON stock PATTERN SEQ(A a, B b) USING PARTITION CONTIGUITY RETURN COUNT;

@@ -21,7 +21,7 @@ KEY person TIME t PROBABILITY p;
 
 CREATE TABLE hallway (place STRING) FROM csv 'hallway.csv';     -- a relation
 
-CREATE STREAM clicks (visitor LONG, site STRING, page STRING, at TIMESTAMP, price DECIMAL(10, 2))
+CREATE STREAM clicks (visitor LONG, site STRING, page STRING, at TIMESTAMP, price DOUBLE)
 KEY visitor, site
 TIME at
 MISS RATE 0.15

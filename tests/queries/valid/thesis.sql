@@ -17,8 +17,7 @@ CREATE QUERY Q2 ON estream
 PATTERN SEQ(EXIT, !SANITIZE, ENTER)
 WHERE [HCW-ID] AND
 EXIT.location != ENTER.location AND
-'safe'=(SELECT status FROM workerStatus
-        WHERE workerID=ENTER.`HCW-ID`)
+(ENTER.`HCW-ID`, 'safe') IN workerStatus
 WITHIN 45 sec
 RETURN ENTER.`HCW-ID`, ENTER.location;
 
