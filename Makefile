@@ -53,6 +53,7 @@ fuzz: $(STAMP)  ## long property runs (AUGURY_FUZZ_EXAMPLES mutations of scripts
 bench: $(STAMP) ## print what starting and checking cost
 	$(BIN)/python benchmarks/import_time.py
 	$(BIN)/python benchmarks/check_speed.py
+	$(BIN)/python benchmarks/push_overhead.py
 
 demo: $(STAMP)  ## explain an example query, and draw its automaton into out/
 	@mkdir -p out

@@ -26,6 +26,7 @@ NEVER_YET = -(2**62)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1).toordinal()
 _MICROSECOND = timedelta(microseconds=1)
+_NAN = float("nan")
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 Values = dict[str, Any]
@@ -210,7 +211,9 @@ def _long(value: Any) -> int:
 def _double(value: Any) -> float:
     if isinstance(value, str | bytes):
         raise TypeError
-    return float(value)
+    number = float(value)
+    # One NaN for all, because dicts know it by identity, and here NaN equals NaN.
+    return _NAN if number != number else number  # noqa: PLR0124
 
 
 def _string(value: Any) -> str:
