@@ -178,6 +178,24 @@ def test_return_star_gives_every_attribute_of_single_components() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("groups", "names"),
+    [
+        ("a.door", ("door",)),
+        ("a.door, b.door", ("door", "b_door")),
+        ("a.query, a.ts", ("a_query", "a_ts")),
+        ("a.Probability, b.probability", ("a_Probability", "b_Probability")),
+    ],
+)
+def test_groups_have_names_of_their_own(groups: str, names: tuple[str, ...]) -> None:
+    streams = """
+    CREATE STREAM s (id LONG, door STRING, query STRING, ts LONG, Probability DOUBLE, p DOUBLE)
+    ID id TIME ts PROBABILITY p;
+    """
+    text = f"CREATE QUERY q ON s PATTERN AND(s a, s b) GROUP BY {groups} RETURN PROBABILITY;"
+    assert query(text, streams).group_names == names
+
+
 def test_a_bare_group_is_the_attribute_that_all_components_share() -> None:
     q = query(TICKS + "GROUP BY person RETURN PROBABILITY BY TIME;", PLACES)
     assert [(g.component, g.name) for g in q.group_by] == [("a", "person")]  # type: ignore[union-attr]

@@ -146,7 +146,8 @@ class CheckedQuery:
     `miss_rates[k]` is the chance that a read of component k is missed, None where none is declared.
     `allow` is the number of positive components that may be missed, and `may_miss` which.
     `warnings` are diagnostics that do not refuse the query; EXPLAIN shows them. `learn_gaps_from`
-    names the stream of history where gaps are learned instead of given.
+    names the stream of history where gaps are learned instead of given. `group_names[k]` is the
+    result column of `group_by[k]`.
     """
 
     name: str
@@ -177,6 +178,7 @@ class CheckedQuery:
     warnings: tuple[Diagnostic, ...] = ()
     span: Span = NOWHERE
     learn_gaps_from: str | None = None
+    group_names: tuple[str, ...] = ()
 
     def column_of(self, component: int, attribute: str) -> Column | None:
         """Return the column that `attribute` of a component is, by the first stream that has it."""

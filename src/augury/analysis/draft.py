@@ -53,6 +53,7 @@ class Draft:
     conjuncts: tuple[Conjunct, ...] = ()
     equalities: tuple[EqualityClass, ...] = ()
     group_by: tuple[Attribute, ...] = ()
+    group_names: tuple[str, ...] = ()
     outputs: tuple[Output, ...] = ()
     keys: tuple[Column, ...] = ()
     within: CheckedWindow | None = None

@@ -152,4 +152,5 @@ def _checked(draft: Draft, verdict: Verdict) -> CheckedQuery:
         output_schema=output_schema(draft, verdict.kind == "deterministic"),
         span=statement.span,
         learn_gaps_from=draft.learn_gaps_from,
+        group_names=draft.group_names,
     )

@@ -26,6 +26,8 @@ RESERVED = (
     "events",
 )
 
+RESERVED_OF_GROUPS = ("query", "ts", "probability", "method", "error_bound")
+
 
 def keys_are_what_is_equated(draft: Draft) -> None:
     """Fill the key columns of a match: KEY attributes that all positive components share."""
@@ -205,7 +207,8 @@ def _span(draft: Draft, column: ReturnColumn) -> Span:
 
 def groups_are_values(draft: Draft) -> None:
     """Fill GROUP BY; each group is one attribute of one positive component."""
-    groups = []
+    groups: list[ex.Attribute] = []
+    names: dict[str, str] = {}
     for written in draft.statement.group_by:
         before = draft.findings.error_count
         node = _with_component(draft, written)
@@ -218,8 +221,23 @@ def groups_are_values(draft: Draft) -> None:
         faulty = checker.unknown or draft.findings.error_count > before
         if isinstance(value, ex.Attribute) and not faulty:
             _check_group(draft, value)
+            _name_group(draft, value, names, repeated=value in groups)
             groups.append(value)
     draft.group_by = tuple(groups)
+    draft.group_names = tuple(names.values())
+
+
+def _name_group(draft: Draft, value: ex.Attribute, names: dict[str, str], repeated: bool) -> None:
+    """Give a group its result column: the attribute's name, with the component where taken."""
+    taken = {*names, *RESERVED_OF_GROUPS}
+    name = _default_name(value, taken, len(names) + 1)
+    if repeated or name.lower() in taken:
+        message = (
+            f"GROUP BY names {value.component}.{value.name}, whose result column is there already"
+        )
+        span = value.span if value.span.end else draft.clause("GROUP BY")
+        draft.findings.error("A067", message, span, "name each group once")
+    names[name.lower()] = name
 
 
 def _check_group(draft: Draft, value: ex.Attribute) -> None:

@@ -120,11 +120,11 @@ def _group_column(
 
 def _table(query: CheckedQuery, rows: Sequence[Row]) -> pa.Table:
     columns: dict[str, Any] = {"query": pa.array([query.name] * len(rows), pa.string())}
-    for k, node in enumerate(query.group_by):
+    for k, (name, node) in enumerate(zip(query.group_names, query.group_by, strict=True)):
         assert isinstance(node, Attribute)
         component = next(c.index for c in query.components if c.name == node.component)
         kind = ARROW_TYPES[query.type_of_attribute(component, node.name).value]
-        columns[node.name] = pa.array([group[k] for group, _, _ in rows], kind)
+        columns[name] = pa.array([group[k] for group, _, _ in rows], kind)
     columns["ts"] = pa.array([ts for _, ts, _ in rows], pa.int64()).cast(moment_type(query))
     columns["probability"] = pa.array([value for _, _, value in rows], pa.float64())
     columns["method"] = pa.array(["exact"] * len(rows), pa.string())
