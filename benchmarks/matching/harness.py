@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from math import floor, log10
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -31,15 +31,31 @@ def on_one_core() -> None:
     pa.set_io_thread_count(1)
 
 
-def median_seconds(work: Callable[[], Any]) -> tuple[float, Any]:
+class Seconds(NamedTuple):
+    """Medians: by the clock, and of this process's processor, which neighbours do not slow down."""
+
+    clock: float
+    processor: float
+
+
+def median_seconds(work: Callable[[], Any]) -> tuple[Seconds, Any]:
     """Return the median time of three rounds, and what the last one gave."""
-    taken, result = [], None
+    clock, processor, result = [], [], None
     for _ in range(ROUNDS):
         result = None
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         result = work()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken), result
+        clock.append(time.perf_counter() - start)
+        processor.append(time.process_time() - busy)
+    return Seconds(statistics.median(clock), statistics.median(processor)), result
+
+
+def rates(name: str, n: int, seconds: Seconds) -> dict[str, int]:
+    """Return events per second, by the clock and per second of one core's work."""
+    return {
+        f"{name}_events_per_second": round(n / seconds.clock),
+        f"{name}_events_per_core_second": round(n / seconds.processor),
+    }
 
 
 def machine() -> dict[str, Any]:

@@ -6,6 +6,7 @@ written for this one query. Run: python benchmarks/matching/throughput.py [event
 
 from __future__ import annotations
 
+import statistics
 import sys
 import time
 from unittest import mock
@@ -13,7 +14,7 @@ from unittest import mock
 import numba
 import numpy as np
 import pyarrow as pa
-from harness import answer, checked, median_seconds, on_one_core, record
+from harness import Seconds, answer, checked, median_seconds, on_one_core, rates, record
 
 from augury.matching import find
 
@@ -69,20 +70,25 @@ def naive(key, kind, t, p, room):
     return matches, total
 
 
-def in_kernel(run) -> tuple[float, object]:
-    """Return the seconds that the search kernel itself took, and the result."""
-    spent, search = [0.0], find.search
+class Stopwatch:
+    """Stands in for the search kernel, and keeps the time that each evaluation spends in it."""
 
-    def timed(*arguments):
-        start = time.perf_counter()
-        try:
-            return search(*arguments)
-        finally:
-            spent[0] += time.perf_counter() - start
+    def __init__(self) -> None:
+        self.search = find.search
+        self.spent: list[tuple[float, float]] = [(0.0, 0.0)]
 
-    with mock.patch.object(find, "search", timed):
-        result = run()
-    return spent[0], result
+    def __call__(self, *arguments):
+        start, busy = time.perf_counter(), time.process_time()
+        result = self.search(*arguments)
+        clock, processor = self.spent[-1]
+        taken = time.perf_counter() - start, time.process_time() - busy
+        self.spent[-1] = clock + taken[0], processor + taken[1]
+        return result
+
+    def median(self) -> Seconds:
+        """Return the median over the evaluations."""
+        clock, processor = zip(*self.spent[1:], strict=True)
+        return Seconds(statistics.median(clock), statistics.median(processor))
 
 
 def main() -> None:
@@ -91,8 +97,15 @@ def main() -> None:
     on_one_core()
     table, script = events(n), checked(SCRIPT)
     answer(script, table.slice(0, 1000), "q")
-    whole, result = median_seconds(lambda: answer(script, table, "q"))
-    kernel = sorted(in_kernel(lambda: answer(script, table, "q"))[0] for _ in range(3))[1]
+    watch = Stopwatch()
+
+    def evaluated() -> pa.Table:
+        watch.spent.append((0.0, 0.0))
+        return answer(script, table, "q")
+
+    with mock.patch.object(find, "search", watch):
+        whole, result = median_seconds(evaluated)
+    kernel = watch.median()
     codes = np.asarray(table.column("kind").combine_chunks().dictionary_encode().indices)
     letters = table.column("kind").combine_chunks().dictionary_encode().dictionary.to_pylist()
     kinds = np.array([TYPES.index(letter) for letter in letters])[codes]
@@ -108,11 +121,11 @@ def main() -> None:
         {
             "events": n,
             "matches": matches,
-            "kernel_events_per_second": round(n / kernel),
-            "arrow_to_arrow_events_per_second": round(n / whole),
-            "naive_loop_events_per_second": round(n / loop),
-            "kernel_to_naive": round(loop / kernel, 2),
-            "arrow_to_naive": round(loop / whole, 2),
+            **rates("kernel", n, kernel),
+            **rates("arrow_to_arrow", n, whole),
+            **rates("naive_loop", n, loop),
+            "kernel_to_naive": round(loop.processor / kernel.processor, 2),
+            "arrow_to_naive": round(loop.processor / whole.processor, 2),
         },
     )
 
