@@ -235,13 +235,14 @@ def search_all(s, first):
             continue
         matches, items = get(s.m, MATCHES), get(s.m, ITEMS)
         absents = get(s.m, ABSENTS)
-        if not search_from(s, start):
+        fits_in = search_from(s, start)
+        if get(s.m, MATCHES) - matches > get(s.m, MATCH_LIMIT):
+            return LIMIT_REACHED, start
+        if not fits_in:
             put(s.m, MATCHES, matches)
             put(s.m, ITEMS, items)
             put(s.m, ABSENTS, absents)
             return BUFFER_FULL, start
-        if get(s.m, MATCHES) - matches > get(s.m, MATCH_LIMIT):
-            return LIMIT_REACHED, start
     return DONE, s.n_events
 
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
-from augury.analysis.checked import Branch, CheckedQuery, Conjunct, Leaf, Negated, Shape
+from augury.analysis.checked import CheckedQuery, Conjunct, Leaf, Negated, Shape
 from augury.config import value_of
+from augury.kernels import opcodes
 from augury.matching.pattern import Edge, Guard, Pattern, Rule
 from augury.planning.automaton import Automaton, Transition
+from augury.planning.automaton import Guard as Forbidden
 from augury.planning.build_automaton import automaton_of
 from augury.planning.expressions.program import Program
-from augury.planning.residual import components_within, positive_components
+from augury.planning.residual import positive_components
 
 Path = tuple[tuple[str, int], ...]
 
@@ -52,20 +55,14 @@ def compile_pattern(
         most_events=None,
         waits=False,
     )
-    return _grown(bare, query, query.shape, automaton, paths)
+    return _grown(bare, query, query.shape, automaton)
 
 
-def _grown(
-    bare: Pattern,
-    query: CheckedQuery,
-    shape: Shape,
-    automaton: Automaton,
-    paths: Mapping[int, Path],
-) -> Pattern:
+def _grown(bare: Pattern, query: CheckedQuery, shape: Shape, automaton: Automaton) -> Pattern:
     """Fill in what belongs to one shape: the whole pattern, or the inside of a negation."""
     own = positive_components(shape)
     known = replace(bare, positive=bare.positive | _bits(own))
-    guards = tuple(_guards(known, query, shape, paths))
+    guards = tuple(_guard(known, query, guard) for guard in automaton.guards)
     return replace(
         known,
         edges=tuple(map(_edge, sorted(automaton.transitions, key=_as_written))),
@@ -87,34 +84,22 @@ def _edge(transition: Transition) -> Edge:
     )
 
 
-def _guards(
-    known: Pattern, query: CheckedQuery, shape: Shape, paths: Mapping[int, Path]
-) -> Iterator[Guard]:
-    for branch, place in _negations(shape):
-        inside = branch.parts[place].part  # type: ignore[union-attr]
-        names = components_within(inside)
-        seen = [c for c in paths if (known.positive >> c) & 1]
-        guard = Guard(
-            component=inside.component if isinstance(inside, Leaf) else -1,
-            earlier=_bits(c for c in seen if _is_ordered(paths[c], paths[names[0]])),
-            later=_bits(c for c in seen if _is_ordered(paths[names[0]], paths[c])),
-            company=_bits(positive_components(branch)),
-            rules=_rules_naming(known, names),
-        )
-        if not isinstance(inside, Leaf):
-            free = replace(known, strategy="ANY", window=None, count_window=None, threshold=0.0)
-            automaton = automaton_of(inside, query.components)
-            guard = replace(guard, inside=_grown(free, query, inside, automaton, paths))
-        yield guard
+def _guard(known: Pattern, query: CheckedQuery, guard: Forbidden) -> Guard:
+    is_leaf = isinstance(guard.part, Leaf)
+    return Guard(
+        component=guard.components[0] if is_leaf else -1,
+        earlier=_bits(chain.from_iterable(guard.earlier)),
+        later=_bits(chain.from_iterable(guard.later)),
+        company=_bits(guard.company),
+        rules=_rules_naming(known, guard.components),
+        inside=None if is_leaf else _inside(known, query, guard),
+    )
 
 
-def _negations(shape: Shape) -> Iterator[tuple[Branch, int]]:
-    if isinstance(shape, Branch):
-        for place, part in enumerate(shape.parts):
-            if isinstance(part, Negated):
-                yield shape, place
-            else:
-                yield from _negations(part)
+def _inside(known: Pattern, query: CheckedQuery, guard: Forbidden) -> Pattern:
+    free = replace(known, strategy="ANY", window=None, count_window=None, threshold=0.0)
+    automaton = automaton_of(guard.part, query.components, around=guard)
+    return _grown(free, query, guard.part, automaton)
 
 
 def _rules_naming(known: Pattern, components: Iterable[int]) -> tuple[int, ...]:
@@ -186,9 +171,11 @@ def _most_events(query: CheckedQuery, positive: Iterable[int]) -> int | None:
 
 
 def _rule(conjunct: Conjunct, program: Program) -> Rule:
+    # b[2] is not there yet when the first b is taken, so it is read like LAST(b).
+    later = [s.component for s in program.slots if s.kind == opcodes.NUMBER and s.number > 1]
     return Rule(
         reads=_bits(conjunct.components),
-        reads_whole=_bits(program.whole),
+        reads_whole=_bits([*program.whole, *later]),
         needs=_bits(program.needs),
         slots=tuple((s.component, s.kind, s.column, s.number) for s in program.slots),
         each=program.each,

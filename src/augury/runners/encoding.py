@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from augury.analysis.catalog import DataType, StreamSchema
+from augury.analysis.catalog import DataType, StreamSchema, TableSchema
 from augury.planning.expressions.arrow import evaluate_column
 from augury.planning.expressions.typed import inputs_within
 from augury.planning.match_plan import MatchPlan, Play
 from augury.records import Events, Flags, Reals, Words
-from augury.sources.rows import Declaration
+from augury.sources.rows import Declaration, relation_rows
 
 Tables = Mapping[str, Sequence[Sequence[Any]]]
 NULL_CODE = -1
@@ -56,7 +56,7 @@ def declaration_of(schema: StreamSchema) -> Declaration:
     """Return what a stream's schema says about its rows."""
     assert schema.time is not None
     return Declaration(
-        schema.name,
+        f"stream {schema.name}",
         {column.name: column.type.value for column in schema.columns},
         id=schema.id,
         key=schema.key,
@@ -64,6 +64,12 @@ def declaration_of(schema: StreamSchema) -> Declaration:
         probability=schema.probability,
         has_alternatives=bool(schema.alternatives),
     )
+
+
+def rows_of_table(schema: TableSchema, table: pa.Table) -> list[tuple[Any, ...]]:
+    """Return the rows of a bound table, as its declaration says."""
+    columns = {column.name: column.type.value for column in schema.columns}
+    return relation_rows(table, f"table {schema.name}", columns)
 
 
 @dataclass(frozen=True, slots=True)

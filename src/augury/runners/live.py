@@ -20,7 +20,7 @@ from augury.errors import DataError
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.planning.match_plan import plan_match
-from augury.runners.encoding import declaration_of
+from augury.runners.encoding import declaration_of, rows_of_table
 from augury.runners.live_query import LiveQuery
 from augury.runners.replay import Replay, needs_replay
 from augury.sources.intake import Intake
@@ -126,6 +126,5 @@ def _table_rows(
     rows = {}
     for name, schema in catalog.tables.items():
         if name in tables:
-            columns = [tables[name].column(c.name).to_pylist() for c in schema.columns]
-            rows[name] = list(zip(*columns, strict=True))
+            rows[name] = rows_of_table(schema, tables[name])
     return rows

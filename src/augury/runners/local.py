@@ -21,7 +21,14 @@ from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.records import Events, Matches, Reals, Words
 from augury.runners.correlated import correlation_of
 from augury.runners.counts import count_table
-from augury.runners.encoding import Encoder, Place, chances_of, declaration_of, whole
+from augury.runners.encoding import (
+    Encoder,
+    Place,
+    chances_of,
+    declaration_of,
+    rows_of_table,
+    whole,
+)
 from augury.runners.evaluation import ALL_TIME, Evaluation, Span
 from augury.runners.holding import probability_table
 from augury.runners.loaded import Loaded, event_ids
@@ -158,8 +165,7 @@ class LocalRunner:
         rows = {}
         for name in self.catalog.tables:
             if name in self.bound and name != (plan.query.correlated_by or "").lower():
-                columns = [column.to_pylist() for column in self._relation(name).columns]
-                rows[name] = list(zip(*columns, strict=True))
+                rows[name] = rows_of_table(self.catalog.tables[name], self.bound[name])
         return rows
 
     def _relation(self, name: str) -> pa.Table:

@@ -45,12 +45,15 @@ class Declaration:
 
 def conform(table: pa.Table, declared: Declaration) -> pa.Table:
     """Return the table with the declared columns, in their order and types."""
+    if not table.num_rows and not table.column_names:
+        kinds = {name: ARROW_TYPES[kind] for name, kind in declared.columns.items()}
+        return pa.schema(kinds.items()).empty_table()
     by_name = {name.lower(): name for name in table.column_names}
     columns = []
     for name, kind in declared.columns.items():
         if name.lower() not in by_name:
             raise DataError(
-                f"stream {declared.name} declares column {name}, which the data do not have; "
+                f"{declared.name} declares column {name}, which the data do not have; "
                 f"they have {', '.join(table.column_names)}: rename one, or change the declaration"
             )
         columns.append(_cast(table.column(by_name[name.lower()]), kind, name, declared.name))
@@ -68,12 +71,28 @@ def _cast(column: Any, kind: str, name: str, stream: str) -> Any:
             return pc.assume_timezone(column.cast(pa.timestamp("us")), "UTC")
         if kind in ("LONG", "DOUBLE", "BOOLEAN") and pa.types.is_string(column.type):
             raise pa.ArrowInvalid("text is not a number")
+        if kind == "TIMESTAMP" and pa.types.is_integer(column.type):
+            raise pa.ArrowInvalid("a number may count seconds or microseconds")
         return column.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
         raise DataError(
-            f"column {name} of stream {stream} is declared {kind}, but the data have "
+            f"column {name} of {stream} is declared {kind}, but the data have "
             f"{column.type} that cannot be read so ({problem}); cast it, or change the declaration"
         ) from problem
+
+
+def relation_rows(table: pa.Table, name: str, columns: Mapping[str, str]) -> list[tuple[Any, ...]]:
+    """Return the rows of a bound table by its declared columns; times are numbers, as inside."""
+    found = conform(table, Declaration(name, columns, time=""))
+    inside = {
+        "TIMESTAMP": lambda column: column.cast(pa.int64()),
+        "DATE": lambda column: column.cast(pa.int32()),
+    }
+    values = [
+        inside.get(kind, lambda column: column)(found.column(column)).to_pylist()
+        for column, kind in columns.items()
+    ]
+    return list(zip(*values, strict=True))
 
 
 def sift(table: pa.Table, declared: Declaration) -> tuple[pa.Table, pa.Table]:

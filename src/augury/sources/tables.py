@@ -20,7 +20,7 @@ def arrow_table(name: str, data: Any) -> pa.Table:
         return data.read_all()
     try:
         return _converted(data)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as problem:
+    except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError) as problem:
         raise DataError(
             f"the rows of {name} cannot be read as a table ({problem}); "
             "bind a pandas DataFrame, an Arrow table, a list of dicts, or a dict of columns"
@@ -28,10 +28,12 @@ def arrow_table(name: str, data: Any) -> pa.Table:
 
 
 def _converted(data: Any) -> pa.Table:
-    if type(data).__module__.partition(".")[0] == "pandas":
+    if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns"):
         return pa.Table.from_pandas(data, preserve_index=False)
     if isinstance(data, Mapping):
         return pa.table(dict(data))
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
-        return pa.Table.from_pylist(list(data))
+        # Arrow takes the names from the first row alone; a later row may have more.
+        names = dict.fromkeys(name for row in data for name in row.keys())  # noqa: SIM118
+        return pa.table({name: [row.get(name) for row in data] for name in names})
     raise TypeError(f"{type(data).__name__} is not a kind of table")

@@ -1,0 +1,88 @@
+"""What users bind: every kind of table, and what is wrong with one said in a sentence."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from augury import DataError, Session
+
+DECLARED = """
+CREATE STREAM s (id LONG, ty STRING, x LONG, at TIMESTAMP) ID id TIME at TYPE ty;
+CREATE TABLE moments (x TIMESTAMP);
+CREATE TABLE numbers (x LONG);
+"""
+ROWS = [
+    {"id": 1, "ty": "A", "x": 1, "at": datetime(2026, 1, 1, 1)},
+    {"id": 2, "ty": "B", "x": 2, "at": datetime(2026, 1, 1, 2)},
+    {"id": 3, "ty": "B", "x": 3, "at": datetime(2026, 1, 1, 3)},
+]
+
+
+def answer(query: str, **tables: Any) -> list[list[str]]:
+    ag = Session(engine="local")
+    ag.sql(f"{DECLARED} CREATE QUERY q ON s {query};")
+    ag.bind("s", ROWS)
+    for name, rows in tables.items():
+        ag.bind(name, rows)
+    return [[e["event_id"] for e in row["events"]] for row in ag.table("q").to_pylist()]
+
+
+def test_membership_compares_moments_of_tables() -> None:
+    moments = [{"x": datetime(2026, 1, 1, 2)}]
+    assert answer("PATTERN SEQ(A a, B b) WHERE b.at IN moments", moments=moments) == [["1", "2"]]
+    assert answer("PATTERN SEQ(A a, B b) WHERE b.at NOT IN moments", moments=moments) == [
+        ["1", "3"]
+    ]
+
+
+def test_columns_of_tables_are_found_without_regard_to_case() -> None:
+    assert answer("PATTERN SEQ(A a, B b) WHERE b.x IN numbers", numbers={"X": [2]}) == [["1", "2"]]
+
+
+def test_no_rows_are_an_empty_table() -> None:
+    assert answer("PATTERN SEQ(A a, B b) WHERE b.x IN numbers", numbers=[]) == []
+
+
+def test_a_table_of_another_type_than_declared_is_refused() -> None:
+    with pytest.raises(DataError, match="x of table numbers is declared LONG"):
+        answer("PATTERN SEQ(A a, B b) WHERE b.x IN numbers", numbers={"x": ["2"]})
+
+
+@pytest.mark.parametrize("rows", [[(1, 2)], [None], [1], "text", 7])
+def test_what_is_no_table_is_refused_in_a_sentence(rows: Any) -> None:
+    with pytest.raises(DataError, match="cannot be read as a table"):
+        answer("PATTERN SEQ(A a, B b)", numbers=rows)
+
+
+def test_numbers_are_no_moments() -> None:
+    ag = Session(engine="local")
+    ag.sql(f"{DECLARED} CREATE QUERY q ON s PATTERN SEQ(A a, B b);")
+    ag.bind("s", [{"id": 1, "ty": "A", "x": 1, "at": 1_767_225_600}])
+    with pytest.raises(DataError, match="at of stream s is declared TIMESTAMP"):
+        ag.table("q")
+
+
+def test_a_later_row_may_have_more_columns_than_the_first() -> None:
+    ag = Session(engine="local")
+    ag.sql(f"{DECLARED} CREATE QUERY q ON s PATTERN SEQ(A a, B b);")
+    first = {name: value for name, value in ROWS[0].items() if name != "x"}
+    ag.bind("s", [first, *ROWS[1:]])
+    assert ag.table("q").num_rows == 2
+
+
+def test_the_second_event_of_a_repetition_is_judged_once_it_is_there() -> None:
+    assert answer("PATTERN SEQ(A a, B+ b) WHERE b[2].x > 2 WITHIN 9 HOURS") == [["1", "2", "3"]]
+
+
+def test_too_many_matches_are_refused_before_they_fill_memory() -> None:
+    ag = Session(engine="local")
+    ag.sql(
+        f"{DECLARED} CREATE QUERY q ON s PATTERN SEQ(A a, B+ b) WITHIN 9 HOURS MATCH LIMIT 1000;"
+    )
+    rest = [{"id": k, "ty": "B", "x": 1, "at": datetime(2026, 1, 1, 2, k)} for k in range(2, 42)]
+    ag.bind("s", [ROWS[0], *rest])
+    with pytest.raises(DataError, match="more than 1000 matches begin with one event"):
+        ag.table("q")
