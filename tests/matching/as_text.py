@@ -1,10 +1,10 @@
-"""Oracle queries as augury text, oracle events as Arrow tables, and augury's answers as the oracle's.
+"""Oracle queries as augury text, events as Arrow tables, and augury's answers as the oracle's.
 
 One case runs through the parser, the checker, the planner and the engine on one side, and through
 the possible worlds on the other; this module is the bridge, and knows nothing of either's inside.
 
-Every stream has the columns `id, kind, t, tie, p, g` and the attributes of the case. Where some event
-has a group, rows are alternatives: `g`, the group or else the event's own id, is the ID.
+Every stream has the columns `id, kind, t, tie, p, g` and the attributes of the case. Where some
+event has a group, rows are alternatives: `g`, the group or else the event's own id, is the ID.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _repetition(least: int, most: int | None) -> str:
     return f"{{{least},{'' if most is None else most}}}"
 
 
-def expression_text(expr: Expr) -> str:
+def expression_text(expr: Expr) -> str:  # noqa: PLR0911 - one form each
     """Return an expression, with brackets around every operation."""
     match expr:
         case ("lit", value):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from matching.as_text import Case
@@ -201,6 +202,7 @@ def negated_composite(m: Maker, strategy: str) -> Case:
 
 def repetition(m: Maker, strategy: str) -> Case:
     """SEQ with one or two repetitions."""
+    m.most_uncertain = min(m.most_uncertain, 7)
     parts: list[Any] = m.comps(1, 2)
     for _ in range(m.rng.choice((1, 1, 2))):
         parts.insert(m.rng.randint(0, len(parts)), m.repetition())
@@ -208,7 +210,7 @@ def repetition(m: Maker, strategy: str) -> Case:
 
 
 def repetition_conditions(m: Maker, strategy: str) -> Case:
-    """A repetition with conditions on its elements, its last one, its count and aggregates."""
+    """Conditions on the elements of a repetition, its last one, its count and aggregates."""
     parts: list[Any] = m.comps(1, 3)
     b = replace(m.repetition(), minimum=m.rng.choice((0, 1, 1, 2)), maximum=None)
     parts.insert(m.rng.randint(0, len(parts)), b)
@@ -219,6 +221,7 @@ def repetition_conditions(m: Maker, strategy: str) -> Case:
 
 def conjunction(m: Maker, strategy: str) -> Case:
     """AND of components, repetitions and sequences."""
+    m.most_uncertain = min(m.most_uncertain, 6)
     parts: list[Any] = m.comps(2, 3)
     if m.chance(0.4):
         parts[0] = Seq((parts[0], m.comp()))
@@ -261,6 +264,7 @@ def neighbours(m: Maker, strategy: str) -> Case:
 
 def nesting(m: Maker, strategy: str) -> Case:
     """Operators in operators, with negations and repetitions."""
+    m.most_uncertain = min(m.most_uncertain, 6)
     pattern = _tree(m, 3)
     if not _is_firm(pattern):
         pattern = Seq((pattern, m.comp()))
@@ -446,10 +450,7 @@ def keys(m: Maker, strategy: str) -> Case:
     written = [c.name for c in positive(Seq(tuple(parts)))]
     where: tuple[Expr, ...] = ()
     if not equate:
-        where = tuple(
-            ("=", ("attr", x, "tag"), ("attr", y, "tag"))
-            for x, y in zip(written, written[1:], strict=False)
-        )
+        where = tuple(("=", ("attr", x, "tag"), ("attr", y, "tag")) for x, y in pairwise(written))
     case = plain_case(m, strategy, Seq(tuple(parts)), windowed=True, equate=equate, where=where)
     events = [replace(e, attrs={**e.attrs, "v": int(m.chance(0.85))}) for e in case.events]
     if m.chance(0.8):
@@ -548,7 +549,7 @@ def windows_around_negations(m: Maker, strategy: str) -> Case:
 
 
 def streams(m: Maker, strategy: str) -> Case:
-    """A query ON two streams, named as types or not, with tie-breakers of their own."""
+    """ON two streams, named as types or not, with tie-breakers of their own."""
     parts: list[Any] = m.comps(2, 3)
     if m.chance(0.5):
         parts[-1] = replace(parts[-1], type="u")
@@ -573,7 +574,7 @@ def streams(m: Maker, strategy: str) -> Case:
 
 
 def hierarchy(m: Maker, strategy: str) -> Case:
-    """Queries over queries: derived events taken, negated, skipped and repeated."""
+    """ON queries: derived events taken, negated, skipped and repeated."""
     m.most_uncertain = min(m.most_uncertain, 6)
     inner = [_inner_query(m, f"p{k}") for k in range(m.rng.choice((1, 1, 2)))]
     derived = [replace(m.comp(), type=q.name) for q in inner]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from augury.errors import DataError
 from matching.asking import CLAUSES, ask, rows, session, shown, times
 
 DPCEP = "a1 .6 c2 .7 b3 .5 a4 .9 d5 .8 b6 .6 d7 .8 a8 .7 b9 .5 c10 .9 a11 .6 d12 .8 b13 .6 d14 .7"
@@ -103,6 +104,36 @@ def test_1_2_a_negated_component_counts_each_event_once():
             (11, 14): 0.42,
         }
     )
+
+
+CONDITIONAL = {
+    ("a1", "b3"): 0.6,
+    ("a1", "b6"): 0.7,
+    ("b3", "d7"): 0.9,
+    ("a8", "b9"): 0.6,
+    ("b9", "d14"): 0.8,
+    ("a1", "b13"): 0.7,
+    ("b6", "d14"): 0.9,
+    ("b13", "d14"): 0.9,
+}
+LINKS = "CREATE TABLE links (earlier STRING, later STRING, p DOUBLE);"
+
+
+def correlated(events):
+    script = f"{LINKS} CREATE QUERY q ON s {ABD} CORRELATED BY links;"
+    table = [{"earlier": a, "later": b, "p": p} for (a, b), p in CONDITIONAL.items()]
+    found = session(script, events, tables={"links": table}).table("q").to_pylist()
+    return times(shown(found))
+
+
+def test_1_2_correlated_events_take_the_table_in_place_of_independence():
+    assert correlated("a1 .6 b3 .5 d7 .8") == exactly({(1, 3, 7): 0.324})
+    assert correlated("a1 .6 b13 .6 d14 .7") == exactly({(1, 13, 14): 0.378})
+
+
+def test_1_2_a_pair_that_the_table_lacks_is_refused():
+    with pytest.raises(DataError, match="d5"):
+        correlated(DPCEP)
 
 
 def test_1_2_a_stream_cut_after_7_keeps_its_matches_when_it_is_put_together():

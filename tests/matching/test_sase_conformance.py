@@ -1,7 +1,7 @@
 """The cases of the original SASE engine, in its own spelling, come out exactly.
 
-`stock` matches every type that starts so, and `stock1` is symbol 1: each stream is declared with the
-type that its query asks for.
+`stock` matches every type that starts so, and `stock1` is symbol 1: each stream is declared with
+the type that its query asks for.
 """
 
 from __future__ import annotations
@@ -20,20 +20,8 @@ from augury import Session
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "conformance" / "sase"
 NAMES = [
-    "Q1",
-    "Q2",
-    "te50",
-    "te100",
-    "ds500",
-    "ds1000",
-    "ds10000",
-    "tw10k",
-    "tw40k",
-    "tw60k",
-    "tw100k",
-    "s2-p1",
-    "s3-p1",
-    "s3-p2",
+    *("Q1", "Q2", "te50", "te100", "ds500", "ds1000", "ds10000"),
+    *("tw10k", "tw40k", "tw60k", "tw100k", "s2-p1", "s3-p1", "s3-p2"),
 ]
 STREAM = """
     CREATE STREAM stocks (id LONG, ts LONG, symbol LONG, price LONG, volume LONG, type STRING)

@@ -132,9 +132,9 @@ def _choices(scene: Scene, bound: Bound) -> list[tuple[str, Event]]:
     found = []
     for name, done in _openings(scene, bound):
         for event in scene.players[name]:
-            if _in_order(scene.plan, bound, name, event):
-                if _fits(scene, take(bound, name, event), done):
-                    found.append((name, event))
+            in_order = _in_order(scene.plan, bound, name, event)
+            if in_order and _fits(scene, take(bound, name, event), done):
+                found.append((name, event))
     return found
 
 
