@@ -13,6 +13,35 @@ TICKS = "CREATE QUERY q ON At PATTERN SEQ(At a, At b) WHERE [person] "
 # Windows --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "SEQ(X x, AND(SEQ(!N n, A a), B b), Y y)",
+        "SEQ(X x, OR(SEQ(!N n, A a), B b), Y y)",
+        "SEQ(X x, OR(SEQ(A a, !N n), B b), Y y)",
+        "SEQ(X x, !N n, Y y)",
+    ],
+)
+def test_a_negation_that_others_enclose_needs_no_window(pattern: str) -> None:
+    assert codes(f"CREATE QUERY q ON reads PATTERN {pattern};") == ["W001"]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "SEQ(!N n, A a)",
+        "SEQ(A a, !N n)",
+        "AND(SEQ(!N n, A a), B b)",
+        "SEQ(OR(SEQ(!N n, A a), B b), Y y)",
+        "SEQ(X x, AND(SEQ(A a, !N n), B b))",
+        "SEQ(X? x, !N n, Y y)",
+    ],
+)
+def test_a_negation_that_can_be_at_an_end_needs_a_window(pattern: str) -> None:
+    assert "A021" in codes(f"CREATE QUERY q ON reads PATTERN {pattern};")
+    assert codes(f"CREATE QUERY q ON reads PATTERN {pattern} WITHIN 1 HOUR;") == []
+
+
 def test_windows_are_in_microseconds_ticks_or_events() -> None:
     assert query(PAIR + "WITHIN 12 HOURS;").within.length == 43_200_000_000  # type: ignore[union-attr]
     assert query(TICKS + "WITHIN 10;", PLACES).within.length == 10  # type: ignore[union-attr]

@@ -61,16 +61,24 @@ def at_an_end(shape: Shape, components: Sequence[Component], last: bool) -> froz
             return frozenset().union(*(at_an_end(p, components, last) for p in parts))
 
 
-def end_negations(shape: Shape) -> Iterator[tuple[Negated, bool]]:
-    """Yield negations at the start (False) or end (True) of their SEQ."""
+def end_negations(
+    shape: Shape, components: Sequence[Component], ends: tuple[bool, bool] = (True, True)
+) -> Iterator[tuple[Negated, bool]]:
+    """Yield negations that can be at the start (False) or the end (True) of the pattern itself.
+
+    `ends` says whether the shape can be the first, and the last, that takes an event.
+    """
     if not isinstance(shape, Branch):
         return
-    positive = [i for i, p in enumerate(shape.parts) if not isinstance(p, Negated)]
+    ordered = shape.operator in ("SEQ", "NEXT")
     for i, part in enumerate(shape.parts):
+        before, after = (shape.parts[:i], shape.parts[i + 1 :]) if ordered else ((), ())
+        first = ends[0] and all(can_be_empty(p, components) for p in before)
+        last = ends[1] and all(can_be_empty(p, components) for p in after)
         if not isinstance(part, Negated):
-            yield from end_negations(part)
-        elif positive and not positive[0] < i < positive[-1]:
-            yield part, i > positive[-1]
+            yield from end_negations(part, components, (first, last))
+        elif first or last:
+            yield part, last
 
 
 def operators(shape: Shape) -> frozenset[str]:

@@ -50,7 +50,7 @@ def window_bounds_the_state(draft: Draft) -> None:
     """Where a repetition or negation is at an end, enumerated queries have WITHIN."""
     if draft.statement.within is not None or draft.shape is None:
         return
-    negation = next(iter(end_negations(draft.shape)), None)
+    negation = next(iter(end_negations(draft.shape, draft.components)), None)
     if negation is not None and (draft.by_time or not draft.returns_probability):
         part, trailing = negation
         where = "ends" if trailing else "starts"
