@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from augury.analysis.checked import Branch, Component, Leaf, Negated, PlayedBy, Shape
 from augury.analysis.draft import Draft
 from augury.analysis.findings import listing, suggest
+from augury.analysis.shapes import can_be_empty
 from augury.errors import Span
 from augury.language import tree
 from augury.language.expressions import Expression
@@ -134,7 +135,21 @@ class _Reader:
         was, self.negated = self.negated, True
         shape = _as_root(self.read(inner, ""))
         self.negated = was
+        if shape is not None and not isinstance(inner, tree.Component):
+            self._check_negated_group(shape, part.span)
         return [Negated(shape)] if shape is not None else []
+
+    def _check_negated_group(self, shape: Shape, span: Span) -> None:
+        """Refuse a group that is one repetition in disguise, or that nothing could break."""
+        if isinstance(shape, Leaf) and self.components[shape.component].repeats:
+            name = self.components[shape.component].name
+            message = f"{name} is repeated and negated; a negation already forbids every such event"
+            hint = f"negate {name} without the repetition"
+            self.draft.findings.error("A035", message, span, hint)
+        elif can_be_empty(shape, self.components):
+            message = "what is negated can match without any event, so it can never be absent"
+            hint = "make one component inside occur at least once"
+            self.draft.findings.error("A037", message, span, hint)
 
     def _report_misplaced(self, part: tree.Not, parent: str) -> None:
         where = f"in {parent}" if parent else "alone"
