@@ -156,7 +156,7 @@ def test_a_repetition_inside_seq_has_no_neighbours() -> None:
 
 def test_a_guard_names_its_neighbours_nearest_first() -> None:
     automaton = automaton_of(seq(0, 1, no(2), 3, 4), components("a", "b?", "!n", "c?", "d"))
-    assert automaton.guards == (Guard(Leaf(2), (2,), ((1,), (0,)), ((3,), (4,))),)
+    assert automaton.guards == (Guard(Leaf(2), (2,), ((1,), (0,)), ((3,), (4,)), (0, 1, 3, 4)),)
 
 
 def test_guards_at_the_ends_are_leading_and_trailing() -> None:
@@ -169,8 +169,23 @@ def test_guards_at_the_ends_are_leading_and_trailing() -> None:
 
 def test_a_negated_composite_is_one_guard_over_all_it_holds() -> None:
     automaton = automaton_of(seq(0, no(seq(1, 2)), 3), components("x", "!a", "!b", "y"))
-    assert automaton.guards == (Guard(seq(1, 2), (1, 2), ((0,),), ((3,),)),)
+    assert automaton.guards == (Guard(seq(1, 2), (1, 2), ((0,),), ((3,),), (0, 3)),)
     assert [s.label for s in automaton.states] == ["SEQ(x, y)", "y", "done"]
+
+
+def test_a_guard_is_bounded_by_whatever_encloses_its_seq() -> None:
+    shape = seq(0, all_of(seq(no(1), 2), 3), 4)
+    automaton = automaton_of(shape, components("x", "!n", "a", "b", "y"))
+    assert automaton.guards == (Guard(Leaf(1), (1,), ((0,),), ((2,), (4,)), (2,)),)
+
+
+def test_a_negation_within_a_negation_is_bounded_by_what_bounds_the_outer_one() -> None:
+    inner = seq(1, no(2))
+    parts = components("x", "!a", "!n", "y")
+    (outer,) = automaton_of(seq(0, no(inner), 3), parts).guards
+    assert automaton_of(inner, parts, around=outer).guards == (
+        Guard(Leaf(2), (2,), ((1,), (0,)), ((3,),), (1,)),
+    )
 
 
 def test_order_holds_between_parts_of_a_seq_and_not_between_parts_of_an_and() -> None:

@@ -194,6 +194,11 @@ def test_the_network_of_queries_is_followed_to_its_streams() -> None:
             "WITHIN 1 HOUR",
             "no n between y (or x) and z",
         ),
+        (
+            "SEQ(SHELF x, AND(SEQ(!COUNTER n, SHELF a), SHELF b), EXIT z)",
+            "WITHIN 1 HOUR",
+            "no n between x and a",
+        ),
     ],
 )
 def test_guards_are_told_in_words(pattern: str, rest: str, line: str) -> None:

@@ -78,16 +78,18 @@ class Skip:
 class Guard:
     """`!part` in a SEQ: no instance of `part` strictly between its nearest bound neighbours.
 
-    `earlier` and `later` hold the positive components of the parts before and after it in its SEQ,
-    nearest part first; the bound is the last (first) event bound in the nearest part that has any.
-    An empty `earlier` makes it leading (from last - W, inclusive, to the first event bound in its
-    SEQ), an empty `later` trailing (to first + W, inclusive). `components` are those inside.
+    `earlier` and `later` hold all components that the pattern puts before and after it, whatever
+    encloses its SEQ, by parts, nearest part first; the bound is the last (first) event bound in the
+    nearest part that has any. An empty `earlier` makes it leading (from last - W, inclusive), an
+    empty `later` trailing (to first + W, inclusive). `components` are those inside, `company` the
+    positive ones of its own SEQ: where none of them is bound, the guard is not applied.
     """
 
     part: Shape
     components: tuple[int, ...]
     earlier: tuple[tuple[int, ...], ...]
     later: tuple[tuple[int, ...], ...]
+    company: tuple[int, ...] = ()
 
     @property
     def is_leading(self) -> bool:

@@ -8,7 +8,7 @@ Oracle: tests/planning/words.py derives the accepted words from the shape by def
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 from augury.analysis.checked import Branch, CheckedQuery, Component, Negated, Shape
@@ -28,6 +28,8 @@ from augury.planning.residual import (
 
 SKIPS_PER_STATE = 4
 
+Parts = tuple[tuple[int, ...], ...]
+
 
 def build_automaton(query: CheckedQuery, *, limit: int | None = None) -> Automaton:
     """Return the automaton of a query's pattern, with an edge for each permitted run of misses."""
@@ -40,22 +42,44 @@ def build_automaton(query: CheckedQuery, *, limit: int | None = None) -> Automat
 
 
 def automaton_of(
-    shape: Shape, components: Sequence[Component], *, limit: int | None = None
+    shape: Shape,
+    components: Sequence[Component],
+    *,
+    limit: int | None = None,
+    around: Guard | None = None,
 ) -> Automaton:
-    """Return the automaton of any shape, such as the inside of a negated composite."""
+    """Return the automaton of any shape; `around` is the guard whose inside it is, if it is one."""
     most = limit or value_of("automaton_state_limit")
     states, transitions = _explore(residual_of(shape, components), components, most)
-    return Automaton(states, transitions, (), guards_of(shape), precedences_of(shape))
+    return Automaton(states, transitions, (), guards_of(shape, around), precedences_of(shape))
 
 
-def guards_of(shape: Shape) -> tuple[Guard, ...]:
-    """Return what each negation forbids, and between which neighbours."""
-    return tuple(
-        _guard(branch, place)
-        for branch in branches_within(shape)
-        for place, part in enumerate(branch.parts)
-        if isinstance(part, Negated)
-    )
+def guards_of(shape: Shape, around: Guard | None = None) -> tuple[Guard, ...]:
+    """Return what each negation forbids, and between which neighbours.
+
+    Of a negation within a negation, `around` is the outer one: its neighbours enclose both.
+    """
+    outer = (around.earlier, around.later) if around else ((), ())
+    return tuple(_guards(shape, *outer))
+
+
+def _guards(shape: Shape, earlier: Parts, later: Parts) -> Iterator[Guard]:
+    if not isinstance(shape, Branch):
+        return
+    for place, part in enumerate(shape.parts):
+        before, after = earlier, later
+        if shape.operator in ("SEQ", "NEXT"):
+            before = _positive_parts(reversed(shape.parts[:place])) + earlier
+            after = _positive_parts(shape.parts[place + 1 :]) + later
+        if isinstance(part, Negated):
+            inside, company = components_within(part.part), positive_components(shape)
+            yield Guard(part.part, inside, before, after, company)
+        else:
+            yield from _guards(part, before, after)
+
+
+def _positive_parts(parts: Iterable[Shape]) -> Parts:
+    return tuple(found for part in parts if (found := positive_components(part)))
 
 
 def precedences_of(shape: Shape) -> tuple[Precedence, ...]:
@@ -100,19 +124,6 @@ def _explore(
         for k, residual in enumerate(order)
     )
     return states, tuple(transitions)
-
-
-def _guard(branch: Branch, place: int) -> Guard:
-    part = branch.parts[place]
-    assert isinstance(part, Negated)
-    before = (positive_components(p) for p in reversed(branch.parts[:place]))
-    after = (positive_components(p) for p in branch.parts[place + 1 :])
-    return Guard(
-        part.part,
-        components_within(part.part),
-        tuple(found for found in before if found),
-        tuple(found for found in after if found),
-    )
 
 
 def _missable(query: CheckedQuery) -> frozenset[int]:
