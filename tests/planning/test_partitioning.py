@@ -69,3 +69,33 @@ def test_what_groups_are_made_of_is_moved() -> None:
         query("SEQ(SHELF x, EXIT z)", "WITHIN 1 HOUR GROUP BY x.door RETURN PROBABILITY")
     )
     assert "door" in dict(plan.moved.columns)
+
+
+SEEN = """
+CREATE STREAM moves (person STRING, t LONG, place_from STRING, place_to STRING, p DOUBLE)
+KEY person TIME t PROBABILITY p;
+CREATE STREAM seen (person STRING, t LONG, place STRING, p DOUBLE)
+KEY person TIME t ALTERNATIVES place PROBABILITY p{};
+CREATE QUERY q ON seen PATTERN SEQ(_ a, _ b) WHERE [{}] WITHIN 10 {};
+"""
+
+
+@pytest.mark.parametrize(
+    ("markov", "column", "returns", "kind"),
+    [
+        ("", "place", "RETURN PROBABILITY APPROXIMATE (0.01, 0.05)", "time"),
+        ("", "place", "RETURN PROBABILITY BY TIME APPROXIMATE (0.01, 0.05)", "time"),
+        (" MARKOV moves", "place", "", "time"),
+        ("", "place", "", "key"),
+        ("", "person", "RETURN PROBABILITY", "key"),
+        (" MARKOV moves", "person", "", "key"),
+    ],
+)
+def test_alternatives_that_are_weighed_together_stay_together(
+    markov: str, column: str, returns: str, kind: str
+) -> None:
+    assert planned(SEEN.format(markov, column, returns)).partitioning.kind == kind
+
+
+def test_rows_that_exclude_each_other_for_want_of_an_id_are_moved_with_their_key() -> None:
+    assert "person" in dict(planned(SEEN.format("", "place", "")).moved.columns)

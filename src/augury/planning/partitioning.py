@@ -110,7 +110,7 @@ def has_neighbours(automaton: Automaton) -> bool:
 def _can_cut(query: CheckedQuery, automaton: Automaton, equality: EqualityClass) -> bool:
     if not equality.covers_all or len(equality.members) < 2:
         return False
-    if not _has_one_column_per_stream(query, equality):
+    if not _has_one_column_per_stream(query, equality) or _parts_alternatives(query, equality):
         return False
     if query.strategy == "STRICT" or (query.within is not None and query.within.events):
         return False
@@ -128,6 +128,20 @@ def _has_one_column_per_stream(query: CheckedQuery, equality: EqualityClass) -> 
         for by in query.components[component].played_by:
             columns.setdefault(by.stream, set()).add(name.lower())
     return len(kinds) == 1 and all(len(columns.get(s.name, ())) == 1 for s in query.streams)
+
+
+def _parts_alternatives(query: CheckedQuery, equality: EqualityClass) -> bool:
+    """Return whether the cut would part alternatives that one part has to weigh together.
+
+    A match takes one of them at most, and knows its own probability; whether any match exists, and
+    a chain over hidden values, depend on all.
+    """
+    asked = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
+    return any(
+        _column(query, equality, s.name).lower() in {a.lower() for a in s.alternatives}
+        for s in query.streams
+        if asked or s.markov
+    )
 
 
 def _is_in_every_key(query: CheckedQuery, equality: EqualityClass) -> bool:
@@ -152,8 +166,8 @@ def moved_rows(
     columns: dict[str, int] = {"(mask)": MASK_BYTES}
     for stream in query.streams:
         ordered = (stream.time, stream.order_by, stream.id, stream.probability)
-        # Neighbours of one KEY can be told only where the KEY is moved.
-        key = stream.key if by_key else ()
+        # Neighbours of one KEY, and rows that exclude each other for want of an ID, are told by it.
+        key = stream.key if by_key or (stream.alternatives and not stream.id) else ()
         for name in (*cut.key, *key, *(n for n in ordered if n), *stream.alternatives):
             column = stream.column(name)
             if column is not None:
