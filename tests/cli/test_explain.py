@@ -38,6 +38,14 @@ def test_json_is_one_object_for_a_query_and_a_list_for_all() -> None:
     assert len(every) == 2
 
 
+def test_errors_are_json_where_json_is_asked_for() -> None:
+    shown = augury("explain", "-", "--json", stdin=BROKEN)
+    document = json.loads(shown.output)
+    assert shown.exit_code == 2
+    assert not document["ok"]
+    assert document["diagnostics"][0]["severity"] == "error"
+
+
 def test_svg_is_written_to_a_file(tmp_path: Path) -> None:
     out = tmp_path / "theft.svg"
     shown = augury("explain", "-", "theft", "--format", "svg", "-o", str(out), stdin=STORE)

@@ -40,6 +40,11 @@ def test_valid_scripts_are_read_without_a_finding(path: Path) -> None:
     assert len(parsed.statements) > 2
 
 
+def test_a_window_of_ticks_may_stand_before_an_event_pattern() -> None:
+    turned = read_query("CREATE QUERY q ON s WITHIN 1 EVENT AND(A a, B b)")
+    assert turned == read_query("CREATE QUERY q ON s EVENT AND(A a, B b) WITHIN 1")
+
+
 def test_clauses_may_come_in_any_order() -> None:
     canonical = read_query(
         "CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE a.x = b.x USING STRICT WITHIN 5 MINUTES"
@@ -68,6 +73,8 @@ def test_each_clause_knows_its_place() -> None:
         ("WITHIN 12 HOURS", "within", Window(Duration(12, "HOUR"))),
         ("WITHIN 45 sec", "within", Window(Duration(45, "SECOND"))),
         ("WITHIN 100 EVENTS", "within", Window(100, events=True)),
+        ("WITHIN 1 EVENT", "within", Window(1, events=True)),
+        ("WITHIN 1 event USING STRICT", "within", Window(1, events=True)),
         ("WITHIN 500", "within", Window(500)),
         ("EVERY 1 d", "every", Window(Duration(1, "DAY"))),
         ("ALLOW ALL MISSED", "allow", Allow(None)),

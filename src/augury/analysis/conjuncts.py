@@ -45,8 +45,11 @@ def _read(
     draft: Draft, expression: ex.Expression, own: int | None, after: bool
 ) -> Iterator[Conjunct]:
     for part in split(expression):
-        if isinstance(part, ex.Equate) and not after and own is None:
-            yield from _equate(draft, part)
+        if isinstance(part, ex.Equate):
+            if after or own is not None:
+                _report_misplaced(draft, part, after)
+            else:
+                yield from _equate(draft, part)
         elif not (isinstance(part, ex.Literal) and part.value is True):
             yield from _conjunct(draft, part, own, after)
 
@@ -84,6 +87,12 @@ def _equate(draft: Draft, part: ex.Equate) -> Iterator[Conjunct]:
     for name in part.attributes:
         if _all_have(draft, part, name):
             yield from _equalities(draft, part, name)
+
+
+def _report_misplaced(draft: Draft, part: ex.Equate, after: bool) -> None:
+    where = "AFTER WHERE" if after else "the filter of one component"
+    message = f"{draft.findings.text_of(part)} is about all components, but stands in {where}"
+    draft.findings.error("A047", message, part.span, "move it to WHERE")
 
 
 def _all_have(draft: Draft, part: ex.Equate, name: str) -> bool:

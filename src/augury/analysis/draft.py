@@ -70,6 +70,10 @@ class Draft:
         """Return where a clause stands, or the pattern where it was not written."""
         return places.clause(self.statement, keyword)
 
+    def wrote(self, keyword: str) -> bool:
+        """Return whether a clause was written, not implied by a dialect."""
+        return any(key == keyword for key, _ in self.statement.places)
+
     def word(self, keyword: str, name: str) -> Span:
         """Return where a word of a clause stands."""
         return places.word(self.findings.source, self.clause(keyword), name)

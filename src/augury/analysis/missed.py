@@ -129,7 +129,13 @@ def _pinned_to(draft: Draft, component: Component, column: str) -> str | None:
 
 def missing_needs_matches(draft: Draft) -> None:
     """Missed events belong to a match; a probability query has none."""
-    if draft.allow and draft.returns_probability:
+    if not draft.allow or not draft.returns_probability:
+        return
+    if not draft.wrote("ALLOW"):
+        message = "SEQUENCE lets every event be missed, but the query returns a probability"
+        hint = "write PATTERN SEQ(...) USING SKIP TILL ANY MATCH, or return the matches"
+        draft.findings.error("A063", message, draft.clause("PATTERN"), hint)
+    else:
         message = "ALLOW lets a match have missed events, but the query returns a probability"
         draft.findings.error(
             "A063", message, draft.clause("ALLOW"), "remove ALLOW, or return the matches"

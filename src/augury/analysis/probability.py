@@ -11,9 +11,11 @@ def having_fits_what_returns(draft: Draft) -> None:
     if having is None:
         return
     if having.measure == "CONFIDENCE" and draft.returns_probability:
-        message = "HAVING CONFIDENCE judges matches, but the query returns a probability"
+        clause = _threshold_clause(draft)
+        written = clause if clause == "THRESHOLD" else "HAVING CONFIDENCE"
+        message = f"{written} judges matches, but the query returns a probability"
         hint = f"write HAVING PROBABILITY >= {having.threshold:g}"
-        draft.findings.error("A056", message, draft.clause("HAVING"), hint)
+        draft.findings.error("A056", message, draft.clause(clause), hint)
     elif having.measure == "PROBABILITY" and not draft.returns_probability:
         message = "HAVING PROBABILITY judges a probability, but the query returns matches"
         hint = f"write HAVING CONFIDENCE >= {having.threshold:g}, or RETURN PROBABILITY"
@@ -25,9 +27,12 @@ def threshold_is_a_probability(draft: Draft) -> None:
     having = draft.statement.having
     if having is not None and not 0 <= having.threshold <= 1:
         message = f"the threshold {having.threshold:g} is outside [0, 1]"
-        draft.findings.error(
-            "A057", message, draft.clause("HAVING"), "write a probability, such as 0.8"
-        )
+        span = draft.clause(_threshold_clause(draft))
+        draft.findings.error("A057", message, span, "write a probability, such as 0.8")
+
+
+def _threshold_clause(draft: Draft) -> str:
+    return "THRESHOLD" if draft.wrote("THRESHOLD") else "HAVING"
 
 
 def groups_need_a_probability(draft: Draft) -> None:

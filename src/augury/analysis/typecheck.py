@@ -19,6 +19,7 @@ from augury.analysis.draft import Draft
 from augury.analysis.findings import counted, listing, suggest
 from augury.analysis.functions import FUNCTIONS, describe, fits
 from augury.language import expressions as ex
+from augury.language.keywords import AGGREGATES
 
 Typed = tuple[ex.Expression, DataType | None]
 
@@ -318,6 +319,10 @@ class TypeChecker:
         arguments = [self.read(argument) for argument in node.arguments]
         resolved = replace(node, arguments=tuple(e for e, _ in arguments))
         signature = FUNCTIONS.get(node.function)
+        if signature is None and node.function in AGGREGATES:
+            # The parser has said how an aggregate is written.
+            self.unknown = True
+            return resolved, None
         if signature is None:
             hint = suggest(
                 node.function, FUNCTIONS, f"the functions are {listing(list(FUNCTIONS))}"

@@ -47,10 +47,19 @@ def explain(
     try:
         shown = _explanation(_session(text, scripts.shown_name(file)), query, wanted)
     except QueryError as error:
-        findings.show(error.diagnostics, err=True)
-        click.echo(findings.counted(error.diagnostics), err=True)
+        _refuse(error, wanted)
         ctx.exit(2)
     _deliver(shown, out)
+
+
+def _refuse(error: QueryError, shape: Format) -> None:
+    """Print the findings: as JSON on standard output where JSON is asked for, else as text."""
+    if shape == "json":
+        document = {"ok": False, "diagnostics": [d.as_dict() for d in error.diagnostics]}
+        click.echo(json.dumps(document, indent=2))
+    else:
+        findings.show(error.diagnostics, err=True)
+        click.echo(findings.counted(error.diagnostics), err=True)
 
 
 def _session(text: str, name: str) -> Session:

@@ -4,7 +4,7 @@ Each statement is read on its own, so that an error in one hides nothing of the 
 an end where it is Lahar's sequence sign (inside a Lahar body, in front of what looks like a
 subgoal) nor in front of GROUP BY (DPCEP prints one there). CREATE STREAM and the like, outside all
 brackets, begin a statement even if the `;` before was forgotten; that is refused, and reading goes
-on.
+on. The EVENT of `WITHIN 1 EVENT` is read as EVENTS.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ def split(tokens: Iterable[Token], findings: Findings) -> Iterator[list[Token]]:
     depth = 0
     for token, following, second in _with_two_ahead(tokens):
         kind = token.kind
+        if _counts_one_event(collected, token, following):
+            token = token._replace(text="EVENTS")  # noqa: PLW2901
         if kind == "SEMICOLON":
             if _upper(following) == "GROUP" and _upper(second) == "BY":
                 continue
@@ -69,6 +71,14 @@ def _with_two_ahead(tokens: Iterable[Token]) -> Iterator[tuple[Token, Token, Tok
 def _forgets_semicolon(before: Token, token: Token, following: Token) -> bool:
     created = token.kind == "WORD" and token.text in _CREATES
     return created and before.kind != "DOT" and _upper(following) in _CREATED
+
+
+def _counts_one_event(before: Sequence[Token], token: Token, following: Token) -> bool:
+    """Tell whether EVENT is the unit of a window, `WITHIN 1 EVENT`, and not DPCEP's keyword."""
+    if _upper(token) != "EVENT" or len(before) < 2 or before[-1].kind != "INT":
+        return False
+    ended = following.kind in {END, "SEMICOLON", "DOT"} or _upper(following) in CLAUSES
+    return ended and _upper(before[-2]) in {"WITHIN", "EVERY"}
 
 
 def _ended(tokens: list[Token], end: Token) -> Iterator[list[Token]]:
