@@ -73,7 +73,9 @@ def test_a_markov_table_may_come_from_python() -> None:
         "CREATE STREAM s (k STRING, v STRING, t LONG, p DOUBLE) KEY k TIME t "
         "ALTERNATIVES v PROBABILITY p MARKOV moves;"
     )
-    assert stream(text).markov == "moves"
+    checked = check_text(text)
+    assert [(d.code, d.hint) for d in checked.diagnostics] == [("W012", "")]
+    assert checked.catalog.streams["s"].markov == "moves"
 
 
 @pytest.mark.parametrize("source", ["parquet 'a/'", "csv 'a.csv'", "json 'a/'", "kafka 'topic'"])

@@ -85,4 +85,5 @@ CODES: dict[str, str] = {
     "W009": "tie-breakers of different streams are compared",
     "W010": "LEARN FROM names a stream that is not declared",
     "W011": "a negated component is taken as read",
+    "W012": "a table of conditional probabilities is not declared",
 }

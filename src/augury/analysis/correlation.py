@@ -31,6 +31,9 @@ def _obstacles(draft: Draft) -> Iterator[tuple[str, str]]:
         yield "has no table for what lies between neighbours", "write SEQ in place of NEXT"
     if draft.within is not None and draft.within.events:
         yield "has no table for the events in a window", "give WITHIN as a time"
+    if draft.allow:
+        hint = "remove ALLOW" if draft.wrote("ALLOW") else "write PATTERN SEQ(...)"
+        yield "has no table for events that were missed", hint
     if draft.returns_probability:
         yield "weighs matches, but the query returns a probability", "return the matches"
     for stream in draft.streams:

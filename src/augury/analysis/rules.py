@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from augury.analysis import (
+    conditional,
     correlation,
     missed,
     negation,
@@ -39,6 +40,7 @@ RULES: tuple[Rule, ...] = (
     missed.missing_needs_matches,
     missed.conditions_survive_a_miss,
     correlation.correlation_applies,
+    conditional.correlation_names_pairs,
     probability.having_fits_what_returns,
     probability.threshold_is_a_probability,
     probability.groups_need_a_probability,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from augury.analysis import places
 from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
+from augury.analysis.conditional import markov_names_transitions
 from augury.analysis.declarations import read_stream, read_table
 from augury.analysis.findings import Findings, in_text_order, suggest
 from augury.analysis.ledger import Ledger
@@ -65,6 +66,9 @@ def check(
     script.name_all(statements)
     for statement in statements:
         script.check(statement)
+    for statement in statements:
+        if isinstance(statement, CreateStream):
+            markov_names_transitions(statement, script.ledger, script.findings)
     script.check_gaps_of_earlier_queries()
     found = in_text_order(script.findings.found)
     return Checked(script.ledger.catalog(), tuple(script.queries), found)

@@ -1,0 +1,12 @@
+CREATE STREAM one (person STRING, place STRING, t LONG, p DOUBLE)
+KEY person TIME t ALTERNATIVES place PROBABILITY p MARKOV mvoes;
+CREATE STREAM two (person STRING, place STRING, t LONG, p DOUBLE)
+KEY person TIME t ALTERNATIVES place PROBABILITY p MARKOV hallway;
+CREATE STREAM three (person STRING, place STRING, t LONG, p DOUBLE)
+KEY person TIME t ALTERNATIVES place PROBABILITY p MARKOV unrelated;
+CREATE STREAM four (person STRING, place STRING, t LONG, p DOUBLE)
+KEY person TIME t ALTERNATIVES place PROBABILITY p MARKOV moves;
+CREATE STREAM moves (person STRING, t LONG, place_from STRING, place_to STRING, p DOUBLE)
+KEY person TIME t PROBABILITY p;
+CREATE STREAM unrelated (person LONG, at TIMESTAMP, place_from STRING) TIME at;
+CREATE TABLE hallway (place STRING);
