@@ -24,6 +24,24 @@ def test_a_trailing_negation_makes_ranges_look_ahead() -> None:
 
 
 @pytest.mark.parametrize(
+    ("pattern", "strategy", "lookahead"),
+    [
+        ("SEQ(SHELF x, EXIT+ z)", "SKIP TILL NEXT MATCH", HOUR),
+        ("SEQ(SHELF x, EXIT+ z)", "STRICT", HOUR),
+        ("SEQ(SHELF x, EXIT+ z)", "PARTITION CONTIGUITY", HOUR),
+        ("SEQ(SHELF x, EXIT? z)", "STRICT", HOUR),
+        ("SEQ(SHELF x, EXIT+ z)", "SKIP TILL ANY MATCH", 0),
+        ("SEQ(SHELF+ x, EXIT z)", "STRICT", 0),
+    ],
+)
+def test_a_match_that_takes_all_it_can_makes_ranges_look_ahead(
+    pattern: str, strategy: str, lookahead: int
+) -> None:
+    cut = planned(query(pattern, f"USING {strategy} WITHIN 1 HOUR")).partitioning
+    assert (cut.kind, cut.lookback, cut.lookahead) == ("time", HOUR, lookahead)
+
+
+@pytest.mark.parametrize(
     ("rest", "kind"),
     [
         ("WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 1 HOUR", "key"),

@@ -1,11 +1,12 @@
 """How the stream is cut into parts that can be evaluated apart, and what moving it costs.
 
-By key, where WHERE equates an attribute over all components: every match lies in one part, and rows
-whose key is NULL are dropped, because NULL equals nothing. By time,
-where there is a window of time: ranges overlap by the window, and a match is reported by the range
-that holds its last event. Otherwise the stream stays whole. What counts every event of the stream
-(STRICT, a window of events) must see them all; what counts those of one KEY (PARTITION CONTIGUITY,
-NEXT) may be cut by columns of that KEY only.
+By key, where WHERE equates an attribute over all components: every match lies in one part. A row
+whose key is NULL equals no other, and so is alone in its part; it is kept, because a pattern may
+ask for one event only (OR, `?`, a negation). By time, where there is a window of time: ranges
+overlap by the window, and a match is reported by the range that holds its last event. Otherwise the
+stream stays whole. What counts every event of the stream (STRICT, a window of events) must see them
+all; what counts those of one KEY (PARTITION CONTIGUITY, NEXT) may be cut by columns of that KEY
+only.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Partitioning:
 
     `columns` has, for "key", the columns of each stream that are hashed, in one order. `lookback`
     is how far a time range reaches before its start, and `lookahead` how far after its end (a
-    trailing negation waits), in microseconds or ticks.
+    trailing negation waits, and so does a match that takes all it can), in microseconds or ticks.
     """
 
     kind: Literal["key", "time", "single"]
@@ -80,7 +81,7 @@ def _by_key(query: CheckedQuery, classes: tuple[EqualityClass, ...]) -> Partitio
 
 def _by_time(query: CheckedQuery, automaton: Automaton) -> Partitioning:
     assert query.within is not None
-    waits = any(guard.is_trailing for guard in automaton.guards)
+    waits = any(guard.is_trailing for guard in automaton.guards) or _goes_on(query, automaton)
     return Partitioning(
         "time",
         "no attribute that could cut the stream is equal over all components, but the window "
@@ -88,6 +89,12 @@ def _by_time(query: CheckedQuery, automaton: Automaton) -> Partitioning:
         lookback=query.within.length,
         lookahead=query.within.length if waits else 0,
     )
+
+
+def _goes_on(query: CheckedQuery, automaton: Automaton) -> bool:
+    """Return whether a complete match takes further events, so that its end shows only later."""
+    accepting = {state.index for state in automaton.states if state.accepting}
+    return query.strategy != "ANY" and any(t.source in accepting for t in automaton.transitions)
 
 
 def _why_whole(query: CheckedQuery) -> str:
