@@ -102,6 +102,33 @@ def test_json_has_the_documented_keys() -> None:
     assert found["partitioning"]["key"] == {"reads": ["tag"]}
 
 
+@pytest.mark.parametrize(
+    ("pattern", "rest"),
+    [
+        ("SEQ(SHELF x, EXIT z)", "USING STRICT WITHIN 1 HOUR"),
+        ("SEQ(SHELF x, EXIT z)", ""),
+        ("SEQ(SHELF x, EXIT z)", "RETURN PROBABILITY BY TIME"),
+    ],
+)
+def test_json_and_text_say_the_same_of_each_operator(pattern: str, rest: str) -> None:
+    asked = checked(query(pattern, rest))[0]
+    text = " ".join(explain(asked).split())
+    for step in json.loads(explain(asked, "json"))["plan"]:
+        assert f"{step['name']} {step['runs_on']} {step['does']}" in text
+
+
+def does(asked: str) -> dict[str, str]:
+    found = json.loads(explain(checked(asked)[0], "json"))
+    return {step["name"]: step["does"] for step in found["plan"]}
+
+
+def test_a_component_of_several_streams_is_counted_once() -> None:
+    more = "CREATE STREAM more (tag STRING, reader STRING, ts TIMESTAMP) TIME ts TYPE reader;"
+    steps = does(more + query("SEQ(SHELF x, EXIT z)").replace("ON reads", "ON reads, more"))
+    assert steps["mask"] == "test who can play the 2 components, drop the rest"
+    assert steps["sort"] == "order each part by at, seq of reads; ts of more"
+
+
 def test_json_documents_every_key() -> None:
     from augury.planning.explain import json as writer
 
@@ -203,3 +230,38 @@ def test_the_network_of_queries_is_followed_to_its_streams() -> None:
 )
 def test_guards_are_told_in_words(pattern: str, rest: str, line: str) -> None:
     assert f"  {line}\n" in explain(checked(query(pattern, rest))[0])
+
+
+@pytest.mark.parametrize(
+    ("types", "gaps", "line"),
+    [
+        ("SHELF x, EXIT z", "x TO z", "x: must be seen: it has no gap"),
+        ("DOOR x, EXIT z", "x BEFORE z", "x: must be seen: it has no miss rate"),
+        ("DOOR x, EXIT z", "x TO z", "x: must be seen: it has no gap and no miss rate"),
+    ],
+)
+def test_what_cannot_be_missed_says_what_it_lacks(types: str, gaps: str, line: str) -> None:
+    rest = "WITHIN 1 HOUR ALLOW 1 MISSED OF (x)"
+    gaps = f"CREATE GAPS g ON q ({gaps} EXPONENTIAL(1 HOUR));"
+    assert f"  {line}\n" in explain(checked(query(f"SEQ({types})", rest) + gaps)[0])
+
+
+def test_an_edge_over_several_that_must_be_seen_names_them_all() -> None:
+    rest = "WITHIN 1 HOUR ALLOW 2 MISSED OF (x, z)"
+    gaps = "CREATE GAPS g ON q (y TO w EXPONENTIAL(1 HOUR));"
+    text = explain(checked(query("SEQ(SHELF x, DOOR z, SHELF y, EXIT w)", rest) + gaps)[0])
+    assert "x has no gap and z has no gap and no miss rate, so they must be seen" in text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "when"),
+    [
+        ("SEQ(SHELF a, EXIT b)", "when b is bound"),
+        ("AND(SHELF a, EXIT b)", "when a and b are bound"),
+        ("AND(SEQ(EXIT b, SHELF a), COUNTER c)", "when a is bound"),
+        ("SEQ(EXIT a, SHELF+ b)", "when b is complete"),
+    ],
+)
+def test_a_predicate_waits_for_what_may_come_last(pattern: str, when: str) -> None:
+    rest = "WHERE a.price < b.price WITHIN 1 HOUR"
+    assert f"a.price < b.price, {when}\n" in explain(checked(query(pattern, rest))[0])

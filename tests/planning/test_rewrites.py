@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from augury.planning.physical import PhysicalPlan, row_filter, scans_of
+from augury.planning.logical import scans_of
+from augury.planning.physical import PhysicalPlan, row_filter
 from augury.planning.rewrites import REWRITES
 from planning.scripts import planned, query
 

@@ -184,6 +184,12 @@ def search_of(plan: Node) -> Search:
     return next(node for node in chain_of(plan) if isinstance(node, Match | Marginalise))
 
 
+def scans_of(plan: Node) -> tuple[Scan, ...]:
+    """Return the scans at the bottom of a logical plan."""
+    bottom = next(node for node in chain_of(plan) if isinstance(node, Scan | Union))
+    return bottom.sources if isinstance(bottom, Union) else (bottom,)
+
+
 def replaced(plan: Node, old: Node, new: Node) -> Node:
     """Return the plan with one node exchanged."""
     if plan is old:

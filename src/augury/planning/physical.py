@@ -21,16 +21,14 @@ from augury.planning.logical import (
     Node,
     Partition,
     Return,
-    Scan,
     Search,
-    Union,
-    chain_of,
     find,
     logical_plan,
     search_of,
 )
 from augury.planning.logical import Play as LogicalPlay
 from augury.planning.needed import columns_read, group_columns
+from augury.planning.operators import Operator, operators_of
 from augury.planning.partitioning import Moved, Partitioning, has_neighbours, moved_rows
 from augury.planning.predicates import Predicate
 from augury.planning.rewrites import rewrite
@@ -56,20 +54,11 @@ class Play:
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
-    """One step: what it is called, where it runs, and what it does in a sentence."""
-
-    name: str
-    runs_on: str
-    does: str
-
-
-@dataclass(frozen=True, slots=True)
 class PhysicalPlan:
     """A query, ready for a runner.
 
     `search` holds automaton, window and strategy; `search.predicates[k]` is program k of
-    `programs`. `sort_by` is the order of events within a part.
+    `programs`.
     """
 
     query: CheckedQuery
@@ -78,7 +67,6 @@ class PhysicalPlan:
     drops_others: bool
     partitioning: Partitioning
     moved: Moved
-    sort_by: tuple[str, ...]
     search: Search
     programs: ProgramSet
     outputs: tuple[tuple[str, Typed], ...]
@@ -110,18 +98,11 @@ def plan_query(query: CheckedQuery, catalog: Catalog | None = None) -> PhysicalP
         drops_others=mask.drops_others,
         partitioning=cut.by,
         moved=moved,
-        sort_by=_sort_order(query),
         search=search,
         programs=programs,
         outputs=outputs,
-        operators=_operators(logical, plays, cut.by),
+        operators=operators_of(query, logical),
     )
-
-
-def scans_of(plan: Node) -> tuple[Scan, ...]:
-    """Return the scans at the bottom of a logical plan."""
-    bottom = next(node for node in chain_of(plan) if isinstance(node, Scan | Union))
-    return bottom.sources if isinstance(bottom, Union) else (bottom,)
 
 
 def row_filter(plan: PhysicalPlan, stream: str) -> str | None:
@@ -157,54 +138,3 @@ def _play_sql(stream: StreamSchema, type_: str | None, pushed: tuple[Predicate, 
         if len(conditions) > 1
         else "".join(conditions) or "true"
     )
-
-
-def _sort_order(query: CheckedQuery) -> tuple[str, ...]:
-    stream = query.streams[0]
-    return tuple(name for name in (stream.time, stream.order_by) if name)
-
-
-# Operators -----------------------------------------------------------------------------------
-
-
-def _operators(logical: Node, plays: tuple[Play, ...], cut: Partitioning) -> tuple[Operator, ...]:
-    scans = scans_of(logical)
-    names = ", ".join(scan.stream.name for scan in scans)
-    columns = sum(len(scan.columns) for scan in scans)
-    steps = [
-        Operator("scan", "Spark", f"read {columns} columns of {names}"),
-        Operator("mask", "Spark", f"test who can play the {len(plays)} components, drop the rest"),
-        *_moves(cut),
-        _search_operator(search_of(logical)),
-        Operator("return", "engine", "compute the columns of the answer"),
-    ]
-    return tuple(steps)
-
-
-def _moves(cut: Partitioning) -> list[Operator]:
-    if cut.kind == "key":
-        where = f"hash ({', '.join(cut.key)}) into shards"
-    elif cut.kind == "time":
-        where = "cut time into ranges that overlap by the window"
-    else:
-        where = "bring all events to one place"
-    return [
-        Operator("shuffle", "Spark", where),
-        Operator("sort", "Spark", "order events by time and tie-breaker within each part"),
-    ]
-
-
-_SEARCHES = {
-    "chain": "carry the distribution over automaton states forward, one step at a time",
-    "chain per key": "one chain per key, combined as 1 - prod(1 - p)",
-    "interval plan": "combine interval probabilities by the safe plan",
-    "sampling": "sample worlds until the error bound holds",
-    "worlds": "weigh the worlds of each window",
-}
-
-
-def _search_operator(search: Search) -> Operator:
-    method = getattr(search, "method", None)
-    if method is None:
-        return Operator("match", "engine", "enumerate matches, pruned by window and threshold")
-    return Operator("marginalise", "engine", _SEARCHES[method])

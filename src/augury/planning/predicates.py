@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from augury.analysis.checked import CheckedQuery, Conjunct
 from augury.language.text.expressions import expression_text
+from augury.planning.automaton import Automaton
 from augury.planning.expressions.lower import Scope, lower
 from augury.planning.expressions.spark_sql import can_be_pushed
 from augury.planning.expressions.typed import (
@@ -120,3 +121,10 @@ def bound_with(predicate: Predicate, query: CheckedQuery) -> int | None:
     if any(query.components[c].negated for c in predicate.components):
         return None
     return max(predicate.components, default=0)
+
+
+def last_bound(predicate: Predicate, automaton: Automaton) -> tuple[int, ...]:
+    """Return the components that may be the last to be bound: several where none is ordered."""
+    ordered = {(p.earlier, p.later) for p in automaton.precedences}
+    named = predicate.components
+    return tuple(c for c in named if not any((c, other) in ordered for other in named))

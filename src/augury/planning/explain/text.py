@@ -12,6 +12,7 @@ from augury.planning.explain.words import (
     STRATEGIES,
     automaton_title,
     guard_text,
+    lack_text,
     length_text,
     played_text,
     removed_text,
@@ -20,10 +21,10 @@ from augury.planning.explain.words import (
     transition_text,
     window_text,
 )
-from augury.planning.logical import Group, Marginalise, Match, find
+from augury.planning.logical import Marginalise
 from augury.planning.partitioning import Partitioning
-from augury.planning.physical import PhysicalPlan, scans_of
-from augury.planning.predicates import Predicate, bound_with
+from augury.planning.physical import PhysicalPlan
+from augury.planning.predicates import Predicate, last_bound
 from augury.planning.rewrites.drop_edges_below_threshold import can_be_missed
 
 WIDTH = 88
@@ -104,53 +105,8 @@ def _terms(plan: PhysicalPlan) -> Iterator[str]:
 
 def _plan(plan: PhysicalPlan) -> Lines:
     width = max(len(o.name) for o in plan.operators)
-    lines = [
-        f"{o.name:<{width}}  {o.runs_on:<6}  {_detail(o.name, plan) or o.does}"
-        for o in plan.operators
-    ]
+    lines = [f"{o.name:<{width}}  {o.runs_on:<6}  {o.does}" for o in plan.operators]
     return [line for text in lines for line in _wrapped(text, width + 10)]
-
-
-def _detail(name: str, plan: PhysicalPlan) -> str:
-    if name == "scan":
-        return "; ".join(
-            f"{scan.stream.name} ({', '.join(scan.columns)})" for scan in scans_of(plan.logical)
-        )
-    if name == "mask" and not plan.drops_others:
-        return "test who can play each component; every event is kept, because each counts"
-    if name == "sort":
-        return f"order each part by {', '.join(plan.sort_by) or 'time'}"
-    if name == "match":
-        return _match_detail(plan)
-    if name == "return":
-        return _returned(plan)
-    return ""
-
-
-def _returned(plan: PhysicalPlan) -> str:
-    query = plan.query
-    if query.returns == "COUNT":
-        return "the number of matches"
-    if query.returns == "MATCHES":
-        names = [*(k.name for k in query.keys), *(n for n, _ in plan.outputs)]
-        return ", ".join(names) or "the events of each match"
-    when = "each time" if query.returns == "PROBABILITY BY TIME" else "each window"
-    groups = find(plan.logical, Group)
-    by = f" and {', '.join(groups.by)}" if groups else ""
-    return f"one probability for {when}{by}"
-
-
-def _match_detail(plan: PhysicalPlan) -> str:
-    search = plan.search
-    assert isinstance(search, Match)
-    pruned = ["window"] if search.window else []
-    pruned += ["threshold"] if search.threshold else []
-    pruned += ["predicates"] if search.predicates else []
-    return "enumerate matches" + (f", pruned by {_listed(pruned)}" if pruned else "")
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
 
 
 def _automaton(plan: PhysicalPlan) -> Lines:
@@ -235,12 +191,15 @@ def _when(predicate: Predicate, plan: PhysicalPlan) -> str:
     components = plan.query.components
     if predicate.conjunct.after:
         return "once the candidate is chosen"
-    bound = bound_with(predicate, plan.query)
-    if bound is None:
-        guarded = [components[c].name for c in predicate.components if components[c].negated]
+    guarded = [components[c].name for c in predicate.components if components[c].negated]
+    if guarded:
         return f"for each {' and '.join(guarded)} that could break the match"
-    last = components[bound]
-    return f"when {last.name} is {'complete' if last.repeats else 'bound'}"
+    last = [components[c] for c in last_bound(predicate, plan.automaton)]
+    if not last:
+        return "at the start"
+    if len(last) > 1:
+        return f"when {' and '.join(c.name for c in last)} are bound"
+    return f"when {last[0].name} is {'complete' if last[0].repeats else 'bound'}"
 
 
 # What is moved and kept ----------------------------------------------------------------------
@@ -280,8 +239,10 @@ def _missed_text(plan: PhysicalPlan, component: int) -> str:
     known = can_be_missed(query, component) or query.learn_gaps_from is not None
     if part.negated:
         return f"may have been missed ({rate:g})" if known and rate else "taken as read"
-    if component not in query.may_miss or not known:
-        return "must be seen" + ("" if component not in query.may_miss else ": it has no gap")
+    if component not in query.may_miss:
+        return "must be seen"
+    if not known:
+        return f"must be seen: it has {lack_text(query, component)}"
     return f"may be missed ({rate:g})" if rate is not None else "may be missed"
 
 

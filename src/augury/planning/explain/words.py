@@ -14,6 +14,7 @@ from augury.analysis.checked import (
 )
 from augury.planning.automaton import Automaton, Guard, Skip, Transition
 from augury.planning.residual import repetition_mark
+from augury.planning.rewrites.drop_edges_below_threshold import gap_of
 
 STRATEGIES = {
     "ANY": "skip till any match",
@@ -89,17 +90,19 @@ def skip_text(skip: Skip, names: Sequence[str]) -> str:
 
 def removed_text(skip: Skip, query: CheckedQuery, names: Sequence[str]) -> str:
     """Return why an edge over missed components was taken out."""
-    missing = [names[c] for c in skip.components if not any(_times(query, c))]
-    if skip.best == 0.0 and missing:
-        return f"removed: {' and '.join(missing)} has no gap, so it must be seen"
-    if skip.best == 0.0:
-        return "removed: no miss rate, so it must be seen"
+    lacking = [(names[c], lack) for c in skip.components if (lack := lack_text(query, c))]
+    if skip.best == 0.0 and lacking:
+        whys = " and ".join(f"{name} has {lack}" for name, lack in lacking)
+        return f"removed: {whys}, so {'it' if len(lacking) == 1 else 'they'} must be seen"
     threshold = query.having.threshold if query.having else 0.0
     return f"removed: below the threshold {threshold:g}"
 
 
-def _times(query: CheckedQuery, component: int) -> list[bool]:
-    return [component == (g.earlier if g.backward else g.later) for g in query.gaps]
+def lack_text(query: CheckedQuery, component: int) -> str:
+    """Return what a component lacks without which nobody can tell that it was missed."""
+    lacks = [] if gap_of(query, component) else ["gap"]
+    lacks += [] if query.miss_rates[component] else ["miss rate"]
+    return f"no {' and no '.join(lacks)}" if lacks else ""
 
 
 def guard_text(guard: Guard, components: Sequence[Component]) -> str:

@@ -1,0 +1,113 @@
+"""The steps of a plan in data order, each with what it does in a sentence.
+
+The sentences are said here once; every form of EXPLAIN repeats them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from augury.analysis.catalog import StreamSchema
+from augury.analysis.checked import CheckedQuery
+from augury.planning.logical import (
+    Group,
+    Mask,
+    Match,
+    Node,
+    Partition,
+    Return,
+    Search,
+    find,
+    scans_of,
+    search_of,
+)
+from augury.planning.partitioning import Partitioning
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One step: what it is called, where it runs, and what it does in a sentence."""
+
+    name: str
+    runs_on: str
+    does: str
+
+
+def operators_of(query: CheckedQuery, logical: Node) -> tuple[Operator, ...]:
+    """Return the operators that run a rewritten plan."""
+    mask, cut = find(logical, Mask), find(logical, Partition)
+    assert mask is not None
+    assert cut is not None
+    return (
+        Operator("scan", "Spark", _scan(logical)),
+        Operator("mask", "Spark", _mask(query, mask)),
+        Operator("shuffle", "Spark", _shuffle(cut.by)),
+        Operator("sort", "Spark", f"order each part by {_order(query.streams)}"),
+        _search(search_of(logical)),
+        Operator("return", "engine", _answer(query, logical)),
+    )
+
+
+def _scan(logical: Node) -> str:
+    return "; ".join(f"{s.stream.name} ({', '.join(s.columns)})" for s in scans_of(logical))
+
+
+def _mask(query: CheckedQuery, mask: Mask) -> str:
+    count = len(query.components)
+    who = f"test who can play the {count} components" if count > 1 else "test what can play it"
+    kept = "; every event is kept, because each counts"
+    return who + (", drop the rest" if mask.drops_others else kept)
+
+
+def _shuffle(cut: Partitioning) -> str:
+    if cut.kind == "key":
+        return f"hash ({', '.join(cut.key)}) into shards"
+    if cut.kind == "time":
+        return "cut time into ranges that overlap by the window"
+    return "bring all events to one place"
+
+
+def _order(streams: Sequence[StreamSchema]) -> str:
+    """Return the columns that order events; of each stream, where streams differ in them."""
+    by = {s.name: ", ".join(n for n in (s.time, s.order_by) if n) or "time" for s in streams}
+    if len(set(by.values())) == 1:
+        return by[streams[0].name]
+    return "; ".join(f"{columns} of {name}" for name, columns in by.items())
+
+
+_SEARCHES = {
+    "chain": "carry the distribution over automaton states forward, one step at a time",
+    "chain per key": "one chain per key, combined as 1 - prod(1 - p)",
+    "interval plan": "combine interval probabilities by the safe plan",
+    "sampling": "sample worlds until the error bound holds",
+    "worlds": "weigh the worlds of each window",
+}
+
+
+def _search(search: Search) -> Operator:
+    if not isinstance(search, Match):
+        return Operator("marginalise", "engine", _SEARCHES[search.method])
+    pruned = ["window"] if search.window else []
+    pruned += ["threshold"] if search.threshold else []
+    pruned += ["predicates"] if search.predicates else []
+    by = f", pruned by {_listed(pruned)}" if pruned else ""
+    return Operator("match", "engine", f"enumerate matches{by}")
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+
+
+def _answer(query: CheckedQuery, logical: Node) -> str:
+    if query.returns == "COUNT":
+        return "the number of matches"
+    if query.returns == "MATCHES":
+        answer = find(logical, Return)
+        outputs = answer.columns if answer else ()
+        names = [*(k.name for k in query.keys), *(n for n, _ in outputs)]
+        return ", ".join(names) or "the events of each match"
+    when = "each time" if query.returns == "PROBABILITY BY TIME" else "each window"
+    groups = find(logical, Group)
+    by = f" and {', '.join(groups.by)}" if groups else ""
+    return f"one probability for {when}{by}"
