@@ -16,7 +16,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from matching.as_text import Case, engine_answers, query_text, session_of
+from matching.as_text import Case, engine_answers, query_text, session_of, stream_table
 from matching.random_cases import CONSTRUCTS, Maker, large, random_case
 from oracles.worlds import network
 
@@ -191,3 +191,39 @@ def test_the_order_of_keys_changes_nothing(strategy: str, seed: int) -> None:
         for e in case.events
     ]
     assert_equal(asked(replace(case, events=tuple(renamed))), asked(case), case)
+
+
+def pushed(case: Case, rng: random.Random) -> Answers:
+    """Return what the asked query answers when events come one by one, or a few at a time."""
+    ag = session_of(replace(case, events=()))
+    events = sorted(case.events, key=lambda e: e.ts)
+    found, k = [], 0
+    while k < len(events):
+        size = rng.choice((1, 1, 2, 3))
+        for stream in case.streams:
+            batch = stream_table(replace(case, events=tuple(events[k : k + size])), stream)
+            found += ag.push(stream, batch.to_pylist())
+        k += size
+    found += ag.finish()
+    name = case.queries[-1].name
+    return {match_key(row): row["confidence"] for row in found if row["query"] == name}
+
+
+def match_key(row: Mapping[str, Any]) -> Any:
+    taken: dict[str, list[str]] = {}
+    for item in row["events"]:
+        taken.setdefault(item["component"], []).append(item["event_id"])
+    return frozenset((name, tuple(events)) for name, events in taken.items())
+
+
+ONE_STREAM = sorted(set(CONSTRUCTS) - {"streams", "ties", "hierarchy", "alternatives"})
+
+
+@FEW
+@given(construct=st.sampled_from(ONE_STREAM), strategy=st.sampled_from(STRATEGIES), seed=SEEDS)
+def test_the_cut_into_batches_changes_nothing(construct: str, strategy: str, seed: int) -> None:
+    case = random_case(construct, strategy, seed)
+    if case.queries[-1].within is None:
+        query = replace(case.queries[-1], within=("time", 100))
+        case = replace(case, queries=(query,))
+    assert_equal(pushed(case, random.Random(seed)), asked(case), case)
