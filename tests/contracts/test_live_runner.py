@@ -352,3 +352,13 @@ def test_lateness_is_what_the_cases_declare() -> None:
     first = {"id": "z", "kind": "A", "t": 100, "tie": 0, "p": 1.0, "g": "z"}
     ag.push(stream, [first, first | {"id": "y", "t": 99 - LATENESS}])
     assert ag.late(stream).num_rows == 1
+
+
+def test_a_negation_before_an_absent_option_waits_for_the_end_of_the_window() -> None:
+    ag = session("CREATE QUERY q ON s PATTERN SEQ(A a, !B b, C? c) WHERE [tag] WITHIN 10;")
+    ag.push("s", [row(1, "A", 1, p=1.0), row(2, "C", 3, p=1.0)])
+    (early,) = ag.push("s", row(3, "B", 6, p=0.25))
+    assert [event["event_id"] for event in early["events"]] == ["1", "2"]
+    assert ag.push("s", row(4, "D", 13)) == []
+    (match,) = ag.push("s", row(5, "D", 14))
+    assert (len(match["events"]), match["confidence"]) == (1, 0.75)

@@ -24,6 +24,8 @@ from augury.kernels.layout import (
     FIRST_ABSENT,
     FIRST_ITEM,
     FOREVER,
+    GUARD_COMPANY,
+    GUARD_LATER,
     HORIZON,
     INDEPENDENT,
     ITEM_COMPONENT,
@@ -48,13 +50,14 @@ from augury.kernels.layout import (
     WANT_ABSENT,
     WINDOW,
     absent_at,
+    entry,
     event_at,
     frame_at,
     match_at,
     of,
 )
 from augury.kernels.memory import get, get_real, put, put_real
-from augury.kernels.order import has_ties
+from augury.kernels.order import has_ties, last_of
 from augury.kernels.rules import end_rules_hold, rules_hold
 
 
@@ -69,9 +72,19 @@ def passes(s, confidence):
 
 
 @part
+def ends_with_negation(s, depth):
+    """Whether a negation reaches to the end of the window, as nothing after it was taken."""
+    for guard in range(get(s.m, N_GUARDS)):
+        if last_of(s, depth, entry(s, GUARD_LATER, guard)) == 0:
+            if last_of(s, depth, entry(s, GUARD_COMPANY, guard)) > 0:
+                return True
+    return False
+
+
+@part
 def report_time(s, depth, deadline):
     """Return when the match is known: at its last event, or at the end of its window."""
-    if deadline or get(s.m, WAITS):
+    if deadline or get(s.m, WAITS) or ends_with_negation(s, depth):
         if get(s.m, WINDOW) == FOREVER:
             return FOREVER - 1
         return of(s, event_at(s, 1), TIME) + get(s.m, WINDOW)

@@ -13,6 +13,7 @@ import numpy as np
 
 from augury.kernels import layout
 from augury.matching.pattern import Pattern
+from augury.matching.retention import can_lack
 from augury.records import Words
 
 STRATEGIES = {
@@ -93,7 +94,7 @@ def _scalars(pattern: Pattern, report: Report, room: Room) -> dict[int, int]:
         layout.COUNT_WINDOW: pattern.count_window or 0,
         layout.STRICT_THRESHOLD: pattern.strict_threshold,
         layout.MATCH_LIMIT: pattern.match_limit,
-        layout.WAITS: pattern.waits,
+        layout.WAITS: pattern.waits or _waits_for_composite(pattern),
         layout.INDEPENDENT: report.independent,
         layout.AMBIGUOUS: pattern.is_ambiguous,
         layout.WANT_ABSENT: wants_absent(pattern, report.independent),
@@ -114,6 +115,14 @@ def _scalars(pattern: Pattern, report: Report, room: Room) -> dict[int, int]:
         layout.OUT_ITEMS: room.matches * layout.MATCH_SIZE,
         layout.OUT_ABSENTS: room.matches * layout.MATCH_SIZE + room.items * layout.ITEM_SIZE,
     }
+
+
+def _waits_for_composite(pattern: Pattern) -> bool:
+    """Whether a negation of several components may reach to the end of the window.
+
+    The search does not look at those, so every match of such a pattern waits.
+    """
+    return any(guard.inside and can_lack(pattern, guard.later) for guard in pattern.guards)
 
 
 def output_size(room: Room) -> int:

@@ -17,6 +17,7 @@ from augury.matching.find import found_in, most_depth, too_many
 from augury.matching.lineage import Formula, Is
 from augury.matching.matcher import as_matches
 from augury.matching.pattern import Pattern
+from augury.matching.retention import ends_late
 from augury.matching.ring import Ring
 from augury.matching.settle import Settlement
 from augury.records import Events, Matches, Words
@@ -151,7 +152,7 @@ def closing_components(pattern: Pattern) -> int:
 
     A match that ends with an old event of such a component was reported already.
     """
-    if pattern.strategy != "ANY" or pattern.waits:
+    if pattern.strategy != "ANY" or ends_late(pattern):
         return 0
     left = {edge.source for edge in pattern.edges}
     others = 0

@@ -17,15 +17,29 @@ NEVER_YET = -(2**62)
 
 
 def looks_back(pattern: Pattern) -> bool:
-    """Whether a negation at the start forbids events from before the match."""
-    return any(guard.earlier == 0 for guard in pattern.guards)
+    """Whether a negation, with nothing taken before it, can forbid events before the match."""
+    return any(can_lack(pattern, guard.earlier) for guard in pattern.guards)
 
 
 def ends_late(pattern: Pattern) -> bool:
     """Whether a match may be known only at the end of its window, not at its last event."""
     left = {edge.source for edge in pattern.edges}
     is_open = any(ends and state in left for state, ends in enumerate(pattern.accepting))
-    return pattern.waits or (is_open and pattern.strategy != "ANY")
+    waits = pattern.waits or any(can_lack(pattern, guard.later) for guard in pattern.guards)
+    return waits or (is_open and pattern.strategy != "ANY")
+
+
+def can_lack(pattern: Pattern, components: int) -> bool:
+    """Whether a match can do without any of the components (bits)."""
+    reached, fresh = {0}, [0]
+    while fresh:
+        state = fresh.pop()
+        for edge in pattern.edges:
+            taken = edge.source == state and not (components >> edge.component) & 1
+            if taken and edge.target not in reached:
+                reached.add(edge.target)
+                fresh.append(edge.target)
+    return any(pattern.accepting[state] for state in reached)
 
 
 def oldest_needed(pattern: Pattern, horizon: int) -> int:

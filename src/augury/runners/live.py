@@ -57,7 +57,7 @@ class LiveRunner:
         for row in rows:
             if not isinstance(row, Mapping):
                 raise DataError(
-                    f"a row of stream {entrance.declared.name} is {row!r}; push dicts of columns"
+                    f"a row of {entrance.declared.name} is {row!r}; push dicts of columns"
                 )
             arrival = entrance.take(row)
             if arrival is not None:

@@ -60,7 +60,7 @@ def load(runner: LiveRunner, data: bytes) -> None:
 
 def _mark(runner: LiveRunner) -> bytes:
     """Return the fingerprint of the declarations: by their text, which outlives releases."""
-    streams = [_essence(each.declared) for _, each in sorted(runner.entrances.items())]
+    streams = [(name, _essence(each.declared)) for name, each in sorted(runner.entrances.items())]
     return fingerprint(streams, sorted(runner.texts.items()))
 
 
@@ -68,7 +68,7 @@ def _essence(declared: Declaration) -> tuple[object, ...]:
     """Return what rows of a stream depend on."""
     uncertain = (declared.probability, declared.has_alternatives)
     columns = tuple(declared.columns.items())
-    return declared.name, columns, declared.id, declared.key, declared.time, uncertain
+    return columns, declared.id, declared.key, declared.time, uncertain
 
 
 # Entrances -----------------------------------------------------------------------------------
