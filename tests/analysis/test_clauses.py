@@ -13,6 +13,37 @@ TICKS = "CREATE QUERY q ON At PATTERN SEQ(At a, At b) WHERE [person] "
 # Windows --------------------------------------------------------------------------------------
 
 
+MISSED = """
+CREATE STREAM s (id LONG, kind STRING, t LONG, n LONG, p DOUBLE)
+ID id TIME t TYPE kind PROBABILITY p MISS RATE 0.1;
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("z.t - x.t < 10", []),
+        ("10 >= z.t - x.t", []),
+        ("z.t < x.t + 10", []),
+        ("z.t = x.t + 2 * 5", []),
+        ("z.t - x.t BETWEEN 2 AND 10", []),
+        ("z.t BETWEEN x.t AND x.t + 10", []),
+        ("x.t * z.t < 10", ["A062"]),
+        ("x.t + z.t < 10", ["A062"]),
+        ("x.t <> z.t", ["A062"]),
+        ("z.t - x.t <> 3", ["A062"]),
+        ("z.t - x.t NOT BETWEEN 2 AND 10", ["A062"]),
+        ("z.t - x.t < x.n", ["A062"]),
+        ("x.t < 10", ["A062"]),
+    ],
+)
+def test_only_bounds_on_a_difference_survive_a_missed_time(
+    condition: str, found: list[str]
+) -> None:
+    text = f"CREATE QUERY q ON s PATTERN SEQ(A x, B z) WHERE {condition} WITHIN 99 ALLOW 1 MISSED;"
+    assert codes(text, MISSED) == found
+
+
 @pytest.mark.parametrize(
     "pattern",
     [

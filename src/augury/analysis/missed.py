@@ -6,6 +6,9 @@ gaps are measured between neighbours there.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+
 from augury.analysis.attributes import find_component
 from augury.analysis.checked import Branch, Component, Conjunct, Leaf, Negated
 from augury.analysis.declarations import report_rate
@@ -14,6 +17,8 @@ from augury.analysis.equalities import equal_attributes
 from augury.analysis.findings import listing
 from augury.analysis.walk import attributes
 from augury.language import expressions as ex
+
+Signs = Mapping[str, int]
 
 
 def chain(draft: Draft) -> tuple[int, ...]:
@@ -208,14 +213,48 @@ def _is_equality(conjunct: Conjunct) -> bool:
 
 def _bounds_neighbours(draft: Draft, conjunct: Conjunct) -> bool:
     """Return whether the conjunct bounds the difference of two neighbours' times."""
-    node = conjunct.expression
-    if not isinstance(node, ex.Binary | ex.Between) or len(conjunct.components) != 2:
-        return False
-    named = list(attributes(node))
     order = [i for i in chain(draft) if not draft.components[i].negated]
     places = [order.index(c) for c in conjunct.components if c in order]
-    linear = all(_is_time(draft, a) for a in named) and len(named) == 2
-    return linear and len(places) == 2 and abs(places[0] - places[1]) == 1
+    if len(conjunct.components) != 2 or len(places) != 2 or abs(places[0] - places[1]) != 1:
+        return False
+    return _is_difference_bound(draft, conjunct.expression)
+
+
+def _is_difference_bound(draft: Draft, node: ex.Expression) -> bool:
+    """Return whether two times are compared so that their difference lies in one interval."""
+    match node:
+        case ex.Between(negated=False):
+            value, low, high = (_signs(draft, n) for n in (node.operand, node.low, node.high))
+            return _differ(value, low) and _differ(value, high)
+        case ex.Binary(operator="<" | "<=" | ">" | ">=" | "="):
+            return _differ(_signs(draft, node.left), _signs(draft, node.right))
+        case _:
+            return False
+
+
+def _differ(left: Signs | None, right: Signs | None) -> bool:
+    """Return whether `left - right` is one time minus another, up to constants."""
+    if left is None or right is None:
+        return False
+    total = Counter(left)
+    total.subtract(right)
+    return sorted(n for n in total.values() if n) == [-1, 1]
+
+
+def _signs(draft: Draft, node: ex.Expression) -> Signs | None:
+    """Return how often each component's time is added; None where the sum is of anything else."""
+    match node:
+        case ex.Attribute():
+            return {node.component or "": 1} if _is_time(draft, node) else None
+        case ex.Binary(operator="+" | "-"):
+            left, right = _signs(draft, node.left), _signs(draft, node.right)
+            if left is None or right is None:
+                return None
+            total = Counter(left)
+            (total.update if node.operator == "+" else total.subtract)(right)
+            return total
+        case _:
+            return {} if not any(True for _ in attributes(node)) else None
 
 
 def _report_time(draft: Draft, conjunct: Conjunct, attribute: ex.Attribute) -> None:
