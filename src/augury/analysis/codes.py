@@ -74,6 +74,8 @@ CODES: dict[str, str] = {
     "A075": "a condition names an unknown relation",
     "A076": "windows of events do not apply to RETURN PROBABILITY",
     "A077": "the pattern is too large",
+    "A078": "a column has two roles that exclude each other",
+    "A079": "an option of the query is unknown or given twice",
     "W001": "without a window the query cannot run on an endless stream",
     "W002": "a comparison with NULL is never true",
     "W003": "a component that may be missed must be seen",

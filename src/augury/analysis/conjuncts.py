@@ -24,7 +24,10 @@ def read_conjuncts(draft: Draft) -> None:
     """Fill the draft's conjuncts, those of FIRST and LAST included."""
     found: list[Conjunct] = []
     for own, expression in draft.filters:
-        found += _read(draft, expression, own, after=False)
+        inside = list(_read(draft, expression, own, after=False))
+        if inside and not any(own in conjunct.components for conjunct in inside):
+            _report_foreign_filter(draft, own, expression)
+        found += inside
     if draft.statement.where is not None:
         found += _read(draft, draft.statement.where, None, after=False)
     if draft.statement.after_where is not None:
@@ -69,6 +72,13 @@ def _conjunct(
         )
         return
     yield Conjunct(resolved, tuple(sorted(checker.named)), after, span=part.span)
+
+
+def _report_foreign_filter(draft: Draft, own: int, expression: ex.Expression) -> None:
+    name = draft.components[own].name
+    message = f"the filter of {name} never names {name}"
+    hint = f"name an attribute of {name}, or move the condition to WHERE"
+    draft.findings.error("A052", message, expression.span, hint)
 
 
 def _copied(draft: Draft, found: list[Conjunct]) -> Iterator[Conjunct]:

@@ -243,6 +243,27 @@ def _miss_rates_are_rates(reading: _Reading) -> None:
     for what, rate, span in (*overall, *((f"'{r.of}'", r.rate, r.span) for r in miss.rates)):
         if not 0 <= rate < 1:
             report_rate(what, rate, span, reading.findings)
+    seen: set[str] = set()
+    for each in miss.rates:
+        if each.of in seen:
+            message = f"the miss rate of '{each.of}' is given twice"
+            reading.findings.error("A019", message, each.span, "keep one of them")
+        seen.add(each.of)
+
+
+def _roles_exclude_each_other(reading: _Reading) -> None:
+    s = reading.statement
+    roles = [("KEY", k) for k in s.key] + ([("ID", s.id)] if s.id else [])
+    for keyword, name in roles:
+        others = (("PROBABILITY", s.probability), ("TIME", s.time if keyword == "KEY" else None))
+        for other, taken in others:
+            if taken is not None and taken.lower() == name.lower():
+                reading.findings.error(
+                    "A078",
+                    f"column {name} of stream {s.name} is its {keyword} and its {other}",
+                    reading.place(name, keyword),
+                    f"name another column in {keyword}, or leave {keyword} out",
+                )
 
 
 def report_rate(what: str, rate: float, span: Span, findings: Findings) -> None:
@@ -333,6 +354,7 @@ STREAM_RULES: tuple[Callable[[_Reading], None], ...] = (
     _alternatives_leave_the_event_fixed,
     _markov_links_alternatives,
     _miss_rates_are_rates,
+    _roles_exclude_each_other,
     _lateness_fits_time,
     _source_is_known,
 )

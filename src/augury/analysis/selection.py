@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from augury.analysis.attributes import find_component
 from augury.analysis.draft import Draft
 from augury.analysis.findings import listing
 from augury.analysis.shapes import operators
@@ -26,6 +27,12 @@ def after_where_follows_a_choice(draft: Draft) -> None:
         if conjunct.after and negated:
             message = f"AFTER WHERE names {negated[0].name}, which is negated and never chosen"
             draft.findings.error("A055", message, conjunct.span, "move the condition to WHERE")
+
+
+def strategy_is_over_components(draft: Draft) -> None:
+    """Names in `skip_till_next_match(x, y) {...}` are components."""
+    for name in draft.statement.strategy_over:
+        find_component(draft, name, draft.word("WHERE", name))
 
 
 def contiguity_has_a_key(draft: Draft) -> None:

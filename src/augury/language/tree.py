@@ -256,7 +256,8 @@ class CreateQuery(Node):
 
     `name` is None for a bare dialect query (it gets a name from analysis). `streams` is empty where
     ON was not written (the only stream of the catalog is meant). `places` has the span of each
-    clause by its keyword, for diagnostics.
+    clause by its keyword, for diagnostics. `strategy_over` has the names that the thesis lists in
+    `skip_till_next_match(x, y) {...}`: all components are meant, so it says nothing more.
     """
 
     name: str | None
@@ -277,6 +278,7 @@ class CreateQuery(Node):
     match_limit: int | None = None
     scoring: Choice["LAW", "AYAC"] | None = None
     options: tuple[Option, ...] = ()
+    strategy_over: tuple[str, ...] = field(default=(), compare=False, repr=False)
     places: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
 
 

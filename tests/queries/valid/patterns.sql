@@ -28,7 +28,7 @@ CREATE QUERY neighbours ON stock PATTERN SEQ(A a, B b) USING PARTITION CONTIGUIT
 CREATE QUERY partial ON stock PATTERN SEQ(A a, B b, C c)
 ALLOW 2 MISSED OF (a, c) MISS RATE (b 0.2, c 0.1) SCORING AYAC WITHIN 10 HAVING CONFIDENCE > 0.5;
 CREATE QUERY sampled ON stock PATTERN SEQ(A a, B b)
-RETURN PROBABILITY APPROXIMATE (0.01, 0.05) OPTIONS (seed = 7);
+RETURN PROBABILITY APPROXIMATE (0.01, 0.05) OPTIONS (partitions = 7);
 CREATE QUERY likely ON stock PATTERN SEQ(A a, B b) WITHIN 10 HAVING PROBABILITY >= 0.5 RETURN PROBABILITY;
 CREATE QUERY soft ON stock PATTERN SEQ(A first, B next, C count, D last, E events, F type)
 WHERE first.at < next.at AND count.price > 1 AND last.volume = events.volume AND type.kind = 'x' WITHIN 9;

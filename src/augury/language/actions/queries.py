@@ -148,8 +148,9 @@ def _where_strategy(parts: Parts, span: Span, findings: Findings) -> Clause:
 
 
 def _where_strategy_over(parts: Parts, span: Span, findings: Findings) -> Clause:
-    word, _over, condition = parts
-    return Clause("WHERE", {"strategy": _strategy(word), "where": condition}, span)
+    word, over, condition = parts
+    fields = {"strategy": _strategy(word), "where": condition, "strategy_over": over}
+    return Clause("WHERE", fields, span)
 
 
 def _strategy_word(parts: Parts, span: Span, findings: Findings) -> Strategy:

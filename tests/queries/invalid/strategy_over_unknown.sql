@@ -1,0 +1,4 @@
+CREATE STREAM reads (id LONG, tag STRING, reader STRING, door STRING, price DOUBLE, at TIMESTAMP, seq LONG, p DOUBLE)
+ID id KEY tag TIME at ORDER BY seq TYPE reader PROBABILITY p;
+CREATE QUERY q ON reads PATTERN SEQ(A first, B b)
+WHERE skip_till_next_match(frist, b) { first.tag = b.tag } WITHIN 1 HOUR;
