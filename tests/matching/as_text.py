@@ -257,14 +257,6 @@ def _sql_type(value: Any) -> str:
 # --- rows ---
 
 
-def bindings(case: Case) -> dict[str, pa.Table]:
-    """Return the tables and streams of a case by name."""
-    bound = {name: _relation_table(rows) for name, rows in _tables(case)}
-    for stream in case.streams:
-        bound[stream.lower()] = stream_table(case, stream)
-    return {name.lower(): table for name, table in bound.items()}
-
-
 def _relation_table(rows: Any) -> pa.Table:
     columns = list(zip(*rows, strict=True))
     return pa.table({f"c{k}": list(column) for k, column in enumerate(columns)})
@@ -305,13 +297,21 @@ def engine_answers(case: Case) -> dict[str, dict[MatchKey, float]]:
 
 def session_of(case: Case) -> Session:
     """Return a session with the statements and rows of a case."""
+    ag = declared(case)
+    for stream in case.streams:
+        ag.bind(stream, stream_table(case, stream))
+    return ag
+
+
+def declared(case: Case) -> Session:
+    """Return a session with the statements and tables of a case, and no events."""
     ag = Session(engine="local")
     try:
         ag.sql(script(case))
     except QueryError as problem:
         raise Refused(str(problem)) from problem
-    for name, table in bindings(case).items():
-        ag.bind(name, table)
+    for name, rows in _tables(case):
+        ag.bind(name, _relation_table(rows))
     return ag
 
 
