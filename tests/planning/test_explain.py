@@ -246,11 +246,18 @@ def test_what_cannot_be_missed_says_what_it_lacks(types: str, gaps: str, line: s
     assert f"  {line}\n" in explain(checked(query(f"SEQ({types})", rest) + gaps)[0])
 
 
-def test_an_edge_over_several_that_must_be_seen_names_them_all() -> None:
+@pytest.mark.parametrize(
+    ("second", "why"),
+    [
+        ("DOOR", "x has no gap, and z has no gap and no miss rate, so they must be seen"),
+        ("SHELF", "x and z have no gap, so they must be seen"),
+    ],
+)
+def test_an_edge_over_several_that_must_be_seen_names_them_all(second: str, why: str) -> None:
     rest = "WITHIN 1 HOUR ALLOW 2 MISSED OF (x, z)"
     gaps = "CREATE GAPS g ON q (y TO w EXPONENTIAL(1 HOUR));"
-    text = explain(checked(query("SEQ(SHELF x, DOOR z, SHELF y, EXIT w)", rest) + gaps)[0])
-    assert "x has no gap and z has no gap and no miss rate, so they must be seen" in text
+    pattern = f"SEQ(SHELF x, {second} z, SHELF y, EXIT w)"
+    assert f"(removed: {why})" in explain(checked(query(pattern, rest) + gaps)[0])
 
 
 @pytest.mark.parametrize(
@@ -265,3 +272,7 @@ def test_an_edge_over_several_that_must_be_seen_names_them_all() -> None:
 def test_a_predicate_waits_for_what_may_come_last(pattern: str, when: str) -> None:
     rest = "WHERE a.price < b.price WITHIN 1 HOUR"
     assert f"a.price < b.price, {when}\n" in explain(checked(query(pattern, rest))[0])
+
+
+def test_a_negated_component_of_any_type_is_no_event() -> None:
+    assert "    n  no event of reads\n" in explain(checked(query("SEQ(SHELF x, !_ n, EXIT z)"))[0])

@@ -53,6 +53,27 @@ def test_every_item_of_a_repetition_can_be_tested_alone() -> None:
     assert searched(plan) == []
 
 
+def test_a_default_is_moot_for_a_read_event() -> None:
+    rest = "WHERE z.door['out'] = 'out' WITHIN 1 HOUR"
+    plan = planned(query("SEQ(SHELF x, EXIT z)", rest))
+    assert plan.plays[1].sql == "((`reader` = 'EXIT') AND (`door` = 'out'))"
+    assert searched(plan) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "rest"),
+    [
+        ("SEQ(SHELF x, EXIT? z)", "WITHIN 1 HOUR"),
+        ("SEQ(SHELF x, OR(EXIT z, COUNTER y))", "WITHIN 1 HOUR"),
+        ("SEQ(SHELF x, EXIT z)", "WITHIN 1 HOUR ALLOW 1 MISSED OF (z)"),
+    ],
+)
+def test_a_default_still_decides_where_the_component_may_be_absent(pattern: str, rest: str) -> None:
+    plan = planned(query(pattern, f"WHERE z.door['in'] = 'out' {rest}"))
+    assert "(`door` = 'out')" in plan.plays[1].sql
+    assert searched(plan) == ["z.door['in'] = 'out'"]
+
+
 def test_after_where_stays_in_the_search() -> None:
     plan = planned(
         query(

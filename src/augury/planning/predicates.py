@@ -6,7 +6,7 @@ predicates and scales the estimates that EXPLAIN marks as such.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from augury.analysis.checked import CheckedQuery, Conjunct
 from augury.language.text.expressions import expression_text
@@ -20,7 +20,9 @@ from augury.planning.expressions.typed import (
     Input,
     Typed,
     nodes_within,
+    without_defaults,
 )
+from augury.planning.residual import components_always_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,20 @@ class Predicate:
         """Whether each event alone decides it: one component, its own attributes, no aggregate."""
         if len(self.components) != 1 or self.conjunct.after:
             return False
-        return all(_is_of_the_event(node) for node in nodes_within(self.expression))
+        read = without_defaults(self.expression)
+        return all(_is_of_the_event(node) for node in nodes_within(read))
+
+    @property
+    def for_a_read_event(self) -> Predicate:
+        """The predicate as a read event decides it: defaults are for missed ones."""
+        return replace(self, expression=without_defaults(self.expression))
+
+    def is_for_absent_ones(self, query: CheckedQuery) -> bool:
+        """Whether a default may stand in, because its component may hold no event."""
+        if without_defaults(self.expression) == self.expression:
+            return False
+        surely = components_always_bound(query.shape, query.components)
+        return any(c in query.may_miss or c not in surely for c in self.components)
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -77,7 +92,7 @@ def predicates_of(scope: Scope) -> tuple[Predicate, ...]:
 
 def _is_of_the_event(node: Typed) -> bool:
     if isinstance(node, Input):
-        return node.kind == "each" and node.default is None
+        return node.kind == "each"
     return not isinstance(node, Aggregated)
 
 

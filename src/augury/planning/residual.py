@@ -127,6 +127,16 @@ def components_within(shape: Shape) -> tuple[int, ...]:
     return tuple(c for part in shape.parts for c in components_within(part))
 
 
+def components_always_bound(shape: Shape, components: Sequence[Component]) -> frozenset[int]:
+    """Return the components that hold an event in every match in which nothing was missed."""
+    if isinstance(shape, Leaf):
+        return frozenset({shape.component} if components[shape.component].minimum else ())
+    if isinstance(shape, Negated):
+        return frozenset()
+    parts = [components_always_bound(part, components) for part in shape.parts]
+    return parts[0].intersection(*parts) if shape.operator == "OR" else frozenset().union(*parts)
+
+
 def branches_within(shape: Shape) -> Iterator[Branch]:
     """Yield the branches outside negations, outermost first."""
     if isinstance(shape, Branch):

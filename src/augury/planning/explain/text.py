@@ -80,9 +80,8 @@ def _summary(plan: PhysicalPlan) -> Iterator[str]:
             if play.component == part.index
             for p in (*play.pushed, *play.on_arrival)
         ]
-        role = "no " if part.negated else ""
         where = f", {' and '.join(dict.fromkeys(filters))}" if filters else ""
-        yield f"  {part.name:<{width}}  {role}{played_text(part)}{where}"
+        yield f"  {part.name:<{width}}  {played_text(part)}{where}"
     yield "; ".join(_terms(plan))
 
 
@@ -191,6 +190,8 @@ def _when(predicate: Predicate, plan: PhysicalPlan) -> str:
     components = plan.query.components
     if predicate.conjunct.after:
         return "once the candidate is chosen"
+    if predicate.reads_one_event:
+        return f"where {components[predicate.components[0]].name} holds no event"
     guarded = [components[c].name for c in predicate.components if components[c].negated]
     if guarded:
         return f"for each {' and '.join(guarded)} that could break the match"

@@ -65,9 +65,10 @@ def length_text(length: int, query: CheckedQuery) -> str:
 
 
 def played_text(component: Component) -> str:
-    """Return who plays a component: `SHELF of reads`, `any event of reads`."""
-    return " or ".join(
-        f"{by.type} of {by.stream}" if by.type is not None else f"any event of {by.stream}"
+    """Return who plays a component: `SHELF of reads`, `any event of reads`, `no event of reads`."""
+    no, some = ("no ", "no event") if component.negated else ("", "any event")
+    return (" and " if component.negated else " or ").join(
+        f"{no}{by.type} of {by.stream}" if by.type is not None else f"{some} of {by.stream}"
         for by in component.played_by
     )
 
@@ -90,10 +91,16 @@ def skip_text(skip: Skip, names: Sequence[str]) -> str:
 
 def removed_text(skip: Skip, query: CheckedQuery, names: Sequence[str]) -> str:
     """Return why an edge over missed components was taken out."""
-    lacking = [(names[c], lack) for c in skip.components if (lack := lack_text(query, c))]
+    lacking: dict[str, list[str]] = {}
+    for component in skip.components:
+        if lack := lack_text(query, component):
+            lacking.setdefault(lack, []).append(names[component])
     if skip.best == 0.0 and lacking:
-        whys = " and ".join(f"{name} has {lack}" for name, lack in lacking)
-        return f"removed: {whys}, so {'it' if len(lacking) == 1 else 'they'} must be seen"
+        whys = (
+            f"{' and '.join(n)} {'has' if len(n) == 1 else 'have'} {w}" for w, n in lacking.items()
+        )
+        who = "it" if sum(map(len, lacking.values())) == 1 else "they"
+        return f"removed: {', and '.join(whys)}, so {who} must be seen"
     threshold = query.having.threshold if query.having else 0.0
     return f"removed: below the threshold {threshold:g}"
 

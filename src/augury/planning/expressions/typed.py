@@ -8,7 +8,7 @@ left, and `OPERATORS` lists every operator that an `Apply` may have.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from augury.analysis.catalog import DataType
@@ -97,3 +97,12 @@ def with_operands(expression: Apply, change: Callable[[Typed], Typed]) -> Apply:
     """Return the node with each operand changed."""
     operands = tuple(change(operand) for operand in expression.operands)
     return Apply(expression.type, expression.operator, operands, expression.detail)
+
+
+def without_defaults(expression: Typed) -> Typed:
+    """Return what the expression is for events that were read: no default takes their place."""
+    if isinstance(expression, Input) and expression.default is not None:
+        return replace(expression, default=None)
+    if isinstance(expression, Apply):
+        return with_operands(expression, without_defaults)
+    return expression
