@@ -1,21 +1,19 @@
 """What has been declared: streams, tables, queries and gaps, with their schemas.
 
-A catalog is immutable; `with_...` gives the next one. Names of streams, tables, queries and columns
-are looked up without regard to case, as Spark does; values of types are data and keep their case.
+A catalog is immutable; a script's `Ledger` makes the next one. Names of streams, tables, queries
+and columns are looked up without regard to case, as Spark does; values of types are data and keep
+their case.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import TypeVar
 
 from augury.errors import Source
 from augury.language.tree import CreateGaps, CreateQuery, External, MissRate
-
-T = TypeVar("T")
 
 
 class DataType(Enum):
@@ -125,22 +123,3 @@ class Catalog:
     def readable(self, name: str) -> StreamSchema | None:
         """Return what ON may read under that name: a stream, or a query's output."""
         return self.streams.get(name.lower()) or self.outputs.get(name.lower())
-
-    def with_output(self, output: StreamSchema) -> Catalog:
-        return replace(self, outputs=_added(self.outputs, output.name, output))
-
-    def with_stream(self, stream: StreamSchema) -> Catalog:
-        return replace(self, streams=_added(self.streams, stream.name, stream))
-
-    def with_table(self, table: TableSchema) -> Catalog:
-        return replace(self, tables=_added(self.tables, table.name, table))
-
-    def with_query(self, name: str, query: CreateQuery) -> Catalog:
-        return replace(self, queries=_added(self.queries, name, query))
-
-    def with_gaps(self, gaps: CreateGaps) -> Catalog:
-        return replace(self, gaps=_added(self.gaps, gaps.name, gaps))
-
-
-def _added(mapping: Mapping[str, T], name: str, value: T) -> Mapping[str, T]:
-    return MappingProxyType({**mapping, name.lower(): value})
