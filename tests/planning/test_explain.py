@@ -276,3 +276,23 @@ def test_a_predicate_waits_for_what_may_come_last(pattern: str, when: str) -> No
 
 def test_a_negated_component_of_any_type_is_no_event() -> None:
     assert "    n  no event of reads\n" in explain(checked(query("SEQ(SHELF x, !_ n, EXIT z)"))[0])
+
+
+@pytest.mark.parametrize(
+    ("uncertain", "more"),
+    [
+        ("PROBABILITY p", "sets of states occur"),
+        ("ALTERNATIVES place PROBABILITY p", "sets of states and values of place occur"),
+    ],
+)
+def test_the_state_of_a_chain_is_a_lower_bound(uncertain: str, more: str) -> None:
+    text = f"""
+    CREATE STREAM seen (person STRING, t LONG, place STRING, p DOUBLE)
+    KEY person TIME t {uncertain};
+    CREATE QUERY q ON seen PATTERN SEQ(_ a, _ b) WHERE [person] AND a.place = 'hall'
+    AND b.place = 'lab' RETURN PROBABILITY BY TIME;
+    """
+    state = json.loads(explain(checked(text)[0], "json"))["state"]
+    assert state == (
+        "at least 3 probabilities (24 bytes) per key, however long the stream; more as " + more
+    )

@@ -33,8 +33,7 @@ def state_text(plan: PhysicalPlan) -> str:
     query, search = plan.query, plan.search
     part = "per key" if plan.partitioning.kind == "key" else "in all"
     if isinstance(search, Marginalise) and search.method in ("chain", "chain per key"):
-        kept = len(plan.automaton.states) * open_windows(plan)
-        return f"{kept:,} probabilities ({8 * kept:,} bytes) {part}, however long the stream"
+        return _chain_text(plan, part)
     size = plan.moved.bytes_per_row
     if query.within is None:
         return f"every event that can play a component, {size} bytes each: it grows with the input"
@@ -42,6 +41,18 @@ def state_text(plan: PhysicalPlan) -> str:
         return f"at most {window_text(query.within, query)} of {size} bytes"
     recent = length_text(query.within.length, query)
     return f"the events of the last {recent}, {size} bytes each, {part}"
+
+
+def _chain_text(plan: PhysicalPlan, part: str) -> str:
+    # Events that may not have happened leave several states possible at once, and how many sets of
+    # them, or hidden values, occur is known from the data only.
+    least = len(plan.automaton.states) * open_windows(plan)
+    hidden = [name for s in plan.query.streams for name in s.alternatives]
+    more = "sets of states" + (f" and values of {', '.join(hidden)}" if hidden else "")
+    return (
+        f"at least {least:,} probabilities ({8 * least:,} bytes) {part}, however long the stream; "
+        f"more as {more} occur"
+    )
 
 
 def open_windows(plan: PhysicalPlan) -> int:

@@ -42,7 +42,7 @@ def explain_as_text(plan: PhysicalPlan, catalog: Catalog | None = None) -> str:
         ("Automaton", _automaton(plan)),
         ("Predicates", _predicates(plan)),
         ("Partitioning", _partitioning(plan)),
-        ("State", [state_text(plan)]),
+        ("State", _wrapped(state_text(plan), 2)),
         ("Missed events", _missed(plan)),
         ("Network", _network(plan, catalog)),
         ("Warnings", _warnings(plan)),
