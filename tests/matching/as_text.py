@@ -257,6 +257,13 @@ def _sql_type(value: Any) -> str:
 # --- rows ---
 
 
+def bindings(case: Case) -> dict[str, pa.Table]:
+    """Return the tables and streams of a case by lower-case name; `contracts` pushes their rows."""
+    bound = {name: _relation_table(rows) for name, rows in _tables(case)}
+    bound |= {stream: stream_table(case, stream) for stream in case.streams}
+    return {name.lower(): table for name, table in bound.items()}
+
+
 def _relation_table(rows: Any) -> pa.Table:
     columns = list(zip(*rows, strict=True))
     return pa.table({f"c{k}": list(column) for k, column in enumerate(columns)})
