@@ -81,7 +81,8 @@ def close(
     pairs = [tuple(_term(side) for side in e[1:]) for e in conjuncts if e[0] == "="]
     pairs = [pair for pair in pairs if None not in pair]
     known = {frozenset(pair) for pair in pairs}
-    for group in _classes(pairs):
+    # A term equated with itself (b.x = b.x) is equal for each i already, and says no more.
+    for group in (terms for terms in _classes(pairs) if len(terms) > 1):
         for left, right in combinations(group, 2):
             implied = ("=", left, right)
             if {left[0], right[0]} != {"lit"} and keep(implied):
