@@ -476,7 +476,7 @@ def alternatives(m: Maker, strategy: str) -> Case:
     elif m.chance(0.15):
         pattern = Next(tuple(m.comps(2, 3)))
     case = plain_case(m, strategy, pattern, windowed=True)
-    if m.chance(0.15):
+    if m.chance(0.3):
         query = replace(case.queries[0], within=("events", m.rng.randint(3, 5)))
         case = replace(case, queries=(query,))
     return replace(case, events=tuple(_grouped(m, list(case.events))))

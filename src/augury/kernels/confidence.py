@@ -113,9 +113,9 @@ def chance_of_one_more(s, depth, event):
     first, last = span_of(s, depth)
     for e in range(first + 1, last):
         if of(s, e, GROUP) == group and of(s, e, ABSENT) != stamp:
-            if e < event:
-                return 0.0
             if follows_some(s, depth, e) and precedes_some(s, depth, e):
+                if e < event:
+                    return 0.0
                 mass += real_of(s, e, P)
     return mass / left if left > 0.0 else 0.0
 
