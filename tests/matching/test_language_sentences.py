@@ -42,6 +42,14 @@ def test_next_is_adjacent_in_the_stream_of_the_key():
     assert ask("PATTERN NEXT(A a, B b)", events, clauses=KEYED) == {"a=a1 b=b3": 1.0}
 
 
+def test_neighbours_inside_a_negation_are_of_the_key_too():
+    events = rows("a1 b2 x3 c4 d5", tag=["k"] * 5, v=[1, 1, 2, 1, 1])
+    pattern = "PATTERN SEQ(A a, !NEXT(B b, C c), D d) WHERE [v]"
+    assert ask(pattern, events, clauses=KEYED) == {"a=a1 d=d5": 1.0}
+    del events[2]
+    assert ask(pattern, events, clauses=KEYED) == {}
+
+
 def test_and_is_all_in_any_order():
     found = {"a=a2 b=b1": 1.0}
     assert ask("PATTERN AND(A a, B b)", "b1 a2") == found

@@ -17,6 +17,7 @@ from typing import Literal
 from augury.analysis.catalog import DataType
 from augury.analysis.checked import CheckedQuery, EqualityClass
 from augury.planning.automaton import Automaton
+from augury.planning.residual import branches_within
 
 # Strings vary; sixteen bytes is a short name with its length.
 BYTES = {
@@ -110,8 +111,11 @@ def counts_every_event(query: CheckedQuery) -> bool:
 
 
 def has_neighbours(automaton: Automaton) -> bool:
-    """Return whether some event must be the direct neighbour of another."""
-    return any(t.adjacent_to for t in automaton.transitions)
+    """Return whether some event must be the direct neighbour of another, in negations too."""
+    hidden = (branch for guard in automaton.guards for branch in branches_within(guard.part))
+    return any(t.adjacent_to for t in automaton.transitions) or any(
+        branch.operator == "NEXT" for branch in hidden
+    )
 
 
 def _can_cut(query: CheckedQuery, automaton: Automaton, equality: EqualityClass) -> bool:
