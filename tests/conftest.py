@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kafka.jars import connector_jars
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -68,6 +70,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
+        # A JVM takes jars when it starts, and only then.
+        "spark.jars": ",".join(map(str, connector_jars())),
     }
     builder = SparkSession.builder.master("local[2]").appName("augury-tests")
     session = builder.config(map=settings).getOrCreate()
