@@ -1,4 +1,4 @@
-"""A real Kafka broker on loopback: one process in KRaft mode, with a free port and its own folder."""
+"""A real Kafka broker on loopback: one process in KRaft mode, a free port, its own folder."""
 
 from __future__ import annotations
 

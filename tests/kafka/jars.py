@@ -12,16 +12,16 @@ FETCH = Path(__file__).resolve().parents[2] / "tools" / "fetch-kafka"
 UNREACHABLE = 3
 
 
-class Unreachable(Exception):
+class UnreachableError(Exception):
     """Maven is absent, or its central repository cannot be reached."""
 
 
 @cache
 def jar_cache() -> Path:
-    """Return the folder of all jars; raise `Unreachable` where they cannot be had."""
+    """Return the folder of all jars; raise `UnreachableError` where they cannot be had."""
     done = subprocess.run([FETCH], capture_output=True, text=True, timeout=900, check=False)
     if done.returncode == UNREACHABLE:
-        raise Unreachable(done.stderr.strip() or "the jars of Kafka could not be fetched by Maven")
+        raise UnreachableError(done.stderr.strip() or "Maven could not fetch them")
     if done.returncode:
         raise RuntimeError(f"tools/fetch-kafka failed:\n{done.stderr}")
     return Path(done.stdout.strip())
@@ -31,7 +31,7 @@ def folder(kind: str) -> Path:
     """Return the folder of the connector's or the broker's jars, or skip the test."""
     try:
         return next(jar_cache().glob(f"{kind}-*"))
-    except Unreachable as reason:
+    except UnreachableError as reason:
         pytest.skip(f"the jars of Kafka cannot be had: {reason}")
 
 
@@ -39,5 +39,5 @@ def connector_jars() -> list[Path]:
     """Return the jars that a Spark session needs for Kafka; none where they cannot be had."""
     try:
         return sorted(next(jar_cache().glob("connector-*")).glob("*.jar"))
-    except Unreachable:
+    except UnreachableError:
         return []

@@ -163,7 +163,7 @@ class Option(Node):
 
 @dataclass(frozen=True, slots=True)
 class External(Node):
-    """`FROM parquet 'reads/' OPTIONS (...)`: the format is lower case."""
+    """After FROM or TO: `parquet 'reads/' OPTIONS (...)`; the format is lower case."""
 
     format: str
     path: str | None = None
@@ -315,4 +315,12 @@ class Explain(Node):
     format: Choice["TEXT", "JSON", "SVG", "MERMAID"] = "TEXT"
 
 
-Statement = CreateStream | CreateTable | CreateQuery | CreateGaps | Explain
+@dataclass(frozen=True, slots=True)
+class Write(Node):
+    """`WRITE query TO parquet 'hits/' OPTIONS (...)`: where a run puts the answers of a query."""
+
+    query: str
+    target: External
+
+
+Statement = CreateStream | CreateTable | CreateQuery | CreateGaps | Explain | Write
