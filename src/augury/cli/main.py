@@ -16,6 +16,7 @@ import click
 import augury
 from augury.cli import findings
 from augury.cli.check import check
+from augury.cli.demo import demo
 from augury.cli.doctor import doctor
 from augury.cli.explain import explain
 from augury.errors import AuguryError, QueryError
@@ -63,6 +64,7 @@ def cli(ctx: click.Context) -> None:
     augury check store.sql                  find every mistake in a script
     augury explain store.sql shoplifting    how a query will be evaluated, and why
     augury doctor                           is this machine ready?
+    augury demo                             a simulated store, and a report to look at
     """
     if os.environ.get("NO_COLOR"):
         ctx.color = False
@@ -73,6 +75,7 @@ def cli(ctx: click.Context) -> None:
 cli.add_command(check)
 cli.add_command(explain)
 cli.add_command(doctor)
+cli.add_command(demo)
 
 
 def main() -> None:
