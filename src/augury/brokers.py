@@ -15,6 +15,8 @@ from augury.errors import DataError
 
 SERVERS = "kafka.bootstrap.servers"
 _PATIENCE_MS = 20_000
+# A broker that is restarted while a run goes on is waited for.
+_LONG_PATIENCE_MS = 180_000
 
 Offsets = dict[str, int]
 
@@ -84,7 +86,7 @@ def end_offsets(spark: Any, options: Mapping[str, str], topic: str) -> Offsets:
     if jvm is None:
         raise DataError("writing to Kafka needs a Spark session with its JVM in this process")
     kafka = jvm.org.apache.kafka
-    with _admin(jvm, options) as admin:
+    with _admin(jvm, options, _LONG_PATIENCE_MS) as admin:
         named = jvm.java.util.Collections.singletonList(topic)
         described = _answer(
             admin.describeTopics(named).allTopicNames(), options, f"describe topic {topic}"
@@ -105,12 +107,12 @@ def _jvm(spark: Any) -> Any:
 
 
 @contextmanager
-def _admin(jvm: Any, options: Mapping[str, str]) -> Iterator[Any]:
+def _admin(jvm: Any, options: Mapping[str, str], patience_ms: int = _PATIENCE_MS) -> Iterator[Any]:
     properties = jvm.java.util.Properties()
     for key, value in options.items():
         if key.lower().startswith("kafka."):
             properties.put(key[len("kafka.") :], value)
-    properties.put("default.api.timeout.ms", str(_PATIENCE_MS))
+    properties.put("default.api.timeout.ms", str(patience_ms))
     properties.put("request.timeout.ms", str(_PATIENCE_MS // 2))
     admin = _made(jvm, properties, options)
     try:

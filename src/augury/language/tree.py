@@ -169,6 +169,15 @@ class External(Node):
     path: str | None = None
     options: tuple[Option, ...] = ()
 
+    @property
+    def settings(self) -> dict[str, str]:
+        """The options as Spark takes them: all values are text."""
+        return {option.key: _setting(option.value) for option in self.options}
+
+
+def _setting(value: str | float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
 
 @dataclass(frozen=True, slots=True)
 class CreateStream(Node):

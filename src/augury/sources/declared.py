@@ -65,12 +65,3 @@ def needed(declared: DeclaredStream) -> list[str]:
     """Return the columns that must be there: without them a row is no event."""
     roles = (declared.id, *declared.key, declared.time, declared.type, declared.probability)
     return list(dict.fromkeys(name for name in roles if name is not None))
-
-
-def options_of(source: External) -> dict[str, str]:
-    """Return the options as Spark takes them: all values are text."""
-    return {option.key: _written(option.value) for option in source.options}
-
-
-def _written(value: str | float | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -15,7 +15,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import StringType, StructField, StructType
 
 from augury.errors import DataError
-from augury.sources.declared import DeclaredTable, kinds, options_of
+from augury.sources.declared import DeclaredTable, kinds
 from augury.sources.texts import SPARK_TYPES, quoted, read_fields, read_objects
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def read_folder(
 
 def _reader(spark: SparkSession, source: External, streaming: bool) -> Any:
     reader = spark.readStream if streaming else spark.read
-    return reader.options(**options_of(source))
+    return reader.options(**source.settings)
 
 
 def _path(source: External) -> str:

@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 
 from augury import brokers
 from augury.errors import DataError
-from augury.sources.declared import DeclaredStream, kinds, needed, options_of
+from augury.sources.declared import DeclaredStream, kinds, needed
 from augury.sources.texts import read_objects
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def read_topic(
 
 def connector_options(source: External, name: str) -> dict[str, str]:
     """Return the options of Spark's connector for what stands after FROM."""
-    options = brokers.with_servers(options_of(source), f"stream {name}")
+    options = brokers.with_servers(source.settings, f"stream {name}")
     lowered = {key.lower() for key in options}
     if source.path is not None and not lowered & {choice.lower() for choice in _CHOICES}:
         options["subscribe"] = source.path
