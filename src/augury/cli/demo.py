@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -110,17 +111,17 @@ class Played:
 
 def play(scene: Scene[Any, Any, Any], engine: Choice, seed: int) -> Played:
     """Simulate, run and judge a scene, with progress on a terminal."""
-    from augury.demo.engine import open_session
+    from augury.demo.engine import opened
 
     with _progress() as say:
         say("simulating")
         world = scene.simulate(seed)
         say(f"starting {ENGINE_NAMES[engine.name]}")
-        session = open_session(engine.name)
-        say("answering the queries")
-        before = perf_counter()
-        answer = scene.run(world, session)
-        seconds = perf_counter() - before
+        with opened(engine.name) as session:
+            say("answering the queries; the first time, kernels are compiled for a minute")
+            before = perf_counter()
+            answer = scene.run(world, session)
+            seconds = perf_counter() - before
         say("holding the answers against the truth")
         verdict = scene.judge(world, answer)
         story = scene.story(world, answer, verdict)
@@ -139,7 +140,11 @@ def _progress() -> Iterator[Callable[[str], None]]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("") as status:
+    # A stream of its own: standard error itself is led elsewhere while Spark starts.
+    with (
+        os.fdopen(os.dup(2), "w", encoding="utf-8") as terminal,
+        Console(file=terminal).status("") as status,
+    ):
         yield lambda text: status.update(f"{text} ...")
 
 
