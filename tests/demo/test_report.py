@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from augury.demo.report import Frame, page
+from augury.demo.scene import Section, Story
 from augury.demo.store.cases import KINDS, choose, sum_of
 from augury.demo.store.play import Store
 from demo.conftest import Played
@@ -20,7 +21,7 @@ VOID = {"meta", "img", "input", "line", "circle", "rect", "path"}
 @pytest.fixture(scope="module")
 def report(played: Played) -> str:
     story = Store().story(*played)
-    frame = Frame("A <store>", "lead", "made", "augury demo", 0.8, 0.1)
+    frame = Frame("A <store>", "lead", "made", "augury demo")
     return page(frame, story)
 
 
@@ -56,6 +57,17 @@ def test_every_element_is_closed(report: str) -> None:
 def test_the_picture_of_the_automaton_can_be_read(report: str) -> None:
     (picture,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', report)
     assert ElementTree.fromstring(b64decode(picture)).tag.endswith("svg")
+
+
+def test_a_story_without_a_threshold_has_no_slider() -> None:
+    plain = page(Frame("t", "l", "m", "c"), Story((), (Section("s", "", "<p>b</p>"),), {}))
+    assert 'type="range"' not in plain
+    assert "<h2>s</h2><p>b</p>" in plain
+
+
+def test_data_cannot_end_the_script() -> None:
+    plain = page(Frame("t", "l", "m", "c"), Story((), (), {"note": "</script><b>"}))
+    assert plain.count("</script>") == 2
 
 
 def test_every_match_is_on_the_day_chart(report: str, played: Played) -> None:

@@ -105,7 +105,7 @@ class Played:
         from augury.demo.report import Frame, page
 
         command = f"augury demo --scene {self.scene.name} --seed {seed}"
-        frame = Frame(self.scene.title, self.scene.lead, self.made, command, 0.8, 0.1)
+        frame = Frame(self.scene.title, self.scene.lead, self.made, command)
         return page(frame, self.story)
 
 

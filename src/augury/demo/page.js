@@ -30,8 +30,10 @@ function cutAt(threshold) {
 }
 
 const slider = document.getElementById("cut");
-slider.addEventListener("input", () => cutAt(Number(slider.value)));
-cutAt(Number(slider.value));
+if (slider) {
+  slider.addEventListener("input", () => cutAt(Number(slider.value)));
+  cutAt(Number(slider.value));
+}
 
 for (const chip of all(".chip")) {
   chip.addEventListener("click", () => {

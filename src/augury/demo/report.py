@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 
-from augury.demo.scene import Figure, Section, Story
+from augury.demo.scene import Cut, Figure, Section, Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,6 @@ class Frame:
     lead: str
     made: str
     command: str
-    threshold: float
-    lowest: float
 
 
 def page(frame: Frame, story: Story) -> str:
@@ -54,18 +52,23 @@ def _safe(text: str) -> str:
 
 def _top(frame: Frame, story: Story) -> str:
     figures = "".join(map(_figure, story.head))
-    cut = (
-        '<label class="cut-bar"><span>Accuse when the confidence is at least '
-        f'<output id="cut-value">{frame.threshold:.2f}</output></span>'
-        f'<input id="cut" type="range" min="{frame.lowest}" max="0.99" step="0.01" '
-        f'value="{frame.threshold}"></label>'
-    )
     return (
         '<header class="top"><div class="bar"><span class="brand">augury</span>'
         '<button id="theme" aria-label="light or dark">\N{FIRST QUARTER MOON SYMBOL}</button></div>'
         f'<h1>{escape(frame.title)}</h1><p class="lead">{escape(frame.lead)}</p>'
         f'<p class="made">{escape(frame.made)}</p>'
-        f'<div class="figures">{figures}</div>{cut}</header>'
+        f'<div class="figures">{figures}</div>{_cut(story.cut)}</header>'
+    )
+
+
+def _cut(cut: Cut | None) -> str:
+    if cut is None:
+        return ""
+    return (
+        f'<label class="cut-bar"><span>{escape(cut.says)} '
+        f'<output id="cut-value">{cut.at:.2f}</output></span>'
+        f'<input id="cut" type="range" min="{cut.lowest}" max="0.99" step="0.01" '
+        f'value="{cut.at}"></label>'
     )
 
 

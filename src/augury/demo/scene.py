@@ -38,12 +38,26 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """A threshold that the page lets its reader move, from `lowest` on; `says` stands before it."""
+
+    says: str
+    at: float
+    lowest: float
+
+
+@dataclass(frozen=True, slots=True)
 class Story:
-    """All that a page shows of a scene; `data` is for the page's script."""
+    """All that a page shows of a scene; `data` is for the page's script.
+
+    With a cut, the data has `items` (pairs of a confidence and 1 or 0 for right or not) and
+    `wanted`, and the head has figures with the ids accused, precision and recall.
+    """
 
     head: tuple[Figure, ...]
     sections: tuple[Section, ...]
     data: dict[str, Any]
+    cut: Cut | None = None
 
 
 class Scene(Protocol[World, Answer, Verdict]):

@@ -13,7 +13,7 @@ from augury.demo.charts.judgement import against_each_other, by_threshold, calib
 from augury.demo.charts.plot import UNIT_TICKS, Axis, Plot
 from augury.demo.charts.script_text import marked
 from augury.demo.charts.timeline import Mark, Span, Timeline
-from augury.demo.scene import Figure, Section, Story
+from augury.demo.scene import Cut, Figure, Section, Story
 from augury.demo.scores import Score
 from augury.demo.store.cases import KINDS, Case, choose, sum_of, truth_of
 from augury.demo.store.truth import HEADLINE, THRESHOLDS, Answers, Day, Found, Judgement
@@ -36,10 +36,11 @@ def story(day: Day, answers: Answers, verdict: Judgement) -> Story:
     )
     items = sorted(verdict.items, reverse=True)
     data = {
-        "items": [[round(confidence, 6), int(right)] for confidence, right in items],
+        "items": [[round(confidence, 9), int(right)] for confidence, right in items],
         "wanted": len(day.stolen),
     }
-    return Story(_head(day, verdict), sections, data)
+    cut = Cut("Accuse when the confidence is at least", HEADLINE, LOWEST)
+    return Story(_head(day, verdict), sections, data, cut)
 
 
 def percent(share: float | None) -> str:
