@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from kafka.jars import connector_jars
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -60,6 +58,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     if shutil.which(str(Path(home, "bin", "java")) if home else "java") is None:
         pytest.skip("Java is absent; `make setup` says how to install it")
     from pyspark.sql import SparkSession
+
+    from kafka.jars import connector_jars
 
     # Without this the workers take another interpreter, which lacks the packages.
     os.environ["PYSPARK_PYTHON"] = sys.executable
