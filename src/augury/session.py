@@ -77,7 +77,9 @@ class Session:
 
     def run_file(self, path: str | Path) -> tuple[str, ...]:
         """Add the statements of a script file; see `sql`."""
-        return self.sql(Path(path).read_text(encoding="utf-8-sig"), name=str(path))
+        from augury.language.script_file import read
+
+        return self.sql(read(path), name=str(path))
 
     def explain(self, query: str, format: Format = "text") -> str:  # noqa: A002
         """Return how a query will be evaluated, and why."""
