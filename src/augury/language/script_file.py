@@ -23,9 +23,9 @@ def read(name: str | Path) -> str:
 
 
 def decode(data: bytes, name: str) -> str:
-    """Return UTF-8 `data` as text, without a byte order mark.
+    r"""Return UTF-8 `data` as text, without a byte order mark.
 
-    >>> decode(b"\\xef\\xbb\\xbfCREATE", "store.sql")
+    >>> decode(b"\xef\xbb\xbfCREATE", "store.sql")
     'CREATE'
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
