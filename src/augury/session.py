@@ -138,7 +138,8 @@ class Session:
 
         Each match is a dict with the columns of `table`. It is reported once the watermark, the
         latest time seen minus LATENESS, has passed its last event; `finish` reports the rest. All
-        queries of the session that return matches are evaluated. Rows that are bad or too late are
+        queries of the session that return matches are evaluated; one that cannot be is left out,
+        with a warning. Rows that are bad or too late are
         put aside: see `rejected` and `late`.
         """
         live = self._live_runner()
@@ -192,7 +193,6 @@ class Session:
             raise AuguryError("events are pushed in process; make a Session(engine='local') for it")
         if self._live is not None and self._live_is_current:
             return self._live
-        from augury.planning.refusal import PlanError
         from augury.runners.live import LiveRunner
 
         if self._live is None:
@@ -200,11 +200,8 @@ class Session:
         self._live.tables |= self._bound
         self._live.open_streams(self._catalog)
         queries = {name: query for name, (query, _) in self._queries.items()}
-        for name, (query, source) in self._queries.items():
-            try:
-                self._live.declare(name, self._catalog, queries)
-            except PlanError as error:
-                raise error.at(source, query.span) from error
+        for name in queries:
+            self._live.declare(name, self._catalog, queries)
         self._live_is_current = True
         return self._live
 
