@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from augury.language import script_file
-from augury.language.script_file import UnreadableError, decode
-
-__all__ = ["STANDARD_INPUT", "UnreadableError", "read", "shown_name"]
-
 STANDARD_INPUT = "-"
 
 
 def read(name: str) -> str:
     """Return the text of a file, or of standard input if `name` is `-`."""
+    from augury.language import script_file
+
     if name == STANDARD_INPUT:
-        return decode(sys.stdin.buffer.read(), shown_name(name))
+        return script_file.decode(sys.stdin.buffer.read(), shown_name(name))
     return script_file.read(name)
 
 

@@ -10,11 +10,7 @@ import codecs
 from difflib import get_close_matches
 from pathlib import Path
 
-from augury.errors import AuguryError
-
-
-class UnreadableError(AuguryError):
-    """A script cannot be read as text."""
+from augury.errors import UnreadableError
 
 
 def read(name: str | Path) -> str:
