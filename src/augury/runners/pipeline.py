@@ -25,7 +25,7 @@ from augury.runners.schemas import answer_schema, spark_schema
 from augury.runners.shard import Shard
 from augury.runners.sharding import Sharding, sharding_of
 from augury.runners.streaming import stateful
-from augury.runners.tasks import ANSWERS, BoundedTask, Opened
+from augury.runners.tasks import ANSWERS, BoundedTask, MatchRows, Opened
 from augury.sources.rows import ARROW_TYPES, REASON
 
 Read = Callable[[StreamSchema], DataFrame]
@@ -94,16 +94,33 @@ class Pipeline:
             left -= set(network.bases)
         return told
 
+    def matches(self, name: str) -> DataFrame:
+        """Return the answer of one query; a bounded run gives its rows without packing them."""
+        if self.is_streaming:
+            return self.rows(self.answers, "match", name)
+        network = self.network.only([name])
+        sharding = sharding_of(network, bounded=True)
+        task = BoundedTask(network, sharding)
+        schema = answer_schema(network.plans[name.lower()])
+        ordered = self._ordered(self._blobs(network, sharding, frozenset()))
+        return ordered.mapInArrow(MatchRows(task, schema), spark_schema(schema))
+
     def _part(self, network: Network, sharding: Sharding, tells: frozenset[str]) -> DataFrame:
+        blobs = self._blobs(network, sharding, tells)
+        if self.is_streaming:
+            return stateful(blobs, network, self.shards)
+        task = BoundedTask(network, sharding)
+        return self._ordered(blobs).mapInArrow(task, spark_schema(ANSWERS))
+
+    def _ordered(self, blobs: DataFrame) -> DataFrame:
+        return blobs.repartition("shard").sortWithinPartitions("first")
+
+    def _blobs(self, network: Network, sharding: Sharding, tells: frozenset[str]) -> DataFrame:
         packed = [
             self._packed(network, sharding, stream, tells=name in tells)
             for name, stream in network.bases.items()
         ]
-        blobs = reduce(lambda one, other: one.unionByName(other), packed)
-        if self.is_streaming:
-            return stateful(blobs, network, self.shards)
-        ordered = blobs.repartition("shard").sortWithinPartitions("first")
-        return ordered.mapInArrow(BoundedTask(network, sharding), spark_schema(ANSWERS))
+        return reduce(lambda one, other: one.unionByName(other), packed)
 
     def _packed(
         self, network: Network, sharding: Sharding, stream: StreamSchema, *, tells: bool

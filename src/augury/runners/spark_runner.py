@@ -46,8 +46,7 @@ class SparkRunner:
 
     def table(self, name: str) -> DataFrame:
         """Return the lazy answer of a query."""
-        pipeline = self.pipeline([name])
-        return pipeline.rows(pipeline.answers, "match", name)
+        return self.pipeline([name]).matches(name)
 
     def pipeline(self, names: Sequence[str], *, tells_faults: bool = False) -> Pipeline:
         """Return one pass that answers several queries; with faults, whole rows travel."""

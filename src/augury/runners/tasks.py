@@ -57,10 +57,11 @@ class BoundedTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield answers; every row of a step is earlier than those of the next."""
-        for answers in self._steps(blobs_of(batches)):
-            yield from as_batches(answers)
+        for put_aside, answers in self.steps(blobs_of(batches)):
+            yield from as_batches(put_aside + listed(answers))
 
-    def _steps(self, blobs: Iterator[Blob]) -> Iterator[list[Answer]]:
+    def steps(self, blobs: Iterator[Blob]) -> Iterator[tuple[list[Answer], Answers]]:
+        """Yield what was put aside before it came here, and the answers, step by step."""
         if self.sharding.kind == "time":
             yield self._in_ranges(list(blobs))
             return
@@ -70,13 +71,13 @@ class BoundedTask:
             if sum(each.n for each in held) >= self._step and blob.first > held[-1].first:
                 batch, put_aside = unpacked(held, shard.schemas)
                 state, found = shard.advance(state, batch, blob.first)
-                yield put_aside + listed(found)
+                yield put_aside, found
                 held = []
             held.append(blob)
         if held or not state.is_empty:
             batch, put_aside = unpacked(held, shard.schemas)
             state, found = shard.advance(state, batch, ALWAYS)
-            yield put_aside + listed(found)
+            yield put_aside, found
 
     @property
     def _step(self) -> int:
@@ -84,10 +85,10 @@ class BoundedTask:
         plain = all(query.returns == "MATCHES" for query in self.network.queries.values())
         return STEP if plain else ALWAYS
 
-    def _in_ranges(self, blobs: list[Blob]) -> list[Answer]:
+    def _in_ranges(self, blobs: list[Blob]) -> tuple[list[Answer], Answers]:
         ranges = Ranges(self.network, self.sharding)
         batch, put_aside = unpacked(blobs, ranges.schemas)
-        return put_aside + listed(ranges.answers(batch)) if batch else put_aside
+        return put_aside, ranges.answers(batch) if batch else Answers({}, {})
 
 
 def unpacked(
@@ -127,6 +128,22 @@ def as_batches(answers: Sequence[Answer]) -> Iterator[pa.RecordBatch]:
     for answer in answers:
         arrays = [pa.array([value], f.type) for value, f in zip(answer, ANSWERS, strict=True)]
         yield pa.record_batch(arrays, schema=ANSWERS)
+
+
+@dataclass(frozen=True)
+class MatchRows:
+    """Evaluates the shards of one Spark partition for one query, and gives its rows as they are."""
+
+    task: BoundedTask
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the answer."""
+        (name,) = self.task.network.names
+        for _, answers in self.task.steps(blobs_of(batches)):
+            table = answers.found.get(self.task.network.queries[name].name)
+            if table is not None:
+                yield from table.cast(self.schema).to_batches(max_chunksize=PAYLOAD)
 
 
 @dataclass(frozen=True)
