@@ -40,13 +40,13 @@ def spark_session(launch: Launch) -> tuple[SparkSession, bool]:
     running = SparkSession.getActiveSession()
     if running is not None:
         return running, False
-    settings = {**_QUIET, **_class_path(launch), **launch.settings}
-    if _is_submitted(launch):
+    settings = {**_QUIET, **class_path(launch), **launch.settings}
+    if runs_elsewhere(launch):
         return _on_a_cluster(launch.master, settings), True
     return local_spark.start(settings, launch.master), True
 
 
-def _is_submitted(launch: Launch) -> bool:
+def runs_elsewhere(launch: Launch) -> bool:
     """Whether Spark runs elsewhere, or spark-submit has chosen where."""
     if launch.master is not None:
         return not launch.master.startswith("local")
@@ -59,7 +59,7 @@ def _on_a_cluster(master: str | None, settings: Mapping[str, str]) -> SparkSessi
     return (builder.master(master) if master is not None else builder).getOrCreate()
 
 
-def _class_path(launch: Launch) -> dict[str, str]:
+def class_path(launch: Launch) -> dict[str, str]:
     """Return the settings for jars and packages, with the Kafka connector where it is needed."""
     jars, packages = list(launch.jars), list(launch.packages)
     if launch.kafka:
