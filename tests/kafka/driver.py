@@ -84,4 +84,6 @@ class Driver:
         """End the process if it still runs."""
         if self.process.poll() is None:
             self.kill()
+        else:
+            self._finish()
         self._errors.close()
