@@ -16,46 +16,17 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import events
 from measuring import drain, record, scaled, scratch, session
 from patterns import UNCERTAIN, asked
+from processes import resident
 from streaming import augury, progress_of, stream_of
 
-EVERY_SECONDS, PAGE = 0.2, os.sysconf("SC_PAGE_SIZE")
+EVERY_SECONDS = 0.2
 MIB = 2**20
 HEAP = "1500m"
-
-
-def resident(root: int) -> int:
-    """Return the resident bytes of a process and all below it."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            parents[int(entry.name)] = parent_of(entry)
-    family, grown = {root}, True
-    while grown:
-        more = {pid for pid, parent in parents.items() if parent in family} - family
-        family, grown = family | more, bool(more)
-    return sum(resident_of(pid) for pid in family)
-
-
-def parent_of(entry: Path) -> int:
-    """Return the parent of a process, or 0 if it has just ended."""
-    try:
-        return int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
-
-
-def resident_of(pid: int) -> int:
-    """Return the resident bytes of one process, or 0 if it has just ended."""
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
-    except OSError:
-        return 0
 
 
 class Watch:

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import stateful
-from measuring import ROUNDS, record, rounded, scaled, scratch, session
+from measuring import ROUNDS, Seconds, ratio, record, scaled, scratch, seconds, session, shown
 from patterns import ABC, COLUMNS, UNCERTAIN, asked
 
 WARM = 2
@@ -53,11 +53,13 @@ def progress_of(frame: Any, checkpoint: Path) -> list[Any]:
     return [each for each in query.recentProgress if each.numInputRows]
 
 
-def batch_seconds(frame: Any) -> list[float]:
-    """Return the seconds of each micro-batch after the first ones."""
+def measured(frame: Any) -> tuple[list[float], float]:
+    """Return the clock's seconds of each batch after the first ones, and processor of them all."""
+    found: list[Any] = []
     with scratch() as checkpoint:
-        found = progress_of(frame, checkpoint)[WARM:]
-    return [each.durationMs["triggerExecution"] / 1000 for each in found]
+        whole = seconds(lambda: found.extend(progress_of(frame, checkpoint)))
+    clock = [each.durationMs["triggerExecution"] / 1000 for each in found[WARM:]]
+    return clock, whole.processor / len(found)
 
 
 # Full speed and the floor ----------------------------------------------------------------------
@@ -83,17 +85,25 @@ def speeds(spark: Any, a_batch: int) -> dict[str, Any]:
         "bare_operator": lambda: bare(stream_of(spark, folder), blob),
         "augury": lambda: augury(spark, stream_of(spark, folder)),
     }
-    taken: dict[str, list[float]] = {name: [] for name in shapes}
+    for shape in shapes.values():
+        measured(shape())
+    clock: dict[str, list[float]] = {name: [] for name in shapes}
+    busy: dict[str, list[float]] = {name: [] for name in shapes}
     for _ in range(ROUNDS):
         for name, shape in shapes.items():
-            taken[name] += batch_seconds(shape())
-    middle = {name: statistics.median(found) for name, found in taken.items()}
+            batches, work = measured(shape())
+            clock[name] += batches
+            busy[name].append(work)
+    taken = {
+        name: Seconds(statistics.median(clock[name]), statistics.median(busy[name]))
+        for name in shapes
+    }
     return {
         "events_a_batch": a_batch,
         "state_bytes_a_shard": blob,
-        "seconds_a_batch": rounded(middle),
-        "events_per_second": round(a_batch / middle["augury"]),
-        "ratio_to_bare_operator": round(middle["augury"] / middle["bare_operator"], 2),
+        "seconds_a_batch": shown(taken),
+        "events_per_second": round(a_batch / taken["augury"].clock),
+        "ratio_to_bare_operator": ratio(taken["augury"], taken["bare_operator"]),
     }
 
 
@@ -116,8 +126,8 @@ class Arrivals:
             waiting = self.folder.parent / "next.parquet"
             pq.write_table(table, waiting)
             time.sleep(max(0.0, start + k / FILES_A_SECOND - time.time()))
-            waiting.rename(self.folder / f"part-{k:05d}.parquet")
             self.moments[k] = time.time()
+            waiting.rename(self.folder / f"part-{k:05d}.parquet")
 
     def since(self, ids: np.ndarray) -> np.ndarray:
         """Return the seconds since each event arrived."""
@@ -143,19 +153,19 @@ def latencies(spark: Any, rate: int, duration: int) -> np.ndarray:
         arrivals.thread.join()
         query.processAllAvailable()
         query.stop()
-    ids, seconds = np.concatenate(found, axis=1)
-    return seconds[ids >= arrivals.size * arrivals.count // 4]
+    ids, waited = np.concatenate(found, axis=1)
+    return waited[ids >= arrivals.size * arrivals.count // 4]
 
 
 def paced(spark: Any, rate: int, duration: int = SECONDS_OF_LOAD) -> dict[str, Any]:
     """Return percentiles of latency at a load."""
-    seconds = latencies(spark, rate, duration)
+    waited = latencies(spark, rate, duration)
     marks = {"p50": 50, "p95": 95, "p99": 99}
     return {
         "offered_events_per_second": rate,
-        "matches": len(seconds),
+        "matches": len(waited),
         "latency_seconds": {
-            name: round(float(np.percentile(seconds, q)), 2) for name, q in marks.items()
+            name: round(float(np.percentile(waited, q)), 2) for name, q in marks.items()
         },
     }
 
