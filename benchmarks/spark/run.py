@@ -1,7 +1,8 @@
 """Run every Spark benchmark, one process each, with the time it may take.
 
 AUGURY_BENCH_SCALE shrinks the number of events; a part that takes longer than its budget is ended,
-and said to be. A full run writes docs/benchmarks/spark.md anew. Run: python benchmarks/spark/run.py [part ...]
+and said to be. A full run writes docs/benchmarks/spark.md anew.
+Run: python benchmarks/spark/run.py [part ...]
 """
 
 from __future__ import annotations
