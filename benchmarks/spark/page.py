@@ -5,8 +5,10 @@ No figure is typed in: a part that was not measured says so. Run: python benchma
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from measuring import FIGURES
@@ -123,10 +125,16 @@ PARTS: list[tuple[str, str, str, Callable[[Figures], list[Row]]]] = [
 ]
 
 
+def told(script: str) -> str:
+    """Return what a script says that it measures."""
+    text = ast.get_docstring(ast.parse(Path(__file__).with_name(f"{script}.py").read_text()))
+    return (text or "").partition("Run: ")[0].strip()
+
+
 def section(title: str, script: str, name: str, rows: Callable[[Figures], list[Row]]) -> str:
     """Return one part of the page."""
+    start = f"## {title}\n\n{told(script)}\n\n`benchmarks/spark/{script}.py`"
     path = FIGURES / f"{name}.json"
-    start = f"## {title}\n\n`benchmarks/spark/{script}.py`"
     if not path.exists():
         return f"{start}: not measured yet.\n"
     figures = json.loads(path.read_text())
