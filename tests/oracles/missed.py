@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-CELLS, NODES = 12, 12
+CELLS, NODES = 2, 12
 _X, _W = np.polynomial.legendre.leggauss(NODES)
 
 
@@ -63,7 +63,7 @@ def lognormal(median: float, sigma: float) -> Law:
     def cdf(t: float) -> float:
         return 0.5 * (1 + math.erf(math.log(t / median) / sigma / math.sqrt(2))) if t > 0 else 0.0
 
-    kinks = tuple(median * math.exp(k * sigma) for k in range(-6, 7))
+    kinks = tuple(median * math.exp(k * sigma) for k in (-5, -3, -1.5, 0, 1.5, 3))
     return Law(pdf, cdf, lambda rng, n: median * np.exp(sigma * rng.standard_normal(n)), kinks)
 
 
@@ -146,13 +146,22 @@ def before(missed: Unseen, between_them: Sequence[Unseen], window: float) -> flo
         silent += weight * math.prod(1.0 - (1.0 - n.rate) * n.came(u) for n in between_them)
     silent += 1.0 - missed.came(window)
     # Where it lies before the window, what follows it may still fall inside, and was not read.
-    for u, w in _points(window, window + 60.0 * _scale(missed.law), missed.law, between_them):
+    for u, w in _tail(missed.law, between_them, window):
         weight = w * missed.reaches * missed.law.pdf(u)
         chance = math.prod(
             1.0 - (1.0 - n.rate) * (n.came(u) - n.came(u - window)) for n in between_them
         )
         silent -= weight * (1.0 - chance)
     return true / silent
+
+
+def _tail(law: Law, others: Sequence[Unseen], start: float) -> Iterator[tuple[float, float]]:
+    cuts = {start + _scale(law) * 2.0**k for k in range(-6, 10)} | set(law.kinks) | {start}
+    for part in others:
+        cuts |= {start + k for k in part.law.kinks} | set(part.law.kinks)
+    inside = sorted(c for c in cuts if c >= start)
+    for low, high in zip(inside, inside[1:], strict=False):
+        yield from _points(low, high, Law(law.pdf, law.cdf, law.draw), ())
 
 
 def both_ends(first: Unseen, last: Sequence[Unseen], window: float) -> float:

@@ -180,9 +180,10 @@ def _exponential_bends(parameters: Parameters) -> Parameters:
 def _gamma_bends(parameters: Parameters) -> Parameters:
     mean, shape = parameters
     spread = mean / math.sqrt(shape)
-    around = {mean + k * spread for k in range(-6, 13)} | {mean + 24 * spread, mean + 40 * spread}
+    around = {mean + k * spread for k in (-6, -4, -2, -1, 0, 1, 2, 4, 6, 10, 16, 26, 40)}
     # Near zero a gamma density is a power of the length: cells that halve keep it smooth.
-    small = {mean * 2.0**-k for k in range(1, 40 if shape % 1.0 else 8)}
+    powers = 40 if shape < 1.0 else 12 if shape < 3.0 and shape % 1.0 else 3
+    small = {mean * 2.0**-k for k in range(1, powers)}
     return tuple(sorted(length for length in around | small if length > 0.0))
 
 

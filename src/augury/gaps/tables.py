@@ -19,19 +19,21 @@ from augury.records import Reals
 DEGREE = 7
 ERROR = 2e-9
 MOST_HALVINGS = 40
+# A function that no polynomial fits must not fill the memory: its last pieces are taken as they are.
+MOST_PIECES = 4000
 Function = Callable[[Reals], Reals]
 
-# Chebyshev nodes of a piece as shares of it, the inverse of the polynomials at them, and places
-# between the nodes where the polynomial is put to the test. The last place is just inside.
-_NODES = 0.5 - 0.5 * np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
+# Chebyshev nodes of a piece, which goes from -1 to 1, the inverse of the polynomials at them, and
+# places between the nodes where the polynomial is put to the test. The last one is just inside.
+_NODES = -np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
 _INVERSE = np.linalg.inv(np.vander(_NODES, DEGREE + 1, increasing=True))
-_TESTS = np.array([0.0, 0.07, 0.21, 0.35, 0.5, 0.65, 0.79, 0.93, 1.0 - 1e-9])
+_TESTS = np.array([-1.0, -0.91, -0.7, -0.37, 0.0, 0.37, 0.7, 0.91, 1.0 - 2e-9])
 _AT_TESTS = np.vander(_TESTS, DEGREE + 1, increasing=True)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Pieces [cuts[k], cuts[k + 1]) with polynomials in the share of the piece.
+    """Pieces [cuts[k], cuts[k + 1]) with polynomials in x, which goes from -1 to 1 over a piece.
 
     Before the first cut the value is that at the cut, after the last one that of the end.
     """
@@ -44,7 +46,8 @@ class Table:
         inside = np.clip(lengths, self.cuts[0], self.cuts[-1])
         piece = np.searchsorted(self.cuts, inside, side="right") - 1
         piece = np.clip(piece, 0, len(self.cuts) - 2)
-        share = (inside - self.cuts[piece]) / (self.cuts[piece + 1] - self.cuts[piece])
+        width = self.cuts[piece + 1] - self.cuts[piece]
+        share = 2.0 * (inside - self.cuts[piece]) / width - 1.0
         own = self.coefficients[piece]
         value = own[..., DEGREE]
         for power in range(DEGREE - 1, -1, -1):
@@ -76,7 +79,7 @@ def tabulate(function: Function, cuts: Iterable[float], top: float, error: float
             break
         pairs = np.array(waiting)
         fits = _fit(function, pairs)
-        last = halving == MOST_HALVINGS - 1
+        last = halving == MOST_HALVINGS - 1 or len(waiting) + len(done) > MOST_PIECES
         again: list[tuple[float, float]] = []
         for (low, high), (coefficients, worst) in zip(waiting, fits, strict=True):
             if worst <= error or last or high - low <= 1e-9 * top:
@@ -93,7 +96,7 @@ def tabulate(function: Function, cuts: Iterable[float], top: float, error: float
 def _fit(function: Function, pairs: Reals) -> list[tuple[Reals, float]]:
     """Return the polynomial of each piece, and how far it is off between the nodes."""
     low, width = pairs[:, :1], np.diff(pairs, axis=1)
-    lengths = np.concatenate([low + width * _NODES, low + width * _TESTS], axis=1)
+    lengths = low + width * (np.concatenate([_NODES, _TESTS]) + 1.0) / 2.0
     values = function(lengths.ravel()).reshape(lengths.shape)
     coefficients = values[:, : DEGREE + 1] @ _INVERSE.T
     off = np.abs(coefficients @ _AT_TESTS.T - values[:, DEGREE + 1 :]).max(axis=1)
