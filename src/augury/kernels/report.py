@@ -35,6 +35,7 @@ from augury.kernels.layout import (
     MATCH_ROOM,
     MATCHES,
     N_GUARDS,
+    N_STRETCHES,
     OUT_ITEMS,
     REPORT_TIME,
     REPORTED,
@@ -59,6 +60,7 @@ from augury.kernels.layout import (
 from augury.kernels.memory import get, get_real, put, put_real
 from augury.kernels.order import has_ties, last_of
 from augury.kernels.rules import end_rules_hold, rules_hold
+from augury.kernels.scores import score_of
 
 
 @part
@@ -104,6 +106,10 @@ def emit(s, depth, deadline, begin, stop):
     put(s.m, STAMP, get(s.m, STAMP) + 1)
     first_absent = get(s.m, ABSENTS)
     confidence = presence(s, depth)
+    if get(s.m, N_STRETCHES) > 0:
+        confidence *= score_of(s, depth)
+        if get(s.m, INDEPENDENT) and not passes(s, confidence):
+            return True
     strategy = get(s.m, STRATEGY)
     if strategy != ANY:
         forbid_passed(s, depth, deadline)
