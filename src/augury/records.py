@@ -106,6 +106,12 @@ class Matches:
             start, words, words, start, words, words, np.zeros(0), words, flags, words
         )
 
+    @property
+    def n_missed(self) -> Words:
+        """How many components each match takes as missed."""
+        bits = np.unpackbits(self.missed.view(np.uint8).reshape(-1, 8), axis=1)
+        return bits.sum(axis=1, dtype=np.int64)
+
     def only(self, numbers: Words) -> Matches:
         """Return the matches of the given numbers, in that order."""
         items, first_item = _picked(self.first_item, numbers)

@@ -39,6 +39,7 @@ class Parts:
     true: Function
     silent: Function
     cuts: tuple[float, ...]
+    is_slow: bool = False
 
 
 def parts_of(stretch: Stretch, top: float) -> Parts:
@@ -106,7 +107,7 @@ def _missed(
     def true(lengths: Reals) -> Reals:
         def one(length: float) -> float:
             def inside(v: Reals) -> Reals:
-                return _absent_until(step.negated, v, length) * true_ahead(length - v)
+                return _absent_until(step.negated, v, np.array(length)) * true_ahead(length - v)
 
             bent = (*own_cuts, *(length - turn for turn in turns))
             return mean_over(own.gap, inside, step.least, min(step.most, length), bent)
@@ -200,12 +201,19 @@ def _ends(stretch: Ends, top: float) -> Parts:
     start, end = _backward(stretch.start), _forward(stretch.end.steps, top)
     first = stretch.start.first
     assert first is not None
-    later = tabulate(end.true, end.cuts, top, INNER_ERROR)
+    is_free = not any(step.negated for step in stretch.end.steps)
+    later = tabulate(end.true, end.cuts, top, INNER_ERROR) if is_free else None
 
     def true(lengths: Reals) -> Reals:
         def one(window: float) -> float:
             def inside(u: Reals) -> Reals:
-                return _absent(stretch.start.after, u) * later(window - u)
+                # Negated components must not have been read in what the window leaves the seen.
+                rest = (
+                    _needed(stretch.end.steps, window - u, np.full_like(u, window))
+                    if later is None
+                    else later(window - u)
+                )
+                return _absent(stretch.start.after, u) * rest
 
             turns = (*_own_cuts(stretch.start.after), *(window - cut for cut in end.cuts))
             until = min(stretch.start.most, window)
@@ -214,7 +222,29 @@ def _ends(stretch: Ends, top: float) -> Parts:
         return first.rate * each_mean(lengths, one)
 
     cuts = _sums(_kinks(first.gap), end.cuts, start.cuts)
-    return Parts(true, lambda lengths: start.silent(lengths) * end.silent(lengths), cuts)
+    cuts = cuts if is_free else tuple(sorted({*_kinks(first.gap), *bends(first.gap)}))
+    slow = not is_free and len(stretch.end.steps) > 1
+    return Parts(true, lambda lengths: start.silent(lengths) * end.silent(lengths), cuts, slow)
+
+
+def _needed(steps: tuple[Step, ...], need: Reals, zone: Reals) -> Reals:
+    """Return the chance that all is as needed within `need`, and nothing is read within `zone`."""
+    step, *rest = steps
+    if step.missed is None:
+        return _absent_until(step.negated, need, zone)
+    own = step.missed
+    found = np.zeros(need.shape)
+    for k, (inner, outer) in enumerate(zip(need.tolist(), zone.tolist(), strict=True)):
+
+        def inside(v: Reals, inner: float = inner, outer: float = outer) -> Reals:
+            ahead = _needed(tuple(rest), inner - v, outer - v)
+            return _absent_until(step.negated, v, np.array(outer)) * ahead
+
+        cuts = [*_own_cuts(step.negated)]
+        for n in (n for after in rest for n in after.negated):
+            cuts += [place - bend for place in (inner, outer) for bend in bends(n.gap)]
+        found[k] = mean_over(own.gap, inside, step.least, min(step.most, inner), cuts)
+    return own.rate * found
 
 
 # Pieces ---------------------------------------------------------------------------------------
@@ -246,11 +276,11 @@ def _unread(negated: tuple[Unseen, ...], lengths: Reals) -> Reals:
     return found
 
 
-def _absent_until(negated: tuple[Unseen, ...], until: Reals, length: float) -> Reals:
+def _absent_until(negated: tuple[Unseen, ...], until: Reals, length: Reals) -> Reals:
     """Return the chance that none came before `until`, and none was read within the length."""
     found = np.ones_like(until)
     for n in negated:
-        whole = float(came(n.gap, np.array(length)))
+        whole = came(n.gap, length)
         found = found * (1.0 - n.rate * came(n.gap, until) - (1.0 - n.rate) * whole)
     return found
 

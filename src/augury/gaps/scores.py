@@ -19,10 +19,12 @@ from augury.gaps.families import bends
 from augury.gaps.integrals import came, each_mean, mean_over
 from augury.gaps.law import Parts, longest, parts_of
 from augury.gaps.stretch import Stretch, Unseen, missed_in, unseen_in
-from augury.gaps.tables import Function, Table, tabulate
+from augury.gaps.tables import ERROR, Function, Table, tabulate
 from augury.records import Reals
 
 Scoring = Literal["LAW", "AYAC"]
+# Double integrals are costly, and this is far below what a confidence is used for.
+ENDS_ERROR = 1e-7
 
 
 @lru_cache(maxsize=512)
@@ -36,7 +38,7 @@ def score_table(stretch: Stretch, scoring: Scoring, window: float) -> Table:
         cuts = tuple(cut for part in unseen_in(stretch) for cut in bends(part.gap))
         return tabulate(lambda lengths: _by_paper(stretch, lengths), cuts, top)
     parts = parts_of(stretch, top)
-    return tabulate(_ratio(parts), parts.cuts, top)
+    return tabulate(_ratio(parts), parts.cuts, top, ENDS_ERROR if parts.is_slow else ERROR)
 
 
 def _ratio(parts: Parts) -> Function:

@@ -7,7 +7,6 @@ stands for component c.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -72,7 +71,8 @@ class Stretch:
     """Components that were not read, between those of `earlier` and those of `later`.
 
     Its score is a table over its length (see `augury.gaps.tables`): `cuts` of K pieces, and K
-    polynomials. `best` is the highest score within the window, `unseen` are the components.
+    polynomials. `best` is the highest score within the window, `unseen` are the components. `likely`
+    has, for each missed one, lengths and the shares of the stretch between which it probably lies.
     """
 
     earlier: int
@@ -81,16 +81,7 @@ class Stretch:
     cuts: tuple[float, ...]
     powers: tuple[tuple[float, ...], ...]
     best: float
-
-    def score(self, length: float) -> float:
-        """Return the score at a length."""
-        inside = min(max(length, self.cuts[0]), self.cuts[-1])
-        piece = min(bisect_right(self.cuts, inside) - 1, len(self.powers) - 1)
-        start, end = self.cuts[piece], self.cuts[piece + 1]
-        x, value = 2.0 * (inside - start) / (end - start) - 1.0, 0.0
-        for power in reversed(self.powers[piece]):
-            value = value * x + power
-        return min(max(value, 0.0), 1.0)
+    likely: tuple[tuple[int, tuple[float, ...], tuple[float, ...], tuple[float, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

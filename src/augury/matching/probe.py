@@ -6,6 +6,8 @@ and the output stay, and grow when a search asks for more.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from augury.kernels import layout
@@ -107,7 +109,7 @@ class Probe:
         """Value the matches whose confidence is not a product."""
         events = self._events(n)
         blocks = [(0, k) if g < 0 else (1, g) for k, g in enumerate(events.group.tolist())]
-        chances: dict[object, dict[object, float]] = {}
+        chances: dict[Any, dict[Any, float]] = {}
         for k, p in enumerate(events.p.tolist()):
             chances.setdefault(blocks[k], {})[k] = p
         place = {row: k for k, row in enumerate(events.row.tolist())}

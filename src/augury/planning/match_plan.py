@@ -17,6 +17,7 @@ from augury.planning.expressions.program import ProgramSet
 from augury.planning.expressions.typed import Typed
 from augury.planning.physical import PhysicalPlan, plan_query
 from augury.planning.refusal import NOT_EVALUATED, PlanError
+from augury.planning.unseen import scores_unseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +73,17 @@ def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
 
 def refuse_unevaluated(query: CheckedQuery) -> None:
     """Raise where a query asks for what is checked and explained, but not evaluated yet."""
-    misses = any(rate for rate in query.miss_rates)
     asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
     if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
         what = f"RETURN {query.returns} of a repetition under next-match selection"
-    elif query.allow:
-        what = "ALLOW ... MISSED"
-    elif misses and (query.gaps or query.learn_gaps_from):
-        what = "negation with gaps and a miss rate"
+    elif query.allow and query.strategy != "ANY":
+        what = "ALLOW ... MISSED with a selection other than SKIP TILL ANY MATCH"
+    elif query.allow and query.within is not None and query.within.events:
+        what = "ALLOW ... MISSED in a window of events"
+    elif query.allow and query.correlated_by is not None:
+        what = "ALLOW ... MISSED with CORRELATED BY"
+    elif asks_whether and scores_unseen(query):
+        what = f"RETURN {query.returns} with a negation that may have been missed"
     elif any(stream.markov for stream in query.streams):
         what = "a MARKOV stream"
     elif len(query.components) > MOST_COMPONENTS:

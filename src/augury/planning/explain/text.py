@@ -25,7 +25,7 @@ from augury.planning.logical import Marginalise
 from augury.planning.partitioning import Partitioning
 from augury.planning.physical import PhysicalPlan
 from augury.planning.predicates import Predicate, last_bound
-from augury.planning.rewrites.drop_edges_below_threshold import can_be_missed
+from augury.planning.unseen import can_be_missed
 
 WIDTH = 88
 # A large automaton is counted, not listed.
