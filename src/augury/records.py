@@ -102,15 +102,14 @@ class Matches:
         """Return no matches."""
         start, words = np.zeros(1, np.int64), np.zeros(0, np.int64)
         flags = np.zeros(0, np.bool_)
-        return Matches(
-            start, words, words, start, words, words, np.zeros(0), words, flags, words
-        )
+        return Matches(start, words, words, start, words, words, np.zeros(0), words, flags, words)
 
     @property
     def n_missed(self) -> Words:
         """How many components each match takes as missed."""
         bits = np.unpackbits(self.missed.view(np.uint8).reshape(-1, 8), axis=1)
-        return bits.sum(axis=1, dtype=np.int64)
+        counted: Words = bits.sum(axis=1, dtype=np.int64)
+        return counted
 
     def only(self, numbers: Words) -> Matches:
         """Return the matches of the given numbers, in that order."""

@@ -110,9 +110,7 @@ def test_stretches_between_seen_components_agree_with_the_oracle(
 @given(first=unseen(negated=False), after=unseen(negated=True), window=st.floats(0.1, 4.0))
 def test_a_missed_first_component_agrees_with_the_oracle(first, after, window: float) -> None:
     plain = score_table(Backward(first[0]), "LAW", 5.0)
-    assert plain(np.array(window)) == pytest.approx(
-        oracle.before(first[1], (), window), abs=1e-7
-    )
+    assert plain(np.array(window)) == pytest.approx(oracle.before(first[1], (), window), abs=1e-7)
     guarded = score_table(Backward(first[0], after=(after[0],)), "LAW", 5.0)
     assert guarded(np.array(window)) == pytest.approx(
         oracle.before(first[1], (after[1],), window), abs=1e-6

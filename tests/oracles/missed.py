@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def exponential(mean: float) -> Law:
 
 
 def erlang(mean: float, shape: int) -> Law:
-    """A gamma distribution whose shape is a whole number."""
+    """Return a gamma distribution whose shape is a whole number."""
     rate = shape / mean
 
     def pdf(t: float) -> float:
@@ -90,13 +91,13 @@ class Unseen:
 
 
 def between(unseen: Sequence[Unseen], length: float) -> float:
-    """The posterior of a stretch between two seen components, or after the last one."""
+    """Return the posterior of a stretch between two seen components, or after the last one."""
     silent, true = _silent(unseen, 0.0, length), _true(unseen, 0.0, length)
     return true / silent
 
 
 def _groups(unseen: Sequence[Unseen]) -> tuple[list[Unseen], Unseen | None, Sequence[Unseen]]:
-    """The negated ones timed from here, the next positive one, and what follows that."""
+    """Return the negated ones timed from here, the next positive one, and what follows that."""
     for k, part in enumerate(unseen):
         if not part.negated:
             return list(unseen[:k]), part, unseen[k + 1 :]
@@ -104,7 +105,7 @@ def _groups(unseen: Sequence[Unseen]) -> tuple[list[Unseen], Unseen | None, Sequ
 
 
 def _silent(unseen: Sequence[Unseen], start: float, end: float) -> float:
-    """The weight of the worlds in which nothing after `start` is read before `end`."""
+    """Return the weight of the worlds in which nothing after `start` is read before `end`."""
     negated, following, rest = _groups(unseen)
     total = 1.0
     if following is not None:
@@ -120,7 +121,7 @@ def _silent(unseen: Sequence[Unseen], start: float, end: float) -> float:
 
 
 def _true(unseen: Sequence[Unseen], start: float, end: float) -> float:
-    """The weight of those of them in which all is as the match needs it."""
+    """Return the weight of those of them in which all is as the match needs it."""
     negated, following, rest = _groups(unseen)
     if following is None:
         return math.prod(1.0 - part.came(end - start) for part in negated)
@@ -135,7 +136,7 @@ def _true(unseen: Sequence[Unseen], start: float, end: float) -> float:
 
 
 def before(missed: Unseen, between_them: Sequence[Unseen], window: float) -> float:
-    """The posterior of a missed first component, `window` of time being left for it.
+    """Return the posterior of a missed first component, `window` of time being left for it.
 
     `missed` is timed back from the first seen one, `between_them` are negated and timed from it.
     """
@@ -160,12 +161,12 @@ def _tail(law: Law, others: Sequence[Unseen], start: float) -> Iterator[tuple[fl
     for part in others:
         cuts |= {start + k for k in part.law.kinks} | set(part.law.kinks)
     inside = sorted(c for c in cuts if c >= start)
-    for low, high in zip(inside, inside[1:], strict=False):
+    for low, high in pairwise(inside):
         yield from _points(low, high, Law(law.pdf, law.cdf, law.draw), ())
 
 
 def both_ends(first: Unseen, last: Sequence[Unseen], window: float) -> float:
-    """The posterior of a missed first component and missed last ones, within one window."""
+    """Return the posterior of a missed first component and missed last ones, within one window."""
     true = sum(
         w * first.reaches * first.law.pdf(u) * first.rate
         * _true(last, 0.0, window - u)
@@ -187,12 +188,12 @@ def _scale(law: Law) -> float:
 def _points(
     start: float, end: float, law: Law, others: Sequence[Unseen]
 ) -> Iterator[tuple[float, float]]:
-    """Nodes and weights on cells that end where any density has a kink."""
+    """Yield nodes and weights on cells that end where any density has a kink."""
     cuts = {start, end}
     kinks = [*law.kinks, *(k for part in others for k in part.law.kinks)]
     cuts |= {start + k for k in kinks} | {end - k for k in kinks}
     inside = sorted(c for c in cuts if start <= c <= end)
-    for low, high in zip(inside, inside[1:], strict=False):
+    for low, high in pairwise(inside):
         step = (high - low) / CELLS
         for c in range(CELLS):
             for x, w in zip(_X, _W, strict=True):
@@ -203,7 +204,7 @@ def _points(
 
 
 def paper(unseen: Sequence[Unseen], length: float) -> float:
-    """AYAC's score: all gaps start together, and negated ones are absent from the whole stretch."""
+    """Return AYAC's score: gaps start together, and negated ones are absent everywhere."""
     positive = [part for part in unseen if not part.negated]
     score = _ordered(positive, length)
     for part in unseen:
@@ -214,7 +215,7 @@ def paper(unseen: Sequence[Unseen], length: float) -> float:
 
 
 def _ordered(positive: Sequence[Unseen], length: float) -> float:
-    """The chance that all come in order before `length`, each timed from the start, and missed."""
+    """Return the chance that all come in order, each timed from the start, and are missed."""
     if not positive:
         return 1.0
     *earlier, last = positive

@@ -58,9 +58,7 @@ def mean_over(
     return float(gap.reaches * (weights * density(gap, nodes) * function(nodes)).sum())
 
 
-def each_mean(
-    lengths: Reals, one: Callable[[float], float], zero: float = 0.0
-) -> Reals:
+def each_mean(lengths: Reals, one: Callable[[float], float], zero: float = 0.0) -> Reals:
     """Return an integral for each length; a length of nothing gives `zero`."""
     found = [one(float(length)) if length > 0.0 else zero for length in np.ravel(lengths)]
     return np.array(found).reshape(np.shape(lengths))

@@ -72,8 +72,8 @@ def _forward(steps: tuple[Step, ...], top: float) -> Parts:
     cuts = _sums((*_kinks(step.missed.gap), *_bounds(step)), ahead.cuts, cuts)
     if _is_plain(rest):
         return _one_missed(step, cuts)
-    inner = tuple(_tabulated(ahead, top))
-    return _missed(step, inner, ahead.cuts, cuts)
+    true, silent = _tabulated(ahead, top)
+    return _missed(step, (true, silent), ahead.cuts, cuts)
 
 
 def _is_plain(rest: list[Step]) -> bool:
@@ -97,7 +97,10 @@ def _one_missed(step: Step, cuts: tuple[float, ...]) -> Parts:
 
 
 def _missed(
-    step: Step, ahead: tuple[Function, Function], ahead_cuts: Iterable[float], cuts: tuple[float, ...]
+    step: Step,
+    ahead: tuple[Function, Function],
+    ahead_cuts: Iterable[float],
+    cuts: tuple[float, ...],
 ) -> Parts:
     own, (true_ahead, silent_ahead) = step.missed, ahead
     assert own is not None

@@ -19,7 +19,7 @@ from augury.records import Reals
 DEGREE = 7
 ERROR = 2e-9
 MOST_HALVINGS = 40
-# A function that no polynomial fits must not fill the memory: its last pieces are taken as they are.
+# A function that no polynomial fits must not fill the memory: its last pieces stay as they are.
 MOST_PIECES = 4000
 Function = Callable[[Reals], Reals]
 

@@ -35,7 +35,6 @@ from augury.kernels.layout import (
     MATCH_ROOM,
     MATCHES,
     N_GUARDS,
-    N_STRETCHES,
     OUT_ITEMS,
     REPORT_TIME,
     REPORTED,
@@ -105,11 +104,7 @@ def emit(s, depth, deadline, begin, stop):
         return True
     put(s.m, STAMP, get(s.m, STAMP) + 1)
     first_absent = get(s.m, ABSENTS)
-    confidence = presence(s, depth)
-    if get(s.m, N_STRETCHES) > 0:
-        confidence *= score_of(s, depth)
-        if get(s.m, INDEPENDENT) and not passes(s, confidence):
-            return True
+    confidence = presence(s, depth) * score_of(s, depth)
     strategy = get(s.m, STRATEGY)
     if strategy != ANY:
         forbid_passed(s, depth, deadline)

@@ -198,7 +198,7 @@ def _tables(pattern: Pattern) -> dict[int, Sequence[int]]:
 
 
 def _scores(pattern: Pattern) -> dict[int, Sequence[int]]:
-    """Return the tables of the stretches; pieces are numbered like cuts, so each has one to spare."""
+    """Return the tables of the stretches; pieces are numbered like cuts, so one is to spare."""
     stretches = pattern.stretches
     powers = [power for s in stretches for row in (*s.powers, s.powers[-1]) for power in row]
     return {
@@ -211,7 +211,8 @@ def _scores(pattern: Pattern) -> dict[int, Sequence[int]]:
 
 
 def _words(reals: Iterable[float]) -> list[int]:
-    return np.array(list(reals), np.float64).view(np.int64).tolist()
+    words: list[int] = np.array(list(reals), np.float64).view(np.int64).tolist()
+    return words
 
 
 def _matchwide(pattern: Pattern) -> tuple[int, ...]:

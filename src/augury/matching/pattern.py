@@ -71,8 +71,8 @@ class Stretch:
     """Components that were not read, between those of `earlier` and those of `later`.
 
     Its score is a table over its length (see `augury.gaps.tables`): `cuts` of K pieces, and K
-    polynomials. `best` is the highest score within the window, `unseen` are the components. `likely`
-    has, for each missed one, lengths and the shares of the stretch between which it probably lies.
+    polynomials. `best` is the highest score within the window, `unseen` are the components. For
+    each missed one, `likely` has lengths and the shares of the stretch where it probably lies.
     """
 
     earlier: int

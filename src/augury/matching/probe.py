@@ -102,7 +102,11 @@ class Probe:
 
     def _matches(self, n: int) -> Matches:
         is_final = not self.pattern.is_composite
-        found = as_matches(found_in(self._arena, self._out, self.pattern.missed), self._places[:n], is_final=is_final)
+        found = as_matches(
+            found_in(self._arena, self._out, self.pattern.missed),
+            self._places[:n],
+            is_final=is_final,
+        )
         return found if found.is_final.all() else self._settled(found, n)
 
     def _settled(self, matches: Matches, n: int) -> Matches:

@@ -120,7 +120,14 @@ class Settlement:
         ends = (max(left, default=-1), min(right, default=-1))
         rows = tuple(int(self.events.row[e]) if e >= 0 else -1 for e in ends)
         pattern = self.pattern
-        block = ("unseen", pattern.query, pattern.missed & stretch.unseen, stretch.unseen, rows, int(length[0]))
+        block = (
+            "unseen",
+            pattern.query,
+            pattern.missed & stretch.unseen,
+            stretch.unseen,
+            rows,
+            int(length[0]),
+        )
         self.chances.setdefault(block, {True: float(scores(stretch, length)[0])})
         return Is(block, True)
 

@@ -79,14 +79,15 @@ def _sum(query: CheckedQuery, node: ex.Expression) -> Sum | None:
         case ex.Literal() if isinstance(node.value, int | float):
             return {}, float(node.value)
         case ex.Unary(operator="-"):
-            own = _sum(query, node.operand)
-            return None if own is None else _plus(({}, 0.0), own, -1)
+            return _joined(({}, 0.0), _sum(query, node.operand), -1)
         case ex.Binary(operator="+" | "-"):
-            one, other = _sum(query, node.left), _sum(query, node.right)
-            if one is None or other is None:
-                return None
-            return _plus(one, other, 1 if node.operator == "+" else -1)
+            sign = 1 if node.operator == "+" else -1
+            return _joined(_sum(query, node.left), _sum(query, node.right), sign)
     return None
+
+
+def _joined(one: Sum | None, other: Sum | None, sign: int) -> Sum | None:
+    return None if one is None or other is None else _plus(one, other, sign)
 
 
 def _is_time(query: CheckedQuery, node: ex.Attribute) -> bool:

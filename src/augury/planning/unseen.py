@@ -125,9 +125,7 @@ def _between(query: CheckedQuery, parts: tuple[Part, ...], low: int, high: int) 
     later = tuple(c for part in parts[high:] for c in part.components if part.is_seen)
     after = parts[high] if high < len(parts) else None
     stretch = (
-        _forward(query, parts[low], inner, after)
-        if low >= 0
-        else _backward(query, inner, after)
+        _forward(query, parts[low], inner, after) if low >= 0 else _backward(query, inner, after)
     )
     if stretch is None:
         return None
@@ -160,9 +158,7 @@ def _forward(
     return Forward((*steps, Step(tuple(negated), None, low, high)))
 
 
-def _backward(
-    query: CheckedQuery, inner: tuple[Part, ...], after: Part | None
-) -> Stretch | None:
+def _backward(query: CheckedQuery, inner: tuple[Part, ...], after: Part | None) -> Stretch | None:
     missed = [k for k, part in enumerate(inner) if part.missed]
     if len(missed) > 1:
         return None
