@@ -44,6 +44,11 @@ SETTINGS: tuple[Setting, ...] = (
         10_000,
         "states that the automaton of one pattern may have",
     ),
+    Setting(
+        "shards",
+        16,
+        "parts that a streaming run on Spark cuts its rows into, where a key allows it",
+    ),
 )
 
 _BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}

@@ -23,6 +23,7 @@ LENIENT = SHOPLIFTING.replace(">= 0.8", ">= 0.5")
 EXPECTED = """\
 shoplifting: enumerated
   because the query returns matches, each with its own confidence
+  not evaluated yet: it uses ALLOW ... MISSED (P003)
 
   SEQ(x, !y, z)
     x  SHELF of reads, x.door IN doors
@@ -88,6 +89,7 @@ def test_json_has_the_documented_keys() -> None:
         "having",
         "allow_missed",
         "returns",
+        "not_evaluated",
         "components",
         "plan",
         "automaton",

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 from augury.analysis.catalog import Catalog, Column
 from augury.analysis.checked import CheckedQuery
-from augury.matching.pattern import MOST_COMPONENTS, Pattern
+from augury.matching.pattern import Pattern
 from augury.planning.compile_pattern import compile_pattern
+from augury.planning.evaluated import refuse_unevaluated
 from augury.planning.expressions.program import ProgramSet
 from augury.planning.expressions.typed import Typed
 from augury.planning.physical import PhysicalPlan, plan_query
 from augury.planning.refusal import NOT_EVALUATED, PlanError
-from augury.planning.unseen import scores_unseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,12 @@ class MatchPlan:
 def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
     """Return the plan of a query that returns matches."""
     refuse_unevaluated(query)
+    if query.learn_gaps_from is not None:
+        raise PlanError(
+            NOT_EVALUATED,
+            f"query {query.name} learns its gaps from {query.learn_gaps_from}, which has no rows",
+            f"bind them in a local session: bind({query.learn_gaps_from!r}, table)",
+        )
     plan = plan_query(query, catalog)
     rules = [predicate.conjunct for predicate in plan.search.predicates]
     values = dict(plan.outputs)
@@ -69,29 +75,6 @@ def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
         drops_others=plan.drops_others,
         outputs=tuple((out.column, values[out.column.name]) for out in query.outputs),
     )
-
-
-def refuse_unevaluated(query: CheckedQuery) -> None:
-    """Raise where a query asks for what is checked and explained, but not evaluated yet."""
-    asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
-    if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
-        what = f"RETURN {query.returns} of a repetition under next-match selection"
-    elif query.allow and query.strategy != "ANY":
-        what = "ALLOW ... MISSED with a selection other than SKIP TILL ANY MATCH"
-    elif query.allow and query.within is not None and query.within.events:
-        what = "ALLOW ... MISSED in a window of events"
-    elif query.allow and query.correlated_by is not None:
-        what = "ALLOW ... MISSED with CORRELATED BY"
-    elif asks_whether and scores_unseen(query):
-        what = f"RETURN {query.returns} with a negation that may have been missed"
-    elif any(stream.markov for stream in query.streams):
-        what = "a MARKOV stream"
-    elif len(query.components) > MOST_COMPONENTS:
-        what = f"a pattern of more than {MOST_COMPONENTS} components"
-    else:
-        return
-    message = f"query {query.name} uses {what}, which is checked and explained, but not evaluated"
-    raise PlanError(NOT_EVALUATED, message, "docs/status.md lists what can be evaluated")
 
 
 def _plays(plan: PhysicalPlan) -> tuple[Play, ...]:

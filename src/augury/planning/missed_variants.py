@@ -1,8 +1,8 @@
 """Which sets of components a match may do without: a variant of the pattern for each.
 
 A variant is the pattern with the missed components turned into guards, and with what their
-stretches score. The best that a variant can score within the window decides whether it is there at all; the
-search needs no other bound to leave out what cannot reach the threshold.
+stretches score. The best that a variant can score within the window decides whether it is there at
+all, and bounds every path of its search.
 """
 
 from __future__ import annotations

@@ -37,6 +37,11 @@ def probability_table(evaluation: Evaluation, inputs: Inputs) -> pa.Table:
     return _table(query, [row for row in rows if _passes(query, row[2])])
 
 
+def probability_schema(query: CheckedQuery) -> pa.Schema:
+    """Return the columns of a probability."""
+    return _table(query, ()).schema
+
+
 def _passes(query: CheckedQuery, value: float) -> bool:
     if query.having is None:
         return True
