@@ -1,10 +1,10 @@
-"""Missed components: the engine against integrals over the model, and against the printed figures."""
+"""Missed components: the engine against integrals over the model, and the printed figures."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import pytest
@@ -193,9 +193,9 @@ def expected_matches(case: str, rows: list[dict[str, Any]]) -> dict[str, float]:
 def bindings(seen: list[str], rows: list[dict[str, Any]]) -> Iterator[dict[str, dict[str, Any]]]:
     for chosen in product(*([r for r in rows if r["kind"] == n.upper()] for n in seen)):
         times = [r["t"] for r in chosen]
-        if all(a < b for a, b in zip(times, times[1:], strict=False)):
-            if times[-1] - times[0] <= WINDOW:
-                yield dict(zip(seen, chosen, strict=True))
+        ordered = all(a < b for a, b in pairwise(times))
+        if ordered and times[-1] - times[0] <= WINDOW:
+            yield dict(zip(seen, chosen, strict=True))
 
 
 def weight(names, missed, match, rows, laws) -> float:
