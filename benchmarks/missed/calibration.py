@@ -95,11 +95,11 @@ def chart(found: dict[str, object], title: str) -> str:
         f'<path d="M{x(0)} {y(1)} V{y(0)} H{x(1)}" fill="none" stroke="#334155"/>',
         f'<path d="M{x(0)} {y(0)} L{x(1)} {y(1)}" stroke="#94a3b8" stroke-dasharray="4 3"/>',
     ]
-    for tick in (0.0, 0.5, 1.0):
-        lines.append(
-            f'<text x="{x(tick)}" y="{y(0) + 15}" text-anchor="middle">{tick:g}</text>'
-            f'<text x="{x(0) - 6}" y="{y(tick) + 4}" text-anchor="end">{tick:g}</text>'
-        )
+    lines += [
+        f'<text x="{x(tick)}" y="{y(0) + 15}" text-anchor="middle">{tick:g}</text>'
+        f'<text x="{x(0) - 6}" y="{y(tick) + 4}" text-anchor="end">{tick:g}</text>'
+        for tick in (0.0, 0.5, 1.0)
+    ]
     for each in found["bins"]:  # type: ignore[attr-defined]
         radius = round(2.0 + 1.2 * np.log10(max(each["matches"], 1)), 1)
         color = "#2563eb" if each["matches"] >= LEAST else "#93c5fd"

@@ -23,7 +23,6 @@ LENIENT = SHOPLIFTING.replace(">= 0.8", ">= 0.5")
 EXPECTED = """\
 shoplifting: enumerated
   because the query returns matches, each with its own confidence
-  not evaluated yet: it uses ALLOW ... MISSED (P003)
 
   SEQ(x, !y, z)
     x  SHELF of reads, x.door IN doors
@@ -67,6 +66,7 @@ Missed events
   x: may be missed (0.1)
   y: taken as read
   z: must be seen
+  no missed component can reach the threshold, so ALLOW adds no match
 """
 
 

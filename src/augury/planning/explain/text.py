@@ -234,7 +234,11 @@ def _missed(plan: PhysicalPlan) -> Lines:
     query = plan.query
     if not query.allow and not query.gaps:
         return []
-    return [f"{c.name}: {_missed_text(plan, c.index)}" for c in query.components]
+    lines = [f"{c.name}: {_missed_text(plan, c.index)}" for c in query.components]
+    skips = plan.automaton.skips
+    if query.allow and skips and all(skip.removed for skip in skips):
+        lines.append("no missed component can reach the threshold, so ALLOW adds no match")
+    return lines
 
 
 def _missed_text(plan: PhysicalPlan, component: int) -> str:
