@@ -17,6 +17,7 @@ from augury import Session
 FOLDS, RATE, WINDOW = 5, 0.25, 60_000
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 BED, WALKING = (1, 3), 4
+NAMES = (("BED", "b"), ("WALK", "w"))
 STREAMS = """
 CREATE STREAM told (trial LONG, kind STRING, t LONG) KEY trial TIME t TYPE kind MISS RATE {rate};
 CREATE STREAM history (trial LONG, kind STRING, t LONG) KEY trial TIME t TYPE kind;
@@ -33,8 +34,7 @@ def tellings(path: str) -> list[Telling]:
     table = pq.read_table(path, columns=["trial", "t", "label"]).to_pandas()
     found: list[Telling] = []
     exits = 0
-    for number, (_, rows) in enumerate(table.groupby("trial")):
-        rows = rows.sort_values("t")
+    for number, (_, rows) in enumerate(table.sort_values("t").groupby("trial")):
         state = np.where(rows.label.isin(BED), 1, np.where(rows.label == WALKING, 2, 0))
         starts = np.flatnonzero(np.concatenate([[True], state[1:] != state[:-1]]))
         ends = np.append(starts[1:], len(state)) - 1
@@ -68,8 +68,8 @@ def graded(found: list[dict], kept: list[Telling], exits: set[int]) -> tuple[int
     owner = {(r[0], r[1], r[2]): r[3] for r in kept}
     hits, wrong = set(), 0
     for row in found:
-        own = {owner[row["trial"], kind, row[name]]
-               for kind, name in (("BED", "b"), ("WALK", "w")) if row[name] is not None}  # fmt: skip
+        seen = [(kind, row[name]) for kind, name in NAMES if row[name] is not None]
+        own = {owner[row["trial"], kind, at] for kind, at in seen}
         if own <= exits and len(own) == 1:
             hits |= own
         else:

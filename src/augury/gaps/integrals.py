@@ -54,8 +54,13 @@ def mean_over(
         atoms = np.array([a for a in gap.parameters if low <= a <= high])
         found = function(atoms).sum() / len(gap.parameters) if len(atoms) else 0.0
         return float(gap.reaches * found)
-    nodes, weights = _cells(low, high, (*bends(gap), *cuts))
-    return float(gap.reaches * (weights * density(gap, nodes) * function(nodes)).sum())
+    start, found = low, 0.0
+    if gap.family == "GAMMA" and gap.parameters[1] < 1.0 and low == 0.0:
+        # The density has no bound at zero: of the first cell its whole mass is taken.
+        start = min(high, bends(gap)[0])
+        found = float(ended(gap)(np.array(start)) * function(np.array([start / 2.0]))[0])
+    nodes, weights = _cells(start, high, (*bends(gap), *cuts))
+    return gap.reaches * (found + float((weights * density(gap, nodes) * function(nodes)).sum()))
 
 
 def each_mean(lengths: Reals, one: Callable[[float], float], zero: float = 0.0) -> Reals:
