@@ -2,11 +2,11 @@
 
 SEQ of 3 under skip-till-next-match, per key, in a window; 1,000 keys, 2 M certain events in one
 Parquet file; all cores for each. Everyone reads the file and writes the matches to a file. Sessions
-are started, and kernels compiled, before the clock runs. Flink comes from PyPI into an environment
-of its own under ~/.cache/augury-bench, its Parquet reader by Maven; Hadoop's classes, which that
-reader needs, are those of PySpark. Flink runs in streaming and in batch mode, with the pattern
-over the whole stream and over the three types that it names; each run is listed, and augury is
-compared with the pattern as written and with the fastest.
+are started, and kernels compiled, before the clock runs. Flink is installed by pip into an
+environment of its own under ~/.cache/augury-bench, its Parquet reader by Maven; Hadoop's classes,
+which that reader needs, are those of PySpark. Flink runs in streaming and in batch mode, with
+the pattern over the whole stream and over the three types that it names; each run is listed, and
+augury is compared with the pattern as written and with the fastest.
 Run: python benchmarks/spark/against_flink.py
 """
 

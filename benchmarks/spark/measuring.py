@@ -2,7 +2,8 @@
 
 A benchmark is a script. It prints its figures and writes them to docs/benchmarks/<name>.json. The
 variable AUGURY_BENCH_SCALE (1 unless set) multiplies the number of events, so that 0.01 tries a
-script out. Figures of a shrunken run are printed and not written down.
+script out; AUGURY_BENCH_ROUNDS (3 unless set) is how often it measures. Figures of a shrunken run
+are printed and not written down.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from processes import processor
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ROUNDS = 3
+ROUNDS = int(os.environ.get("AUGURY_BENCH_ROUNDS", "3"))
 FIGURES = Path(__file__).parents[2] / "docs" / "benchmarks"
 CACHE = Path(os.environ.get("AUGURY_BENCH_CACHE", Path.home() / ".cache" / "augury-bench"))
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -163,9 +164,9 @@ def machine() -> dict[str, Any]:
 
 
 def record(name: str, figures: Mapping[str, Any]) -> None:
-    """Print figures; write them down if the run was of full size."""
+    """Print figures; write them down if the run was a full one."""
     whole = {**figures, "measured_on": machine()}
     print(json.dumps(whole, indent=2), flush=True)
-    if scale() >= 1:
+    if scale() >= 1 and ROUNDS >= 3:
         FIGURES.mkdir(parents=True, exist_ok=True)
         (FIGURES / f"{name}.json").write_text(json.dumps(whole, indent=2) + "\n")

@@ -1,7 +1,8 @@
 """Run every Spark benchmark, one process each, with the time it may take.
 
 AUGURY_BENCH_SCALE shrinks the number of events; a part that takes longer than its budget is ended,
-and said to be. Run: python benchmarks/spark/run.py [part ...]
+and said to be. A full run writes docs/benchmarks/spark.md anew.
+Run: python benchmarks/spark/run.py [part ...]
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+import page
+from measuring import cores, scale
 
 BUDGET_SECONDS = {
     "floor": 600,
@@ -47,7 +51,10 @@ def main() -> None:
     unknown = [part for part in parts if part not in BUDGET_SECONDS]
     if unknown:
         raise SystemExit(f"there is no part {unknown[0]}; known: {', '.join(BUDGET_SECONDS)}")
+    print(f"== {cores()} cores, load {os.getloadavg()[0]:.1f}, scale {scale():g}", flush=True)
     results = [run(part) for part in parts]
+    if scale() >= 1:
+        page.main()
     raise SystemExit(0 if all(results) else 1)
 
 

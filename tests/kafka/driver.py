@@ -14,7 +14,7 @@ from typing import Any
 
 from kafka.jars import folder
 
-PATIENCE_S = 400
+PATIENCE_S = 900
 
 
 class Driver:

@@ -9,7 +9,7 @@ import pyspark
 import pytest
 
 from augury.errors import AuguryError
-from augury.runners.launch import Launch, class_path, runs_elsewhere
+from augury.runners.launch import Launch, class_path, refuse_connect, runs_elsewhere
 
 CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
 JAR = "spark-sql-kafka-0-10_2.13-4.2.0.jar"
@@ -65,3 +65,13 @@ def test_a_local_master_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     assert runs_elsewhere(Launch(settings={"spark.master": "yarn"}))
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1234")
     assert runs_elsewhere(Launch())
+
+
+def test_spark_connect_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SPARK_REMOTE", raising=False)
+    refuse_connect(Launch(master="local[2]"))
+    with pytest.raises(AuguryError, match="not Spark Connect; unset SPARK_REMOTE"):
+        refuse_connect(Launch(master="sc://host:15002"))
+    monkeypatch.setenv("SPARK_REMOTE", "sc://host:15002")
+    with pytest.raises(AuguryError, match="not Spark Connect"):
+        refuse_connect(Launch())
