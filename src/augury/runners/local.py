@@ -31,6 +31,7 @@ from augury.runners.encoding import (
 )
 from augury.runners.evaluation import ALL_TIME, Evaluation, Span
 from augury.runners.holding import probability_table
+from augury.runners.learning import learned
 from augury.runners.loaded import Loaded, event_ids
 from augury.runners.results import Inputs, joined_ids, match_table
 from augury.runners.together import Together, shareable
@@ -95,7 +96,8 @@ class LocalRunner:
     def plan(self, name: str) -> MatchPlan:
         """Return the plan of a query, which is made once."""
         if name not in self.plans:
-            self.plans[name] = plan_match(self.queries[name], self.catalog)
+            query = learned(self.queries[name], self.catalog, self.bound)
+            self.plans[name] = plan_match(query, self.catalog)
         return self.plans[name]
 
     def _run_together(self, names: list[str]) -> None:
