@@ -44,6 +44,11 @@ SETTINGS: tuple[Setting, ...] = (
         10_000,
         "states that the automaton of one pattern may have",
     ),
+    Setting(
+        "chain_state_limit",
+        100_000,
+        "states that the distribution of one chain may spread over",
+    ),
 )
 
 _BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}

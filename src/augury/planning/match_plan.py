@@ -63,7 +63,7 @@ def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
         query=query,
         pattern=pattern,
         programs=plan.programs,
-        plays=_plays(plan),
+        plays=plays_of(plan),
         partition_by=dict(plan.partitioning.columns),
         drops_others=plan.drops_others,
         outputs=tuple((out.column, values[out.column.name]) for out in query.outputs),
@@ -90,7 +90,8 @@ def refuse_unevaluated(query: CheckedQuery) -> None:
     raise PlanError(NOT_EVALUATED, message, "docs/status.md lists what can be evaluated")
 
 
-def _plays(plan: PhysicalPlan) -> tuple[Play, ...]:
+def plays_of(plan: PhysicalPlan) -> tuple[Play, ...]:
+    """Return who may play each component."""
     types = {
         (component.index, by.stream): by.type
         for component in plan.query.components

@@ -18,9 +18,12 @@ from augury.analysis.checked import CheckedQuery
 from augury.language.expressions import Attribute
 from augury.matching.lineage import Formula, conjunction, negation, probability
 from augury.planning.match_plan import MatchPlan
-from augury.records import Events, Matches, Words
+from augury.records import Matches, Words
+from augury.runners.chains import rows_by_time, rows_by_window
 from augury.runners.evaluation import Evaluation
+from augury.runners.feed import Feed
 from augury.runners.results import Inputs, gather, moment_type, rows_of
+from augury.runners.windows import windows_of
 from augury.sources.rows import ARROW_TYPES
 
 TOLERANCE = 1e-9
@@ -31,10 +34,16 @@ def probability_table(evaluation: Evaluation, inputs: Inputs) -> pa.Table:
     """Return the answer of a probability query: one row per group and time or window."""
     query = evaluation.plan.query
     if query.returns == "PROBABILITY BY TIME":
-        rows = list(_by_time(evaluation, inputs))
-    else:
-        rows = list(_by_window(evaluation, inputs))
-    return _table(query, [row for row in rows if _passes(query, row[2])])
+        return answer_table(query, _by_time(evaluation, inputs))
+    return answer_table(query, _by_window(evaluation, inputs))
+
+
+def chain_table(feed: Feed, times: Words) -> pa.Table:
+    """Return the same answer by chains."""
+    query = feed.plan.query
+    if query.returns == "PROBABILITY BY TIME":
+        return answer_table(query, rows_by_time(feed, times))
+    return answer_table(query, rows_by_window(feed, times))
 
 
 def _passes(query: CheckedQuery, value: float) -> bool:
@@ -60,8 +69,12 @@ def _by_time(evaluation: Evaluation, inputs: Inputs) -> Iterator[Row]:
 
 def _by_window(evaluation: Evaluation, inputs: Inputs) -> Iterator[Row]:
     """Yield P(at least one match) for each window that holds an event, seen as the whole input."""
-    for start, events in _windows(evaluation.plan, evaluation.events):
-        inside = replace(evaluation, events=events)
+    events = evaluation.events
+    for start, span in windows_of(evaluation.plan.query, events.time):
+        inside = evaluation
+        if span is not None:
+            held = (events.time >= span[0]) & (events.time < span[1])
+            inside = replace(evaluation, events=events.take(held))
         matches, formulas = inside.matches()
         groups = _groups(evaluation.plan, matches, inputs)
         by_group: dict[tuple[Any, ...], list[Formula]] = {}
@@ -71,22 +84,6 @@ def _by_window(evaluation: Evaluation, inputs: Inputs) -> Iterator[Row]:
             by_group.setdefault((), [])
         for group in sorted(by_group, key=repr):
             yield group, start, any_of(by_group[group], inside.chances)
-
-
-def _windows(plan: MatchPlan, events: Events) -> Iterator[tuple[int | None, Events]]:
-    """Yield the windows [k s, k s + W) that hold an event, with their events."""
-    within, every = plan.query.within, plan.query.every
-    if within is None or within.events or not len(events):
-        yield None, events
-        return
-    step = every.length if every else within.length
-    first, last = int(events.time.min()), int(events.time.max())
-    k = (first - within.length) // step + 1
-    while k * step <= last:
-        inside = (events.time >= k * step) & (events.time < k * step + within.length)
-        if inside.any():
-            yield k * step, events.take(inside)
-        k += 1
 
 
 def any_of(formulas: Iterable[Formula], chances: Mapping[Any, Mapping[Any, float]]) -> float:
@@ -118,7 +115,9 @@ def _group_column(
     return values
 
 
-def _table(query: CheckedQuery, rows: Sequence[Row]) -> pa.Table:
+def answer_table(query: CheckedQuery, found: Iterable[Row], error: float = 0.0) -> pa.Table:
+    """Return the rows that pass HAVING; `error` is the bound of what was sampled, 0 if exact."""
+    rows = [row for row in found if _passes(query, row[2])]
     columns: dict[str, Any] = {"query": pa.array([query.name] * len(rows), pa.string())}
     for k, (name, node) in enumerate(zip(query.group_names, query.group_by, strict=True)):
         assert isinstance(node, Attribute)
@@ -127,6 +126,6 @@ def _table(query: CheckedQuery, rows: Sequence[Row]) -> pa.Table:
         columns[name] = pa.array([group[k] for group, _, _ in rows], kind)
     columns["ts"] = pa.array([ts for _, ts, _ in rows], pa.int64()).cast(moment_type(query))
     columns["probability"] = pa.array([value for _, _, value in rows], pa.float64())
-    columns["method"] = pa.array(["exact"] * len(rows), pa.string())
-    columns["error_bound"] = pa.array([0.0] * len(rows), pa.float64())
+    columns["method"] = pa.array(["sampled" if error else "exact"] * len(rows), pa.string())
+    columns["error_bound"] = pa.array([error] * len(rows), pa.float64())
     return pa.table(columns)

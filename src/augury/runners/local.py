@@ -16,6 +16,8 @@ import pyarrow as pa
 from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
+from augury.matching.worlds import TooManyStatesError
+from augury.planning.chain_plan import Obstacle, plan_chain
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.records import Events, Matches, Reals, Words
@@ -30,8 +32,10 @@ from augury.runners.encoding import (
     whole,
 )
 from augury.runners.evaluation import ALL_TIME, Evaluation, Span
-from augury.runners.holding import probability_table
+from augury.runners.feed import feed_of
+from augury.runners.holding import chain_table, probability_table
 from augury.runners.loaded import Loaded, event_ids
+from augury.runners.objects import MarkovObject, markov_objects
 from augury.runners.results import Inputs, joined_ids, match_table
 from augury.runners.together import Together, shareable
 from augury.sources.rows import conform, sift
@@ -104,7 +108,7 @@ class LocalRunner:
         alone = [name for name in names if name not in read and name not in self.spans]
         for group in shareable(self.plan(name) for name in alone):
             source = self._load(group[0].query.streams[0].name)
-            tables = self._tables(group[0])
+            tables = self._tables(group[0].query)
             together = Together(group, source, _inputs([source]), tables)
             for plan, answer in together.answers():
                 self.answers[plan.query.name.lower()] = answer
@@ -112,11 +116,14 @@ class LocalRunner:
     # One query --------------------------------------------------------------------------------
 
     def _evaluate(self, query: CheckedQuery) -> None:
+        asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
+        if asks_whether and (answer := self._by_chains(query)) is not None:
+            self.answers[query.name.lower()] = answer
+            return
         plan = self.plan(query.name.lower())
         sources = [self._load(stream.name) for stream in query.streams]
-        encoder = Encoder(plan, self._tables(plan))
+        encoder = Encoder(plan, self._tables(query))
         events, inputs = self._events(encoder, sources)
-        asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
         derived = any(s.formulas is not None for s in sources)
         lineage = derived or asks_whether or self._is_read(query.name)
         correlation = None
@@ -146,6 +153,32 @@ class LocalRunner:
                 query.output_schema, result, result.slice(0, 0), formulas, place
             )
 
+    def _by_chains(self, query: CheckedQuery) -> pa.Table | None:
+        """Return the probabilities of a query that is a chain over its rows; None of another."""
+        plan = plan_chain(query, self.catalog)
+        if isinstance(plan, Obstacle):
+            return None
+        sources = [self._load(stream.name) for stream in query.streams]
+        objects = {s.schema.name.lower(): self._objects(s) for s in sources if s.schema.markov}
+        feed = feed_of(plan, sources, objects, self._tables(query))
+        if isinstance(feed, Obstacle):
+            return None
+        try:
+            return chain_table(feed, _all_times(sources))
+        except TooManyStatesError:
+            if objects or any(c.repeats for c in query.components):
+                raise
+            return None
+
+    def _objects(self, source: Loaded) -> list[MarkovObject]:
+        name = source.schema.markov or ""
+        if self.catalog.stream(name) is None:
+            raise DataError(
+                f"MARKOV of stream {source.schema.name} names {name}, which is not declared; "
+                "declare it with CREATE STREAM, and bind its rows"
+            )
+        return markov_objects(source, self._load(name))
+
     def _refuse_readers(self, query: CheckedQuery) -> None:
         """Raise where a query reads, or is read by, one whose matches have no lineage."""
         derived = any(stream.query is not None for stream in query.streams)
@@ -161,10 +194,10 @@ class LocalRunner:
             for stream in q.streams
         )
 
-    def _tables(self, plan: MatchPlan) -> dict[str, list[tuple[Any, ...]]]:
+    def _tables(self, query: CheckedQuery) -> dict[str, list[tuple[Any, ...]]]:
         rows = {}
         for name in self.catalog.tables:
-            if name in self.bound and name != (plan.query.correlated_by or "").lower():
+            if name in self.bound and name != (query.correlated_by or "").lower():
                 rows[name] = rows_of_table(self.catalog.tables[name], self.bound[name])
         return rows
 
