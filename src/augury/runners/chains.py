@@ -13,13 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from augury.kernels.chain.forward import none_of
 from augury.matching import worlds
+from augury.matching.marginal import Chances, Marginaliser, TooManyNumbersError
 from augury.planning.chain_plan import ChainPlan, is_of_the_chain
 from augury.records import Words
+from augury.runners.beliefs import Told
 from augury.runners.feed import ChainKey, Feed
 from augury.runners.windows import windows_of
 
 Group = tuple[Any, ...]
+HORIZON = 2**62
 Row = tuple[Group, int | None, float]
 
 
@@ -29,6 +33,52 @@ class Holding:
 
     group: Group
     chances: Mapping[Any, float]
+
+
+def plain_rows(plan: ChainPlan, told: Told, times: Words) -> Iterator[Row] | None:
+    """Return the rows of plain chains by the operator; None where its tables would be too large."""
+    by_time = plan.query.returns == "PROBABILITY BY TIME"
+    ticks = plan.query.streams[0].time_is_ticks
+    operator = Marginaliser(plan.line, told.is_markovian, ticks, ever=not by_time)
+    try:
+        state = operator.start(told.beliefs)
+        _, found = operator.advance(state, told.beliefs, HORIZON)
+    except TooManyNumbersError:
+        return None
+    if not by_time:
+        found = _ever(found, len(told.chains))
+    labels = np.unique(times)
+    place = np.searchsorted(labels, found.time) if by_time else np.zeros_like(found.time)
+    if plan.groups:
+        return _grouped(plan, told, found, (labels, place))
+    shown = labels.tolist() if by_time else [None]
+    none = np.ones(max(1, len(labels)))
+    if found.time.size:
+        inside = place < len(labels)
+        none_of(place[inside], found.p[inside], none)
+    return iter([((), label, 1.0 - float(p)) for label, p in zip(shown, none, strict=False)])
+
+
+def _ever(found: Chances, n_chains: int) -> Chances:
+    """Return P(a match ends at all) by chain: the mass that left it, step by step."""
+    total = np.bincount(found.chain, found.p, n_chains)
+    return Chances(np.arange(n_chains), np.zeros(n_chains, np.int64), np.minimum(total, 1.0))
+
+
+def _grouped(plan: ChainPlan, told: Told, found: Chances, by: tuple[Words, Words]) -> Iterator[Row]:
+    labels, place = by
+    by_time = plan.query.returns == "PROBABILITY BY TIME"
+    shown = labels.tolist() if by_time else [None]
+    groups = [_group(plan, key, ()) for key in told.chains]
+    numbers = {group: k for k, group in enumerate(dict.fromkeys(groups))}
+    number = np.array([numbers[group] for group in groups], np.int64)
+    none = np.ones(len(numbers) * len(shown))
+    none_of(number[found.chain] * len(shown) + place, found.p, none)
+    chances = 1.0 - none.reshape(len(numbers), len(shown))
+    for group in sorted(numbers, key=repr):
+        if (chances[numbers[group]] > 0.0).any():
+            values = chances[numbers[group]].tolist()
+            yield from zip([group] * len(shown), shown, values, strict=True)
 
 
 def rows_by_time(feed: Feed, times: Words) -> Iterator[Row]:

@@ -182,16 +182,8 @@ def feed_of(
 
 def _encoded(plan: ChainPlan, source: Loaded, tables: Tables) -> Encoded:
     schema, table = source.schema, source.table
-    kinds = kinds_of(schema, table)
-    matches = np.zeros(table.num_rows, np.int64)
-    for play in plan.plays:
-        if play.stream == schema.name:
-            bits = who_plays(play, kinds, table, tables).astype(np.int64)
-            matches |= bits << play.component
-    accepted = matches.copy()
-    for component, condition in plan.judged:
-        if any(p.component == component and p.stream == schema.name for p in plan.plays):
-            accepted &= ~(_bits(~passing(condition, table, tables)) << component)
+    matches = matched_bits(plan, source, tables)
+    accepted = accepted_bits(plan, source, matches, tables)
     assert schema.time is not None
     return Encoded(
         source,
@@ -205,6 +197,27 @@ def _encoded(plan: ChainPlan, source: Loaded, tables: Tables) -> Encoded:
         _remembered(plan, source),
         _loose(plan, source),
     )
+
+
+def matched_bits(plan: ChainPlan, source: Loaded, tables: Tables) -> Words:
+    """Return, by row, the components that the event is a candidate for."""
+    schema, table = source.schema, source.table
+    kinds = kinds_of(schema, table)
+    matches = np.zeros(table.num_rows, np.int64)
+    for play in plan.plays:
+        if play.stream == schema.name:
+            matches |= _bits(who_plays(play, kinds, table, tables)) << play.component
+    return matches
+
+
+def accepted_bits(plan: ChainPlan, source: Loaded, matches: Words, tables: Tables) -> Words:
+    """Return, by row, the components that accept the event once it is chosen."""
+    accepted = matches.copy()
+    for component, condition in plan.judged:
+        if any(p.component == component and p.stream == source.schema.name for p in plan.plays):
+            fails = ~passing(condition, source.table, tables)
+            accepted &= ~(_bits(fails) << component)
+    return accepted
 
 
 def _bits(flags: Flags) -> Words:

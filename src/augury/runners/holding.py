@@ -17,9 +17,11 @@ import pyarrow as pa
 from augury.analysis.checked import CheckedQuery
 from augury.language.expressions import Attribute
 from augury.matching.lineage import Formula, conjunction, negation, probability
+from augury.planning.chain_plan import ChainPlan
 from augury.planning.match_plan import MatchPlan
 from augury.records import Matches, Words
-from augury.runners.chains import rows_by_time, rows_by_window
+from augury.runners.beliefs import Told
+from augury.runners.chains import plain_rows, rows_by_time, rows_by_window
 from augury.runners.evaluation import Evaluation
 from augury.runners.feed import Feed
 from augury.runners.results import Inputs, gather, moment_type, rows_of
@@ -36,6 +38,12 @@ def probability_table(evaluation: Evaluation, inputs: Inputs) -> pa.Table:
     if query.returns == "PROBABILITY BY TIME":
         return answer_table(query, _by_time(evaluation, inputs))
     return answer_table(query, _by_window(evaluation, inputs))
+
+
+def plain_table(plan: ChainPlan, told: Told, times: Words) -> pa.Table | None:
+    """Return the answer of plain chains by their operator; None where it would be too large."""
+    rows = plain_rows(plan, told, times)
+    return None if rows is None else answer_table(plan.query, rows)
 
 
 def chain_table(feed: Feed, times: Words) -> pa.Table:

@@ -17,15 +17,17 @@ from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
 from augury.matching.worlds import TooManyStatesError
-from augury.planning.chain_plan import Obstacle, plan_chain
+from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.records import Events, Matches, Reals, Words
+from augury.runners.beliefs import is_plain, told
 from augury.runners.correlated import correlation_of
 from augury.runners.counts import count_table
 from augury.runners.encoding import (
     Encoder,
     Place,
+    Tables,
     chances_of,
     declaration_of,
     rows_of_table,
@@ -33,7 +35,7 @@ from augury.runners.encoding import (
 )
 from augury.runners.evaluation import ALL_TIME, Evaluation, Span
 from augury.runners.feed import feed_of
-from augury.runners.holding import chain_table, probability_table
+from augury.runners.holding import chain_table, plain_table, probability_table
 from augury.runners.loaded import Loaded, event_ids
 from augury.runners.objects import MarkovObject, markov_objects
 from augury.runners.results import Inputs, joined_ids, match_table
@@ -160,13 +162,29 @@ class LocalRunner:
             return None
         sources = [self._load(stream.name) for stream in query.streams]
         objects = {s.schema.name.lower(): self._objects(s) for s in sources if s.schema.markov}
-        feed = feed_of(plan, sources, objects, self._tables(query))
+        tables, times = self._tables(query), _all_times(sources)
+        if is_plain(plan) and (query.returns == "PROBABILITY BY TIME" or query.within is None):
+            beliefs = told(plan, sources, objects, tables)
+            answer = None if beliefs is None else plain_table(plan, beliefs, times)
+            if answer is not None:
+                return answer
+        return self._by_feed(plan, sources, objects, tables)
+
+    def _by_feed(
+        self,
+        plan: ChainPlan,
+        sources: list[Loaded],
+        objects: dict[str, list[MarkovObject]],
+        tables: Tables,
+    ) -> pa.Table | None:
+        """Return the same of chains that the operator cannot take."""
+        feed = feed_of(plan, sources, objects, tables)
         if isinstance(feed, Obstacle):
             return None
         try:
             return chain_table(feed, _all_times(sources))
         except TooManyStatesError:
-            if objects or any(c.repeats for c in query.components):
+            if objects or any(c.repeats for c in plan.query.components):
                 raise
             return None
 

@@ -34,11 +34,13 @@ RowsByTime = Mapping[int, Mapping[Value, tuple[int, float]]]
 class ObjectStep:
     """An object at one time: value j is row `rows[j]` of its stream (None: nowhere, always j = 0).
 
+    `values[j]` are its alternatives.
     `table[i, j]` is P(value j now | value i at the step before); one row at the first step.
     `marginal` is the distribution that follows.
     """
 
     time: int
+    values: tuple[Value, ...]
     rows: tuple[int | None, ...]
     table: Reals
     marginal: Reals
@@ -153,7 +155,7 @@ def _steps(
         marginal = marginal @ table
         _check(about, time, here, marginal)
         numbers = (None, *(row for row, _ in here.values()))
-        yield ObjectStep(time, numbers, table, marginal)
+        yield ObjectStep(time, values, numbers, table, marginal)
         before = values
 
 
