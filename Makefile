@@ -55,11 +55,8 @@ bench: $(STAMP) ## print what starting and checking cost
 	$(BIN)/python benchmarks/check_speed.py
 	$(BIN)/python benchmarks/push_overhead.py
 
-demo: $(STAMP)  ## explain an example query, and draw its automaton into out/
-	@mkdir -p out
-	$(BIN)/augury check examples/store.sql
-	$(BIN)/augury explain examples/store.sql shoplifting
-	$(BIN)/augury explain examples/store.sql shoplifting --format svg -o out/shoplifting.svg
+demo: setup     ## find thieves in a simulated store with known truth; writes out/demo.html
+	$(BIN)/augury demo
 
 docs: $(STAMP)  ## write the outputs that the documents show anew
 	PYTHONPATH=tests $(BIN)/python -m docs.console

@@ -59,6 +59,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         pytest.skip("Java is absent; `make setup` says how to install it")
     from pyspark.sql import SparkSession
 
+    from kafka.jars import connector_jars
+
     # Without this the workers take another interpreter, which lacks the packages.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings: dict[str, Any] = {
@@ -68,6 +70,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
+        # A JVM takes jars when it starts, and only then.
+        "spark.jars": ",".join(map(str, connector_jars())),
     }
     builder = SparkSession.builder.master("local[2]").appName("augury-tests")
     session = builder.config(map=settings).getOrCreate()

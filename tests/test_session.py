@@ -95,6 +95,30 @@ def test_a_file_is_read_with_its_byte_order_mark(tmp_path: Path) -> None:
     assert ag.queries == ("theft",)
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "stroe.sql does not exist; did you mean .*store.sql"),
+        (b"\xff\xfeC\x00", "stroe.sql is UTF-16; save it as UTF-8"),
+        (b"CREATE \xe9", "stroe.sql is not UTF-8: byte 0xe9 at offset 7; save it as UTF-8"),
+        (b"\x00", "stroe.sql is a binary file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_an_error_that_says_what_to_do(
+    tmp_path: Path, content: bytes | None, said: str
+) -> None:
+    (tmp_path / "store.sql").write_text(STREAM, encoding="utf-8")
+    if content is not None:
+        (tmp_path / "stroe.sql").write_bytes(content)
+    with pytest.raises(AuguryError, match=said):
+        Session(engine="local").run_file(tmp_path / "stroe.sql")
+
+
+def test_a_folder_is_no_script(tmp_path: Path) -> None:
+    with pytest.raises(AuguryError, match="is a directory; name a script"):
+        Session(engine="local").run_file(tmp_path)
+
+
 def test_a_pattern_that_is_too_large_is_a_query_error_with_its_place(session: Session) -> None:
     parts = ", ".join(f"T{n} c{n}" for n in range(30))
     session.sql(f"\nCREATE QUERY huge ON reads PATTERN AND({parts}) WITHIN 1 HOUR;", name="a.sql")

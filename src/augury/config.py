@@ -49,6 +49,11 @@ SETTINGS: tuple[Setting, ...] = (
         100_000,
         "states that the distribution of one chain may spread over",
     ),
+    Setting(
+        "shards",
+        16,
+        "parts that a streaming run on Spark cuts its rows into, where a key allows it",
+    ),
 )
 
 _BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}

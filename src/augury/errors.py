@@ -129,6 +129,10 @@ class AuguryError(Exception):
     """The root of all errors that augury raises on purpose."""
 
 
+class UnreadableError(AuguryError):
+    """A script cannot be read as text: the file is not there, or holds something else."""
+
+
 class QueryError(AuguryError):
     """The script is wrong; `diagnostics` holds every finding, in the order of the text."""
 

@@ -13,42 +13,56 @@ A script is taken as a whole or not at all: `sql` collects every error of it, ra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from augury.errors import AuguryError, Diagnostic, QueryError, Source, Span
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from augury.analysis.catalog import Catalog
     from augury.analysis.checked import CheckedQuery
     from augury.language.tree import Explain, Statement
     from augury.runners.live import LiveRunner
     from augury.runners.local import LocalRunner
+    from augury.runners.pipeline import Pipeline
+    from augury.runners.spark_runner import SparkRunner
 
-Engine = Literal["local"]
+Engine = Literal["spark", "local"]
 Format = Literal["text", "json", "svg", "mermaid"]
 
 
 class Session:
     """A catalog of streams, tables and queries, and what can be asked of it.
 
-    The engine `local` works in this process and needs no Java.
+    `Session(spark)` works on that Spark session, `Session()` on a local one that it starts;
+    `Session(engine="local")` works in this process and needs no Java. `shards` is how many parts
+    Spark cuts the rows into where the equated key allows it; a stream's checkpoint keeps to it.
     """
 
-    def __init__(self, *, engine: Engine = "local") -> None:
-        if engine not in get_args(Engine):
-            raise AuguryError(f"there is no engine {engine!r}; expected 'local'")
+    def __init__(
+        self,
+        spark: Any = None,
+        *,
+        engine: Engine | None = None,
+        shards: int | None = None,
+    ) -> None:
+        if engine not in (None, *get_args(Engine)):
+            raise AuguryError(f"there is no engine {engine!r}; expected 'spark' or 'local'")
+        if spark is not None and engine == "local":
+            raise AuguryError("the engine 'local' takes no Spark session; give one or the other")
+        if shards is not None and (not isinstance(shards, int) or shards < 1):
+            raise AuguryError(f"shards is {shards!r}; expected a positive whole number")
         from augury.analysis.catalog import Catalog
 
-        self.engine = engine
+        self.engine: Engine = engine or "spark"
+        self._spark = spark
+        self._shards = shards
         self._catalog: Catalog = Catalog()
         self._queries: dict[str, tuple[CheckedQuery, Source]] = {}
         self._warnings: tuple[Diagnostic, ...] = ()
-        self._bound: dict[str, pyarrow.Table] = {}
-        self._runner: LocalRunner | None = None
+        self._bound: dict[str, Any] = {}
+        self._runner: LocalRunner | SparkRunner | None = None
         self._live: LiveRunner | None = None
         self._live_is_current = False
 
@@ -63,7 +77,9 @@ class Session:
 
     def run_file(self, path: str | Path) -> tuple[str, ...]:
         """Add the statements of a script file; see `sql`."""
-        return self.sql(Path(path).read_text(encoding="utf-8-sig"), name=str(path))
+        from augury.language.script_file import read
+
+        return self.sql(read(path), name=str(path))
 
     def explain(self, query: str, format: Format = "text") -> str:  # noqa: A002
         """Return how a query will be evaluated, and why."""
@@ -76,19 +92,23 @@ class Session:
     def bind(self, name: str, data: Any) -> None:
         """Give a declared stream or table its rows: a pandas DataFrame, Arrow data, or dicts.
 
-        Binding again replaces the rows. Rows are checked when a query first reads them: bad ones
-        do not stop it, see `rejected`.
+        On Spark also a DataFrame of Spark, static or streaming. Binding again replaces the rows.
+        Rows are checked when a query first reads them: bad ones do not stop it, see `rejected`.
         """
         from augury.sources.tables import arrow_table
 
         declared = self._catalog.stream(name) or self._catalog.table(name)
         if declared is None:
             raise QueryError([self._unbound(name)])
-        self._bound[declared.name.lower()] = arrow_table(declared.name, data)
+        keeps = self.engine == "spark" and type(data).__module__.startswith("pyspark.sql")
+        self._bound[declared.name.lower()] = data if keeps else arrow_table(declared.name, data)
         self._runner = None
 
-    def table(self, query: str) -> pyarrow.Table:
-        """Return the answer of a query over the bound rows: one row per match."""
+    def table(self, query: str) -> Any:
+        """Return the answer of a query over the bound rows: one row per match.
+
+        On Spark a lazy DataFrame, streaming where an input is; otherwise an Arrow table.
+        """
         from augury.planning.refusal import PlanError
 
         checked, source = self._query(query)
@@ -97,12 +117,29 @@ class Session:
         except PlanError as error:
             raise error.at(source, checked.span) from error
 
+    def pipeline(self, queries: Sequence[str], *, tells_faults: bool = False) -> Pipeline:
+        """Return one pass over Spark's rows that answers several queries; see `Pipeline`."""
+        from augury.planning.match_plan import plan_match
+        from augury.planning.refusal import PlanError
+
+        runner = self._spark_runner("pipeline")
+        checked = [self._query(name) for name in queries]
+        if not checked:
+            raise AuguryError("a pipeline needs at least one query; name those it should answer")
+        for query, source in checked:
+            try:
+                plan_match(query, self._catalog)
+            except PlanError as error:
+                raise error.at(source, query.span) from error
+        return runner.pipeline([query.name for query, _ in checked], tells_faults=tells_faults)
+
     def push(self, stream: str, rows: Any) -> list[dict[str, Any]]:
         """Let events happen: one row as a dict, or many; return the matches that are known now.
 
         Each match is a dict with the columns of `table`. It is reported once the watermark, the
         latest time seen minus LATENESS, has passed its last event; `finish` reports the rest. All
-        queries of the session that return matches are evaluated. Rows that are bad or too late are
+        queries of the session that return matches are evaluated; one that cannot be is left out,
+        with a warning. Rows that are bad or too late are
         put aside: see `rejected` and `late`.
         """
         live = self._live_runner()
@@ -133,14 +170,16 @@ class Session:
 
         live_state.load(self._live_runner(), data)
 
-    def late(self, stream: str) -> pyarrow.Table:
-        """Return the pushed rows of a stream that came after the watermark, with the reason."""
+    def late(self, stream: str) -> Any:
+        """Return the rows of a stream that came after the watermark, with the reason."""
+        if self.engine == "spark":
+            return self._spark_runner("late").late(self._stream_name(stream))
         return self._live_runner().late(self._stream_name(stream))
 
-    def rejected(self, stream: str) -> pyarrow.Table:
+    def rejected(self, stream: str) -> Any:
         """Return the bad rows of a stream, each with the reason why it was left out."""
         name = self._stream_name(stream)
-        if name in self._bound or self._live is None:
+        if self.engine == "spark" or name in self._bound or self._live is None:
             return self._run().rejected(stream)
         return self._live_runner().rejected(name)
 
@@ -150,9 +189,10 @@ class Session:
         return name.lower()
 
     def _live_runner(self) -> LiveRunner:
+        if self.engine != "local":
+            raise AuguryError("events are pushed in process; make a Session(engine='local') for it")
         if self._live is not None and self._live_is_current:
             return self._live
-        from augury.planning.refusal import PlanError
         from augury.runners.live import LiveRunner
 
         if self._live is None:
@@ -160,21 +200,44 @@ class Session:
         self._live.tables |= self._bound
         self._live.open_streams(self._catalog)
         queries = {name: query for name, (query, _) in self._queries.items()}
-        for name, (query, source) in self._queries.items():
-            try:
-                self._live.declare(name, self._catalog, queries)
-            except PlanError as error:
-                raise error.at(source, query.span) from error
+        for name in queries:
+            self._live.declare(name, self._catalog, queries)
         self._live_is_current = True
         return self._live
 
-    def _run(self) -> LocalRunner:
-        from augury.runners.local import LocalRunner
-
+    def _run(self) -> LocalRunner | SparkRunner:
         if self._runner is None:
             queries = {name: query for name, (query, _) in self._queries.items()}
-            self._runner = LocalRunner(self._catalog, queries, dict(self._bound))
+            if self.engine == "spark":
+                from augury.runners.spark_runner import SparkRunner
+
+                self._runner = SparkRunner(
+                    self.spark, self._catalog, queries, dict(self._bound), shards=self._shards
+                )
+            else:
+                from augury.runners.local import LocalRunner
+
+                self._runner = LocalRunner(self._catalog, queries, dict(self._bound))
         return self._runner
+
+    def _spark_runner(self, asked: str) -> SparkRunner:
+        from augury.runners.local import LocalRunner
+
+        runner = self._run()
+        if isinstance(runner, LocalRunner):
+            raise AuguryError(f"{asked} needs Spark; make a Session(spark) or a Session() for it")
+        return runner
+
+    @property
+    def spark(self) -> Any:
+        """The Spark session; a local one is started when it is first needed."""
+        if self.engine != "spark":
+            raise AuguryError("the engine 'local' has no Spark session")
+        if self._spark is None:
+            from augury.runners.local_spark import start
+
+            self._spark = start()
+        return self._spark
 
     @property
     def streams(self) -> tuple[str, ...]:

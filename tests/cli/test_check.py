@@ -98,3 +98,23 @@ def test_a_script_of_a_thousand_queries_is_checked() -> None:
 
 def test_no_file_at_all_is_a_usage_error() -> None:
     assert augury("check").exit_code == 2
+
+
+MISSED = """\
+CREATE STREAM reads (tag STRING, reader STRING, t LONG) KEY tag TIME t TYPE reader MISS RATE 0.1;
+CREATE QUERY seen ON reads PATTERN SEQ(A x, B z) WHERE [tag] WITHIN 9;
+CREATE QUERY unseen ON reads PATTERN SEQ(A x, B z) WHERE [tag] WITHIN 9 ALLOW 1 MISSED OF (z);
+CREATE GAPS g ON unseen (x TO z EXPONENTIAL(5));
+"""
+
+
+def test_what_is_not_evaluated_yet_is_noted_and_is_no_error() -> None:
+    shown = augury("check", "-", stdin=MISSED)
+    assert shown.exit_code == 0
+    assert "note[P003]: query unseen uses ALLOW ... MISSED, which is not evaluated yet" in (
+        shown.output
+    )
+    assert "query seen" not in shown.output
+    (file,) = json.loads(augury("check", "--json", "-", stdin=MISSED).stdout)["files"]
+    assert file["ok"]
+    assert file["not_evaluated"] == {"unseen": "ALLOW ... MISSED"}

@@ -29,7 +29,7 @@ def test_an_unknown_command_is_a_usage_error() -> None:
     assert "chekc" in shown.output
 
 
-@pytest.mark.parametrize("command", ["check", "explain", "doctor"])
+@pytest.mark.parametrize("command", ["check", "explain", "doctor", "demo"])
 def test_every_command_has_help(command: str) -> None:
     shown = augury(command, "--help")
     assert shown.exit_code == 0

@@ -328,6 +328,25 @@ def test_a_query_that_returns_no_matches_is_named_and_left_out() -> None:
     assert [m["query"] for m in ag.finish()] == ["pairs"]
 
 
+def test_a_query_that_cannot_be_planned_is_named_and_left_out() -> None:
+    ag = session(
+        "CREATE QUERY odd ON s PATTERN SEQ(A a, B b) WHERE [tag] AND a.kind || b.kind = 'AB' "
+        "WITHIN 10;",
+        PAIRS,
+    )
+    with pytest.warns(UserWarning, match="query odd cannot be evaluated, and push leaves it out: "):
+        ag.push("s", [row(1, "A", 1), row(2, "B", 2)])
+    assert ag.push("s", row(3, "C", 3)) == []
+    assert [m["query"] for m in ag.finish()] == ["pairs"]
+
+
+def test_the_warning_about_a_query_points_at_the_push() -> None:
+    ag = session(PAIRS + " CREATE QUERY n ON s PATTERN SEQ(A a) WITHIN 1 RETURN PROBABILITY;")
+    with pytest.warns(UserWarning, match="query n returns") as caught:
+        ag.push("s", row(1, "A", 1))
+    assert [warning.filename for warning in caught] == [__file__]
+
+
 # Stored state ------------------------------------------------------------------------------------
 
 

@@ -14,18 +14,21 @@ from augury.language.tree import (
     CreateGaps,
     Edge,
     Explain,
+    External,
     Gap,
     Group,
     Having,
     Holds,
     Kleene,
     Not,
+    Option,
     Repetition,
     Return,
     Subgoal,
     Subgoals,
     Variable,
     Window,
+    Write,
 )
 from language.mutation import PARSES, VALID
 from language.reading import read, read_one, read_pattern, read_query
@@ -151,6 +154,13 @@ def test_gaps_are_given_or_learned() -> None:
 def test_explain_has_a_format() -> None:
     assert read_one("EXPLAIN q FORMAT svg") == Explain("q", "SVG")
     assert read_one("EXPLAIN q") == Explain("q")
+
+
+def test_write_has_a_target() -> None:
+    assert read_one("WRITE q TO console") == Write("q", External("console"))
+    assert read_one("write q to Kafka 'hits' OPTIONS (servers = 'a:1')") == Write(
+        "q", External("kafka", "hits", (Option("servers", "a:1"),))
+    )
 
 
 # Dialects ----------------------------------------------------------------------------------------

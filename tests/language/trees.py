@@ -253,4 +253,5 @@ gap_statements = st.builds(tree.CreateGaps, names, names, names) | st.builds(
     tree.CreateGaps, names, names, st.none(), st.lists(gaps, min_size=1, max_size=3).map(tuple)
 )
 explains = st.builds(tree.Explain, names, st.sampled_from(EXPLAIN_FORMATS))
-statements = st.one_of(streams, tables, queries, gap_statements, explains)
+writes = st.builds(tree.Write, names, sources)
+statements = st.one_of(streams, tables, queries, gap_statements, explains, writes)

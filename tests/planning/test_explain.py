@@ -22,6 +22,7 @@ CREATE GAPS g ON shoplifting (x BEFORE z EXPONENTIAL(40 MINUTES) REACHES 0.95);
 EXPECTED = """\
 shoplifting: enumerated
   because the query returns matches, each with its own confidence
+  not evaluated yet: it uses ALLOW ... MISSED (P003)
 
   SEQ(x, !y, z)
     x  SHELF of reads, x.door IN doors
@@ -87,6 +88,7 @@ def test_json_has_the_documented_keys() -> None:
         "having",
         "allow_missed",
         "returns",
+        "not_evaluated",
         "components",
         "plan",
         "automaton",

@@ -76,6 +76,7 @@ CODES: dict[str, str] = {
     "A077": "the pattern is too large",
     "A078": "a column has two roles that exclude each other",
     "A079": "an option of the query is unknown or given twice",
+    "A080": "the target is unknown, incomplete or taken",
     "W001": "without a window the query cannot run on an endless stream",
     "W002": "a comparison with NULL is never true",
     "W003": "a component that may be missed must be seen",

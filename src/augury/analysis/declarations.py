@@ -323,7 +323,7 @@ def _check_source(
     elif source.path is None:
         message = f"FROM {source.format} says no path"
         findings.error("A020", message, span, f"write FROM {source.format} 'path/'")
-    _check_options(source, findings)
+    check_options(source, "A020", findings)
 
 
 def _check_kafka(source: External, is_table: bool, span: Span, findings: Findings) -> None:
@@ -334,12 +334,13 @@ def _check_kafka(source: External, is_table: bool, span: Span, findings: Finding
         findings.error("A020", "FROM kafka says no topic", span, hint)
 
 
-def _check_options(source: External, findings: Findings) -> None:
+def check_options(source: External, code: str, findings: Findings) -> None:
+    """Report an option that is given twice."""
     seen: set[str] = set()
     for option in source.options:
         if option.key.lower() in seen:
             message = f"option {option.key} is given twice"
-            findings.error("A020", message, option.span, "keep one of them")
+            findings.error(code, message, option.span, "keep one of them")
         seen.add(option.key.lower())
 
 

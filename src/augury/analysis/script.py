@@ -17,6 +17,7 @@ from augury.analysis.declarations import read_stream, read_table
 from augury.analysis.findings import Findings, in_text_order, suggest
 from augury.analysis.ledger import Ledger
 from augury.analysis.query import read_query
+from augury.analysis.targets import check_write
 from augury.errors import Diagnostic, Source, Span
 from augury.language.parser import parse
 from augury.language.tree import (
@@ -26,6 +27,7 @@ from augury.language.tree import (
     CreateTable,
     Explain,
     Statement,
+    Write,
 )
 
 
@@ -83,6 +85,7 @@ class _Script:
     queries: list[CheckedQuery] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
     new_gaps: dict[str, list[CreateGaps]] = field(default_factory=dict)
+    writes: list[Write] = field(default_factory=list)
 
     def name_all(self, statements: Sequence[Statement]) -> None:
         """Give nameless queries names, and note what is declared later and all gaps."""
@@ -129,11 +132,14 @@ class _Script:
                 self._declare(statement)
             case CreateQuery():
                 self._query(statement)
+            case Write():
+                self._refers(statement)
+                check_write(statement, self.writes, self.findings)
             case CreateGaps() | Explain():
                 self._refers(statement)
 
     def _name(self, statement: Statement) -> str:
-        if isinstance(statement, Explain):
+        if isinstance(statement, Explain | Write):
             return ""
         return self.names.get(id(statement)) or statement.name or ""
 
@@ -180,7 +186,7 @@ class _Script:
         message = f"the name {name} is already taken by a {holder}".replace("a gaps", "other gaps")
         self.findings.error("A010", message, place, "choose another name; names ignore case")
 
-    def _refers(self, statement: CreateGaps | Explain) -> None:
+    def _refers(self, statement: CreateGaps | Explain | Write) -> None:
         name = statement.query.lower()
         known = {*self.ledger.queries, *self.ledger.failed, *self.ledger.later}
         if name not in known:

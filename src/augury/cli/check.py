@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from augury.cli import findings, scripts
+from augury.errors import UnreadableError
 
 if TYPE_CHECKING:
     from augury.analysis.script import Checked
@@ -36,7 +37,16 @@ class Report:
             "ok": self.exit_code == 0,
             "diagnostics": [d.as_dict() for d in self.checked.diagnostics],
             "queries": {q.name: q.verdict.kind for q in self.checked.queries},
+            "not_evaluated": self.not_evaluated,
         }
+
+    @property
+    def not_evaluated(self) -> dict[str, str]:
+        """What queries use that no engine evaluates yet, by their names."""
+        from augury.planning.evaluated import unevaluated
+
+        found = {q.name: unevaluated(q) for q in self.checked.queries} if self.checked else {}
+        return {name: what for name, what in found.items() if what is not None}
 
 
 @click.command()
@@ -68,7 +78,7 @@ def _report(file: str) -> Report:
     name = scripts.shown_name(file)
     try:
         return Report(name, checked=check_text(scripts.read(file), name))
-    except scripts.UnreadableError as error:
+    except UnreadableError as error:
         return Report(name, unreadable=str(error))
 
 
@@ -84,6 +94,9 @@ def _print_text(reports: list[Report]) -> None:
             click.echo(click.style("error", fg="red", bold=True) + f": {report.unreadable}\n")
         else:
             findings.show(report.checked.diagnostics)
+            for name, what in report.not_evaluated.items():
+                label = click.style("note[P003]", fg="cyan", bold=True)
+                click.echo(f"{label}: query {name} uses {what}, which is not evaluated yet\n")
     click.echo(_summary(reports))
 
 

@@ -55,7 +55,7 @@ def counted(diagnostics: Iterable[Diagnostic]) -> str:
     return f"{errors}, {warnings}" if counts["warning"] else errors
 
 
-_PLURALS = {"query": "queries"}
+_PLURALS = {"query": "queries", "match": "matches"}
 
 
 def number(count: int, noun: str) -> str:

@@ -16,8 +16,10 @@ import click
 import augury
 from augury.cli import findings
 from augury.cli.check import check
+from augury.cli.demo import demo
 from augury.cli.doctor import doctor
 from augury.cli.explain import explain
+from augury.cli.run import run
 from augury.errors import AuguryError, QueryError
 
 EXIT_ENVIRONMENT = 1
@@ -62,7 +64,9 @@ def cli(ctx: click.Context) -> None:
     \b
     augury check store.sql                  find every mistake in a script
     augury explain store.sql shoplifting    how a query will be evaluated, and why
+    augury run store.sql                    run its queries on Spark
     augury doctor                           is this machine ready?
+    augury demo                             a simulated store, and a report to look at
     """
     if os.environ.get("NO_COLOR"):
         ctx.color = False
@@ -72,7 +76,9 @@ def cli(ctx: click.Context) -> None:
 
 cli.add_command(check)
 cli.add_command(explain)
+cli.add_command(run)
 cli.add_command(doctor)
+cli.add_command(demo)
 
 
 def main() -> None:

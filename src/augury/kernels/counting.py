@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from augury.kernels.jit import cached_kernel, kernel
+from augury.kernels.jit import kernel
 from augury.kernels.layout import (
     FOREVER,
     KEY,
@@ -219,7 +219,7 @@ def _longest_window(e, window):
     return longest
 
 
-@cached_kernel
+@kernel
 def count_paths(paths, code, words, nulls, e, er):
     """Return, for each transition of the start state and each event, count and total confidence."""
     predicates = Predicates(code, words, nulls)

@@ -4,12 +4,12 @@ No threads: Spark owns the cores. No fastmath: NaN and the order of summation ha
 so that a session may run several queries from threads. Bounds are not checked and nothing is
 raised: kernels return a code, and the operator that called them raises.
 
-Small kernels compile in moments and are not cached: concurrent workers have crashed on Numba's file
-cache when files of one name differed (numba#4807, numba#10128). The search takes most of a minute,
-so its entry point is cached, in a folder of its own for every version of the kernels' sources: all
-processes that share the folder write the same thing, and Numba replaces files in one step. Python
-workers find it compiled; `AUGURY_KERNEL_CACHE` says where (docs/settings.md), for example in an
-archive that is shipped to a cluster.
+Entry points are cached, so that Python workers, which come and go, find them compiled: the search
+alone takes most of a minute. Concurrent workers have crashed on Numba's file cache when files of
+one name differed (numba#4807, numba#10128), so every version of the kernels' sources has a folder
+of its own: all processes that share it write the same thing, and Numba replaces files in one step.
+`AUGURY_KERNEL_CACHE` says where (docs/settings.md), for example in an archive that is shipped to a
+cluster.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from numba import njit
 
 _OPTIONS = {"parallel": False, "fastmath": False, "nogil": True, "error_model": "numpy"}
 
-kernel = njit(cache=False, **_OPTIONS)
-
 # Called from kernels only: without the wrappers that Python and C would need, which take about half
 # of the time that compiling a small function takes.
 part = njit(cache=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
@@ -35,20 +33,20 @@ part = njit(cache=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTI
 accessor = njit(cache=False, inline="always", **_OPTIONS)
 
 
-def cached_kernel(function: Callable[..., Any]) -> Any:
+def kernel(function: Callable[..., Any]) -> Any:
     """Compile an entry point once per machine, or per process where no folder can be written."""
     folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
-        return kernel(function)
+        return njit(cache=False, **_OPTIONS)(function)
     # Numba decides on the place while it decorates; the setting is put back for everybody else.
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder)
     try:
         return njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:
-        return kernel(function)
+        return njit(cache=False, **_OPTIONS)(function)
     finally:
         numba.config.CACHE_DIR = before
 

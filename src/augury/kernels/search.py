@@ -22,7 +22,7 @@ from augury.kernels.bounds import (
     wants_bounds,
 )
 from augury.kernels.jit import (
-    cached_kernel,
+    kernel,
     part,
 )
 from augury.kernels.layout import (
@@ -246,7 +246,7 @@ def search_all(s, first):
     return DONE, s.n_events
 
 
-@cached_kernel
+@kernel
 def search(m, e, q, out, slots, slot_nulls, code, words, nulls, first):
     """Enter the search over arrays, which the caller keeps alive."""
     memory = Memory(

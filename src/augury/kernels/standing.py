@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from augury.kernels.jit import cached_kernel, kernel
+from augury.kernels.jit import kernel
 
 NEVER = -(2**62)
 _NONE, _ONE = np.uint64(0), np.uint64(1)
@@ -135,7 +135,7 @@ def _note(trie, time, place, start, ranges, current):
     return new
 
 
-@cached_kernel
+@kernel
 def find_ranges(trie, facts, time, certain, begins, room):
     """Return ranges (query, first event, last event) that hold every match, and how many there are.
 

@@ -30,7 +30,7 @@ _PHRASES: dict[str, str] = {
 
 # Sets of terminals that one phrase stands for, tried in this order.
 _FAMILIES: tuple[tuple[frozenset[str], str], ...] = (
-    (frozenset({"CREATE", "EXPLAIN", "PATTERN"}), "CREATE, EXPLAIN or a query"),
+    (frozenset({"CREATE", "EXPLAIN", "WRITE", "PATTERN"}), "CREATE, EXPLAIN, WRITE or a query"),
     (frozenset({"RELATION", "SIGMA", "LPAR"}), "a subgoal as in At('joe', l)"),
     (frozenset({"NAME", "STRING", "INT", "DECIMAL", "NULL", "CASE", "LPAR"}), "an expression"),
     (frozenset({"SEQ", "NEXT", "NAME", "BANG"}), "a pattern"),
@@ -43,7 +43,7 @@ _FAMILIES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"INT", "DECIMAL"}), "a number"),
 )
 _SUBGOAL = frozenset({"RELATION", "SIGMA", "LPAR"})
-_START = _SUBGOAL | {"CREATE", "EXPLAIN", "PATTERN", "SEQUENCE", "EVENT"}
+_START = _SUBGOAL | {"CREATE", "EXPLAIN", "WRITE", "PATTERN", "SEQUENCE", "EVENT"}
 _EXPRESSION = frozenset(
     {
         *("NAME", "STRING", "INT", "DECIMAL", "NULL", "TRUE", "FALSE", "CASE", "CAST", "INTERVAL"),
@@ -72,7 +72,7 @@ _OPERATORS = _COMPARISONS | {
     *("IS", "IN", "NOT", "BETWEEN", "LIKE", "AND", "OR"),
 }
 _COVERED: dict[str, frozenset[str]] = {
-    "CREATE, EXPLAIN or a query": _START,
+    "CREATE, EXPLAIN, WRITE or a query": _START,
     "a subgoal as in At('joe', l)": _SUBGOAL,
     "an expression": _EXPRESSION,
     "a pattern": _PATTERN,

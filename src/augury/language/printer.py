@@ -52,6 +52,7 @@ from augury.language.tree import (
     Subgoals,
     Variable,
     Window,
+    Write,
 )
 
 _STRATEGIES: dict[Strategy, str] = {
@@ -64,7 +65,7 @@ _STRATEGIES: dict[Strategy, str] = {
 
 def to_text(node: Statement | Node) -> str:
     """Return the canonical text of a statement (with its `;`), a pattern or an expression."""
-    if isinstance(node, CreateStream | CreateTable | CreateQuery | CreateGaps | Explain):
+    if isinstance(node, Statement):
         return "\n".join(_STATEMENTS[type(node)](node)) + ";"
     for kinds, text in _PARTS:
         if isinstance(node, kinds):
@@ -135,9 +136,13 @@ def _miss_rate(node: MissRate) -> str:
 
 def _source(node: External | None) -> Iterator[str]:
     if node is not None:
-        path = "" if node.path is None else f" {string_text(node.path)}"
-        options = f" {_options(node.options)}" if node.options else ""
-        yield f"FROM {name_text(node.format)}{path}{options}"
+        yield f"FROM {_external(node)}"
+
+
+def _external(node: External) -> str:
+    path = "" if node.path is None else f" {string_text(node.path)}"
+    options = f" {_options(node.options)}" if node.options else ""
+    return f"{name_text(node.format)}{path}{options}"
 
 
 def _options(options: tuple[Option, ...]) -> str:
@@ -237,7 +242,7 @@ def _settings(node: CreateQuery) -> Iterator[str]:
 
 _CLAUSES = (_conditions, _selection, _missing, _answers, _settings)
 
-# Gaps and explain --------------------------------------------------------------------------------
+# Gaps, explain and write -------------------------------------------------------------------------
 
 
 def _gaps(node: CreateGaps) -> Iterator[str]:
@@ -260,10 +265,15 @@ def _explain(node: Explain) -> Iterator[str]:
     yield f"EXPLAIN {name_text(node.query)}{form}"
 
 
+def _write(node: Write) -> Iterator[str]:
+    yield f"WRITE {name_text(node.query)} TO {_external(node.target)}"
+
+
 _STATEMENTS: dict[type, Callable[[Any], Iterator[str]]] = {
     CreateStream: _stream,
     CreateTable: _table,
     CreateQuery: _query,
     CreateGaps: _gaps,
     Explain: _explain,
+    Write: _write,
 }

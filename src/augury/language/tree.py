@@ -163,11 +163,20 @@ class Option(Node):
 
 @dataclass(frozen=True, slots=True)
 class External(Node):
-    """`FROM parquet 'reads/' OPTIONS (...)`: the format is lower case."""
+    """After FROM or TO: `parquet 'reads/' OPTIONS (...)`; the format is lower case."""
 
     format: str
     path: str | None = None
     options: tuple[Option, ...] = ()
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The options as Spark takes them: all values are text."""
+        return {option.key: _setting(option.value) for option in self.options}
+
+
+def _setting(value: str | float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,4 +324,12 @@ class Explain(Node):
     format: Choice["TEXT", "JSON", "SVG", "MERMAID"] = "TEXT"
 
 
-Statement = CreateStream | CreateTable | CreateQuery | CreateGaps | Explain
+@dataclass(frozen=True, slots=True)
+class Write(Node):
+    """`WRITE query TO parquet 'hits/' OPTIONS (...)`: where a run puts the answers of a query."""
+
+    query: str
+    target: External
+
+
+Statement = CreateStream | CreateTable | CreateQuery | CreateGaps | Explain | Write

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from augury.analysis.catalog import Catalog
-from augury.analysis.checked import Branch, CheckedQuery, EqualityClass, Leaf, Negated
+from augury.analysis.checked import CheckedQuery, EqualityClass
 from augury.analysis.equalities import equal_attributes, pinned_attribute
 from augury.language import expressions as ex
 from augury.matching.line import Line, Node
@@ -20,10 +20,10 @@ from augury.planning.expressions.typed import Typed, without_defaults
 from augury.planning.match_plan import Play, plays_of
 from augury.planning.physical import PhysicalPlan, plan_query
 from augury.planning.predicates import Predicate, reads_each
+from augury.planning.sequence import Slot, slots_of, unsuited
 
 Columns = Mapping[str, tuple[str, ...]]
 MOST_NODES = 48
-MOST_BITS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class ChainPlan:
 
 def plan_chain(query: CheckedQuery, catalog: Catalog) -> ChainPlan | Obstacle:
     """Return the chain of a probability query, or why it has none."""
-    reason = _unsuited(query)
+    reason = unsuited(query)
     if reason is not None:
         return Obstacle(reason)
     plan = plan_query(query, catalog)
@@ -76,21 +76,6 @@ def plan_chain(query: CheckedQuery, catalog: Catalog) -> ChainPlan | Obstacle:
 
 
 # What is no chain ---------------------------------------------------------------------------------
-
-
-def _unsuited(query: CheckedQuery) -> str | None:
-    if query.allow or (any(query.miss_rates) and (query.gaps or query.learn_gaps_from)):
-        return "lets events be missed"
-    if any(stream.query is not None for stream in query.streams):
-        return "reads events that are derived and may share base events"
-    if _slots(query) is None:
-        return "is no sequence of single components"
-    if query.within is not None and query.within.events:
-        return "counts events in its window"
-    if len(query.streams) > 1 and any(stream.order_by for stream in query.streams):
-        return "reads several streams with tie-breakers, which do not compare"
-    too_long = len(query.components) > MOST_BITS
-    return f"has more than {MOST_BITS} components" if too_long else None
 
 
 def _unsuited_rules(
@@ -218,48 +203,6 @@ def _groups(query: CheckedQuery) -> tuple[tuple[int, str], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Slot:
-    """A positive component, with the negated ones that stand before it."""
-
-    component: int
-    guards: int
-    minimum: int
-    maximum: int | None
-
-
-def _slots(query: CheckedQuery) -> list[_Slot] | None:
-    """Return the sequence as slots; None where it is none, or a negation is at an end."""
-    shape = query.shape
-    parts = shape.parts if isinstance(shape, Branch) and shape.operator == "SEQ" else (shape,)
-    slots, guards = [], 0
-    for part in parts:
-        inner = part.part if isinstance(part, Negated) else part
-        if not isinstance(inner, Leaf):
-            return None
-        component = query.components[inner.component]
-        if isinstance(part, Negated):
-            guards |= 1 << component.index
-        else:
-            slots.append(_Slot(component.index, guards, component.minimum, component.maximum))
-            guards = 0
-    return slots if slots and not guards and not _may_lead(slots) else None
-
-
-def _may_lead(slots: list[_Slot]) -> bool:
-    """Return whether a negation may have nothing bound on one side of it."""
-    before = all_optional = True
-    for slot in slots:
-        if slot.guards and before:
-            return True
-        before = before and slot.minimum == 0
-    for slot in reversed(slots):
-        all_optional = all_optional and slot.minimum == 0
-        if slot.guards and all_optional:
-            return True
-    return False
-
-
-@dataclass(frozen=True, slots=True)
 class _Place:
     """Waiting for the k-th event of a slot, with what would end the wait."""
 
@@ -269,7 +212,7 @@ class _Place:
 
 
 def _line(query: CheckedQuery, remembers: int) -> Line | None:
-    slots = _slots(query)
+    slots = slots_of(query)
     assert slots is not None
     start = list(_ahead(slots, -1))
     places, edges = list(dict.fromkeys(start)), []
@@ -295,7 +238,7 @@ def _line(query: CheckedQuery, remembers: int) -> Line | None:
     return Line(nodes, first, skipping, window.length if window else None, remembers)
 
 
-def _ahead(slots: list[_Slot], last: int) -> Iterator[_Place]:
+def _ahead(slots: list[Slot], last: int) -> Iterator[_Place]:
     """Yield where to wait after slot `last` is complete: the next one, and beyond optional ones."""
     guards = 0
     for k in range(last + 1, len(slots)):
@@ -305,7 +248,7 @@ def _ahead(slots: list[_Slot], last: int) -> Iterator[_Place]:
             return
 
 
-def _again(slots: list[_Slot], place: _Place) -> Iterator[_Place]:
+def _again(slots: list[Slot], place: _Place) -> Iterator[_Place]:
     """Yield the next event of the same slot, if it may hold one more; the last copy loops."""
     slot = slots[place.slot]
     if slot.maximum is None:
@@ -314,10 +257,10 @@ def _again(slots: list[_Slot], place: _Place) -> Iterator[_Place]:
         yield _Place(place.slot, place.copy + 1, 0)
 
 
-def _beyond(slots: list[_Slot], place: _Place) -> Iterable[_Place]:
+def _beyond(slots: list[Slot], place: _Place) -> Iterable[_Place]:
     return _ahead(slots, place.slot) if place.copy >= slots[place.slot].minimum else ()
 
 
-def _is_final(slots: list[_Slot], place: _Place) -> bool:
+def _is_final(slots: list[Slot], place: _Place) -> bool:
     enough = place.copy >= slots[place.slot].minimum
     return enough and all(slot.minimum == 0 for slot in slots[place.slot + 1 :])

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 from augury.analysis.catalog import Catalog, Column
 from augury.analysis.checked import CheckedQuery
-from augury.matching.pattern import MOST_COMPONENTS, Pattern
+from augury.matching.pattern import Pattern
 from augury.planning.compile_pattern import compile_pattern
+from augury.planning.evaluated import refuse_unevaluated
 from augury.planning.expressions.program import ProgramSet
 from augury.planning.expressions.typed import Typed
 from augury.planning.physical import PhysicalPlan, plan_query
-from augury.planning.refusal import NOT_EVALUATED, PlanError
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +68,6 @@ def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
         drops_others=plan.drops_others,
         outputs=tuple((out.column, values[out.column.name]) for out in query.outputs),
     )
-
-
-def refuse_unevaluated(query: CheckedQuery) -> None:
-    """Raise where a query asks for what is checked and explained, but not evaluated yet."""
-    misses = any(rate for rate in query.miss_rates)
-    asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
-    if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
-        what = f"RETURN {query.returns} of a repetition under next-match selection"
-    elif query.allow:
-        what = "ALLOW ... MISSED"
-    elif misses and (query.gaps or query.learn_gaps_from):
-        what = "negation with gaps and a miss rate"
-    elif any(stream.markov for stream in query.streams):
-        what = "a MARKOV stream"
-    elif len(query.components) > MOST_COMPONENTS:
-        what = f"a pattern of more than {MOST_COMPONENTS} components"
-    else:
-        return
-    message = f"query {query.name} uses {what}, which is checked and explained, but not evaluated"
-    raise PlanError(NOT_EVALUATED, message, "docs/status.md lists what can be evaluated")
 
 
 def plays_of(plan: PhysicalPlan) -> tuple[Play, ...]:

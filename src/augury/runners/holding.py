@@ -54,6 +54,11 @@ def chain_table(feed: Feed, times: Words) -> pa.Table:
     return answer_table(query, rows_by_window(feed, times))
 
 
+def probability_schema(query: CheckedQuery) -> pa.Schema:
+    """Return the columns of a probability."""
+    return answer_table(query, ()).schema
+
+
 def _passes(query: CheckedQuery, value: float) -> bool:
     if query.having is None:
         return True

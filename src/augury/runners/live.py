@@ -20,6 +20,7 @@ from augury.errors import DataError
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.planning.match_plan import plan_match
+from augury.planning.refusal import PlanError
 from augury.runners.encoding import declaration_of, rows_of_table
 from augury.runners.live_query import LiveQuery
 from augury.runners.replay import Replay, needs_replay
@@ -97,27 +98,44 @@ class LiveRunner:
         queries: Mapping[str, CheckedQuery],
     ) -> None:
         if query.returns != "MATCHES":
-            self._left_out.add(name)
-            warnings.warn(
+            self._leave_out(
+                name,
                 f"query {query.name} returns {query.returns}, and push reports matches only: "
                 "bind its rows and ask for its table",
-                stacklevel=4,
             )
             return
-        plan = plan_match(query, catalog)
-        live: LiveQuery | Replay
-        if needs_replay(plan):
-            live = Replay(query, catalog, queries, self.tables)
-            bases = [stream.name for stream in live.bases.values()]
-        else:
-            live = LiveQuery(plan, _table_rows(catalog, self.tables))
-            bases = [stream.name for stream in query.streams]
+        try:
+            live, bases = self._planned(query, catalog, queries)
+        except PlanError as error:
+            advice = f"; {error.hint}" if error.hint else ""
+            self._leave_out(
+                name,
+                f"query {query.name} cannot be evaluated, and push leaves it out: "
+                f"{error.message} ({error.code}){advice}",
+            )
+            return
         self.queries[name] = live
         self.texts[name] = to_text(catalog.queries[name])
         entrances = [self.entrances[base.lower()] for base in bases]
         for base, entrance in zip(bases, entrances, strict=True):
             entrance.recent.memory = max(entrance.recent.memory, live.memory)
             self._readers.setdefault(base.lower(), []).append((base, live, entrances))
+
+    def _planned(
+        self, query: CheckedQuery, catalog: Catalog, queries: Mapping[str, CheckedQuery]
+    ) -> tuple[LiveQuery | Replay, list[str]]:
+        """Return how a query is evaluated, and the names of the streams it reads in the end."""
+        plan = plan_match(query, catalog)
+        if needs_replay(plan):
+            replay = Replay(query, catalog, queries, self.tables)
+            return replay, [stream.name for stream in replay.bases.values()]
+        rows = _table_rows(catalog, self.tables)
+        return LiveQuery(plan, rows), [stream.name for stream in query.streams]
+
+    def _leave_out(self, name: str, reason: str) -> None:
+        # One query must not stop the others. The warning points at the call of `push`.
+        self._left_out.add(name)
+        warnings.warn(reason, stacklevel=6)
 
 
 def _table_rows(

@@ -15,6 +15,9 @@ from augury.runners.encoding import Place, declaration_of
 from augury.runners.results import text_hashes
 from augury.sources.rows import alternative_groups
 
+# The column of rows that bring the id of their event along.
+EVENT_ID = "augury id"
+
 
 @dataclass
 class Loaded:
@@ -42,6 +45,8 @@ class Loaded:
 def event_ids(source: Loaded) -> Any:
     """Return the ids of a stream's events: its ID column, or a hash of the row."""
     schema, table = source.schema, source.table
+    if EVENT_ID in table.column_names:
+        return table.column(EVENT_ID)
     if schema.id is not None and not schema.alternatives:
         return table.column(schema.id)
     names = [c.name for c in schema.columns]

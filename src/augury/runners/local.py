@@ -6,7 +6,7 @@ their lineage, so that what is shared is counted once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,7 @@ class LocalRunner:
     """Evaluates the queries of a catalog over bound tables.
 
     `spans` has, by query, in which time a match must become known to be reported; without, always.
+    `keeps` picks, of the matches found, those that are reported; without, all.
     """
 
     catalog: Catalog
@@ -58,6 +59,7 @@ class LocalRunner:
     answers: dict[str, pa.Table] = field(default_factory=dict)
     spans: Mapping[str, Span] = field(default_factory=dict)
     plans: dict[str, MatchPlan] = field(default_factory=dict)
+    keeps: Callable[[Matches, Inputs], Words] | None = None
 
     def table(self, name: str) -> pa.Table:
         """Return the result of a query."""
@@ -146,6 +148,8 @@ class LocalRunner:
             self.answers[query.name.lower()] = count_table(evaluation, inputs)
             return
         matches, formulas = evaluation.matches()
+        if self.keeps is not None:
+            matches = matches.only(self.keeps(matches, inputs))
         result = match_table(plan, matches, inputs)
         self.answers[query.name.lower()] = result
         if lineage and query.output_schema is not None:

@@ -19,6 +19,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from augury.errors import DataError
+from augury.language.nearest import nearest
 from augury.sources.recent import RecentIds
 from augury.sources.rows import ARROW_TYPES, REASON, ROUNDING, Declaration
 
@@ -67,6 +69,7 @@ class Intake:
         self._readers = [(name, _READERS[kind], kind) for name, kind in declared.columns.items()]
         self.known: dict[Hashable, Alternatives | bool] = {}
         self.ages: deque[tuple[int, Hashable]] = deque()
+        self._spellings: set[frozenset[Any]] = set()
 
     def take(self, row: Mapping[str, Any]) -> Arrival | None:
         """Return the row if it is good and in time; otherwise put it aside with the reason."""
@@ -97,6 +100,7 @@ class Intake:
         for name, read, kind in self._readers:
             value = row.get(name, row)
             if value is row:
+                self._check_spelling(row)
                 value = _whatever_the_case(row, name)
             if value is not None:
                 try:
@@ -106,6 +110,26 @@ class Intake:
                     value = None
             values[name] = value
         return values, reason
+
+    def _check_spelling(self, row: Mapping[str, Any]) -> None:
+        """Refuse a row that lacks a column and has one of nearly that name.
+
+        Rows may lack columns, and have others; what looks like a slip would be NULL for ever.
+        """
+        names = frozenset(row)
+        if names in self._spellings:
+            return
+        own = {name.lower() for name in names if isinstance(name, str)}
+        absent = [name for name in self.declared.columns if name.lower() not in own]
+        known = {name.lower() for name in self.declared.columns}
+        for name in sorted(name for name in own if name not in known):
+            meant = nearest(name, absent)
+            if meant is not None:
+                raise DataError(
+                    f"a row of {self.declared.name} has column {name}, which is not declared, and "
+                    f"lacks {meant}; did you mean {meant}?"
+                )
+        self._spellings.add(names)
 
     def _fault(self, values: Values) -> str:
         declared = self.declared

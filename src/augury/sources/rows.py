@@ -128,7 +128,7 @@ def _note(reasons: np.ndarray, wrong: Any, reason: str) -> None:
 
 
 def _note_repeated(reasons: np.ndarray, ids: Any, name: str) -> None:
-    if _is_rising(ids):
+    if _is_rising(ids) or _are_different(ids):
         return
     codes = _codes(ids)
     order = np.argsort(codes, kind="stable")
@@ -145,6 +145,14 @@ def _is_rising(ids: Any) -> bool:
         return False
     numbers = np.asarray(ids)
     return bool((numbers[1:] > numbers[:-1]).all())
+
+
+def _are_different(ids: Any) -> bool:
+    """Whether numbers are all different, which sorting them tells soonest."""
+    if not pa.types.is_integer(ids.type) or ids.null_count:
+        return False
+    numbers = np.sort(np.asarray(ids))
+    return bool((numbers[1:] != numbers[:-1]).all())
 
 
 def alternative_groups(table: pa.Table, declared: Declaration) -> np.ndarray:

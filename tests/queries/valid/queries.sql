@@ -65,3 +65,7 @@ EXPLAIN shoplifting;
 EXPLAIN shoplifting FORMAT svg;
 EXPLAIN coffee FORMAT json;
 EXPLAIN coffee FORMAT mermaid;
+
+WRITE shoplifting TO parquet 'hits/';
+WRITE shoplifting TO console;
+WRITE shoplifting TO kafka 'alarms' OPTIONS (servers = 'localhost:9092', kafka.compression.type = 'lz4');

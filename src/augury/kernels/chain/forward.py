@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from augury.kernels.jit import kernel
+from augury.kernels.jit import kernel, part
 
 # The last time of a chain that has had none.
 NEVER = -(2**62)
@@ -119,7 +119,7 @@ def markovian(rows, p, tables, before, ticks, after, out):
     return filled
 
 
-@kernel
+@part
 def _room(before, origin, value):
     """Return how many hidden values there are, nowhere and the beginning included."""
     most = 1
@@ -129,7 +129,7 @@ def _room(before, origin, value):
     return most + 1
 
 
-@kernel
+@part
 def _load(before, c, here, live):
     """Put a chain's mass in its place; return how many values are live."""
     first, value, mass, _ = before
@@ -141,7 +141,7 @@ def _load(before, c, here, live):
     return n_live
 
 
-@kernel
+@part
 def _store(after, c, filled, here, live, last):
     """Write a chain's mass behind what is filled already, and clear its place."""
     first, value, mass, times = after
@@ -156,7 +156,7 @@ def _store(after, c, filled, here, live, last):
     return filled
 
 
-@kernel
+@part
 def _scatter(here, live, n_live):
     """Put all mass nowhere, whatever the object's value was; return how many values are live."""
     for a in range(n_live):
@@ -169,7 +169,7 @@ def _scatter(here, live, n_live):
     return min(n_live, 1)
 
 
-@kernel
+@part
 def _settle(moved, means, tables, fresh, out):
     """Let each value's meaning move the automaton; return the mass with which a match ended."""
     delta, done = tables

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from augury.kernels.jit import kernel
+from augury.kernels.jit import kernel, part
 
 
 @kernel
@@ -38,7 +38,7 @@ def forward(first, likelihood, initial, transition, alpha, evidence):
                 likelihood[t] = 1.0
 
 
-@kernel
+@part
 def _predict(now, transition, out):
     out[:] = 0.0
     for k in range(now.shape[0]):

@@ -40,6 +40,7 @@ from augury.language.tree import (
     Strategy,
     Subgoals,
     Window,
+    Write,
 )
 
 STRATEGIES: dict[str, Strategy] = {
@@ -267,6 +268,10 @@ def _explain(parts: Parts, span: Span, findings: Findings) -> Explain:
     return Explain(query.text, chosen, span=span)
 
 
+def _write(parts: Parts, span: Span, findings: Findings) -> Write:
+    return Write(parts[0].text, parts[1], span=span)
+
+
 def _one_of(token: Token, known: tuple[str, ...], what: str, findings: Findings) -> str:
     word = token.text.upper()
     if word in known:
@@ -325,4 +330,5 @@ ACTIONS: dict[str, Action] = {
     "gap_before": _gap(backward=True),
     "family": _family,
     "explain": _explain,
+    "write": _write,
 }

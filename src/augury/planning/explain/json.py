@@ -4,6 +4,7 @@
 |---|---|
 | query, class, reasons, safe_plan | the query's name, its class and why |
 | pattern, strategy, within, every, having, allow_missed, returns | what was asked |
+| not_evaluated | what it uses that no engine evaluates yet, or null |
 | components | index, name, negated, minimum, maximum, played_by, miss_rate, may_be_missed |
 | plan | operators in data order: name, runs_on, does |
 | automaton | states, transitions, skips, guards |
@@ -24,6 +25,7 @@ from typing import Any
 
 from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedWindow
+from augury.planning.evaluated import unevaluated
 from augury.planning.explain.estimates import share_of_rows, state_text
 from augury.planning.explain.network import network_of
 from augury.planning.explain.words import guard_text, shape_text
@@ -72,6 +74,7 @@ def _asked(plan: PhysicalPlan) -> Facts:
         else {"measure": having.measure, "threshold": having.threshold, "strict": having.strict},
         "allow_missed": query.allow,
         "returns": query.returns,
+        "not_evaluated": unevaluated(query),
     }
 
 

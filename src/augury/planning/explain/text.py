@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from augury.analysis.catalog import Catalog
 from augury.planning.automaton import Automaton
+from augury.planning.evaluated import unevaluated_note
 from augury.planning.explain.estimates import share_of_rows, state_text
 from augury.planning.explain.network import network_of, tree_lines
 from augury.planning.explain.words import (
@@ -66,6 +67,8 @@ def _head(plan: PhysicalPlan) -> Lines:
         lines += _wrapped(f"  because {reason}", 10)
     if verdict.plan:
         lines.append(f"  safe plan: {verdict.plan}")
+    if note := unevaluated_note(query):
+        lines += _wrapped(f"  {note}", 10)
     return [*lines, "", *(f"  {line}" for line in _summary(plan))]
 
 

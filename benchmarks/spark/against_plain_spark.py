@@ -1,0 +1,107 @@
+"""augury against the queries that a Spark user would write for SEQ of 3, over 2 M certain events.
+
+Every match (skip till any match): a self-join on the key with bounds on time, and the same join cut
+into time bins as wide as the window, which a patient user comes to. The next match only: window
+functions that look ahead, sorted backwards so that each frame grows by one row. All write their
+matches to Parquet, and must find the same. Run: python benchmarks/spark/against_plain_spark.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import events
+import pyarrow.dataset as ds
+from measuring import medians, record, rounded, scaled, scratch, session
+from patterns import ANY_MATCH, INCLUSIVE, NEXT_MATCH, asked, require_equal, triples
+
+SELF_JOIN = f"""
+SELECT a.id AS a, b.id AS b, c.id AS c
+FROM events a
+JOIN events b ON b.key = a.key AND b.t > a.t AND b.t <= a.t + {INCLUSIVE}
+JOIN events c ON c.key = a.key AND c.t > b.t AND c.t <= a.t + {INCLUSIVE}
+WHERE a.kind = 'A' AND b.kind = 'B' AND c.kind = 'C'
+"""
+BINNED_SELF_JOIN = f"""
+WITH binned AS (
+    SELECT *, CAST(FLOOR(t / {INCLUSIVE}) AS LONG) AS bin FROM events
+    WHERE kind IN ('A', 'B', 'C')
+), ahead AS (
+    SELECT *, EXPLODE(ARRAY(bin, bin + 1)) AS reach FROM binned WHERE kind = 'A'
+), pairs AS (
+    SELECT a.id AS a, a.t AS start, b.id AS b, b.t, b.key, b.bin
+    FROM ahead a JOIN binned b ON b.key = a.key AND b.bin = a.reach
+    WHERE b.kind = 'B' AND b.t > a.t AND b.t <= a.t + {INCLUSIVE}
+), further AS (
+    SELECT *, EXPLODE(ARRAY(bin, bin + 1)) AS reach FROM pairs
+)
+SELECT p.a, p.b, c.id AS c
+FROM further p JOIN binned c ON c.key = p.key AND c.bin = p.reach
+WHERE c.kind = 'C' AND c.t > p.t AND c.t <= p.start + {INCLUSIVE}
+"""
+WINDOW_FUNCTIONS = f"""
+WITH nearest_c AS (
+    SELECT id, key, kind, t, LAST(IF(kind = 'C', NAMED_STRUCT('id', id, 't', t), NULL), TRUE)
+        OVER (PARTITION BY key ORDER BY t DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+        AS c
+    FROM events WHERE kind IN ('A', 'B', 'C')
+), nearest_b AS (
+    SELECT id, kind, t, LAST(IF(kind = 'B', NAMED_STRUCT('id', id, 'c', c), NULL), TRUE)
+        OVER (PARTITION BY key ORDER BY t DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+        AS b
+    FROM nearest_c
+)
+SELECT id AS a, b.id AS b, b.c.id AS c FROM nearest_b
+WHERE kind = 'A' AND b.c.t <= t + {INCLUSIVE}
+"""
+
+
+def frames(spark: Any, rows: Any) -> dict[str, dict[str, Any]]:
+    """Return the lazy answers, by question."""
+    rows.createOrReplaceTempView("events")
+    return {
+        "any_match": {
+            "augury": asked(ANY_MATCH, rows, spark).select("a", "b", "c"),
+            "self_join": spark.sql(SELF_JOIN),
+            "binned_self_join": spark.sql(BINNED_SELF_JOIN),
+        },
+        "next_match": {
+            "augury": asked(NEXT_MATCH, rows, spark).select("a", "b", "c"),
+            "window_functions": spark.sql(WINDOW_FUNCTIONS),
+        },
+    }
+
+
+def compared(answers: dict[str, Any], folder: Path, n: int) -> dict[str, Any]:
+    """Return the figures of one question."""
+
+    def written(name: str) -> None:
+        answers[name].write.mode("overwrite").parquet(str(folder / name))
+
+    taken = medians({name: lambda k=name: written(k) for name in answers})
+    found = {name: triples(ds.dataset(folder / name).to_table()) for name in answers}
+    return {
+        "matches": require_equal(found),
+        "seconds": rounded(taken),
+        "augury_events_per_second": round(n / taken["augury"]),
+        "times_faster_than": {
+            name: round(taken[name] / taken["augury"], 1) for name in answers if name != "augury"
+        },
+    }
+
+
+def main() -> None:
+    """Measure."""
+    n = scaled(2_000_000)
+    with session("plain Spark") as spark, scratch() as folder:
+        rows = spark.read.parquet(str(events.files(n)))
+        figures = {
+            question: compared(answers, folder / question, n)
+            for question, answers in frames(spark, rows).items()
+        }
+    record("spark_against_plain_spark", {"events": n, **figures})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Floor ratio: augury in batch against bare Spark that moves the same rows and computes nothing.
+
+SEQ of 3 over 10 M events. Bare Spark does the same scan, filter, shuffle by key into the same
+number of partitions, sort by key and time, and hands the same columns to an empty kernel with
+mapInArrow. Run: python benchmarks/spark/floor.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import events
+import pyarrow as pa
+from measuring import cores, drain, medians, record, rounded, scaled, session
+from patterns import ABC, COLUMNS, UNCERTAIN, asked
+
+
+def empty_kernel(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Take every batch, and return nothing."""
+    for _ in batches:
+        pass
+    return iter(())
+
+
+def bare(rows: Any, partitions: int) -> Any:
+    """Return Spark's own floor under a pattern query."""
+    moved = rows.where(ABC).select(*COLUMNS).repartition(partitions, "key")
+    return moved.sortWithinPartitions("key", "t").mapInArrow(empty_kernel, "n LONG")
+
+
+def measured(spark: Any, n: int) -> dict[str, Any]:
+    """Return seconds and the ratio."""
+    rows = spark.read.parquet(str(events.files(n)))
+    found = asked(UNCERTAIN, rows, spark)
+    taken = medians(
+        {
+            "scan": lambda: drain(rows.where(ABC).select(*COLUMNS)),
+            "bare_spark": lambda: drain(bare(rows, cores())),
+            "augury": lambda: drain(found),
+        }
+    )
+    return {
+        "events": n,
+        "matches": found.count(),
+        "seconds": rounded(taken),
+        "augury_events_per_second": round(n / taken["augury"]),
+        "floor_ratio": round(taken["augury"] / taken["bare_spark"], 2),
+    }
+
+
+def main() -> None:
+    """Measure."""
+    with session("floor") as spark:
+        figures = measured(spark, scaled(10_000_000))
+    record("spark_floor", figures)
+
+
+if __name__ == "__main__":
+    main()

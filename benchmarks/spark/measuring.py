@@ -1,0 +1,144 @@
+"""What the Spark benchmarks share: one local session, medians of three, the machine, figures.
+
+A benchmark is a script. It prints its figures and writes them to docs/benchmarks/<name>.json. The
+variable AUGURY_BENCH_SCALE (1 unless set) multiplies the number of events, so that 0.01 tries a
+script out. Figures of a shrunken run are printed and not written down.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROUNDS = 3
+FIGURES = Path(__file__).parents[2] / "docs" / "benchmarks"
+CACHE = Path(os.environ.get("AUGURY_BENCH_CACHE", Path.home() / ".cache" / "augury-bench"))
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def scale() -> float:
+    """Return by how much the number of events is multiplied."""
+    return float(os.environ.get("AUGURY_BENCH_SCALE", "1"))
+
+
+def scaled(n: int) -> int:
+    """Return a number of events after AUGURY_BENCH_SCALE, never below 2,000."""
+    return max(2000, round(n * scale()))
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+@contextlib.contextmanager
+def session(name: str, **settings: Any) -> Iterator[SparkSession]:
+    """Give a local Spark session on all cores, on loopback, with a scratch folder of its own."""
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    with scratch() as folder:
+        builder = SparkSession.builder.master(f"local[{cores()}]").appName(name)
+        for key, value in {**_defaults(folder), **settings}.items():
+            builder = builder.config(key, str(value))
+        spark = builder.getOrCreate()
+        spark.sparkContext.setLogLevel("ERROR")
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def _defaults(folder: Path) -> dict[str, Any]:
+    return {
+        "spark.ui.enabled": False,
+        "spark.ui.showConsoleProgress": False,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "2g",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": cores(),
+        "spark.local.dir": folder,
+        "spark.sql.warehouse.dir": folder / "warehouse",
+        "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": True,
+    }
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """Give an empty folder on the disk of the cache, and remove it afterwards."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="scratch-", dir=CACHE))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def drain(frame: DataFrame) -> None:
+    """Compute every row of a DataFrame and throw it away."""
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """Return how long a piece of work takes, by the clock."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def medians(pieces: Mapping[str, Callable[[], Any]], rounds: int = ROUNDS) -> dict[str, float]:
+    """Return the median seconds of each piece of work.
+
+    A first round warms up and does not count. The pieces take turns, so that a neighbour who is
+    busy for a while slows all of them down.
+    """
+    for work in pieces.values():
+        work()
+    taken: dict[str, list[float]] = {name: [] for name in pieces}
+    for _ in range(rounds):
+        for name, work in pieces.items():
+            taken[name].append(seconds(work))
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def rounded(figures: Mapping[str, float], digits: int = 2) -> dict[str, float]:
+    """Return figures fit to be read."""
+    return {name: round(value, digits) for name, value in figures.items()}
+
+
+def machine() -> dict[str, Any]:
+    """Return what the figures were measured on."""
+    return {
+        "cores": cores(),
+        "load": round(os.getloadavg()[0], 1),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+    }
+
+
+def record(name: str, figures: Mapping[str, Any]) -> None:
+    """Print figures; write them down if the run was of full size."""
+    whole = {**figures, "measured_on": machine()}
+    print(json.dumps(whole, indent=2), flush=True)
+    if scale() >= 1:
+        FIGURES.mkdir(parents=True, exist_ok=True)
+        (FIGURES / f"{name}.json").write_text(json.dumps(whole, indent=2) + "\n")

@@ -1,0 +1,45 @@
+"""A query to which 1 % of the events matter, against the same query where all do.
+
+10 M events, of types A, B and C where they matter and of another type where they do not; a high
+threshold keeps the number of matches small in both, so that what is compared is what is moved.
+Run: python benchmarks/spark/selective.py
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import events
+from measuring import drain, medians, record, rounded, scaled, session
+from patterns import UNCERTAIN, asked
+
+RARELY = UNCERTAIN.replace(f">= {events.THRESHOLD}", ">= 0.9")
+
+
+def measured(spark: Any, n: int) -> dict[str, Any]:
+    """Return seconds and the ratio."""
+    found = {
+        name: asked(RARELY, spark.read.parquet(str(folder)), spark)
+        for name, folder in {
+            "all": events.files(n, types="ABC"),
+            "one_percent": events.files(n, types="ABC", relevant=0.01),
+        }.items()
+    }
+    taken = medians({name: lambda f=frame: drain(f) for name, frame in found.items()})
+    return {
+        "events": n,
+        "matches": {name: frame.count() for name, frame in found.items()},
+        "seconds": rounded(taken),
+        "times_faster": round(taken["all"] / taken["one_percent"], 2),
+    }
+
+
+def main() -> None:
+    """Measure."""
+    with session("selective") as spark:
+        figures = measured(spark, scaled(10_000_000))
+    record("spark_selective", figures)
+
+
+if __name__ == "__main__":
+    main()

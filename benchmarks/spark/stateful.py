@@ -1,0 +1,178 @@
+"""Which stateful operator of Structured Streaming should carry the shards?
+
+Bare operators: each keeps one blob of fixed size per shard in RocksDB, and returns one. They are
+fed plain rows, or rows that `mapInArrow` has packed into Arrow IPC blobs, one per shard and
+200,000 rows. Printed: seconds per micro-batch of 1 M rows, the median over the batches after the
+first two. Run: python benchmarks/spark/stateful.py [rows a batch, 1 million]
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import events
+import pyarrow as pa
+from measuring import ROUNDS, record, rounded, scaled, scratch, session
+
+SHARDS, BLOB, WARM = 8, 500_000, 2
+PACK_ROWS = 200_000
+ANSWER = "n LONG, payload BINARY"
+PACKED = "shard INT, n LONG, payload BINARY"
+
+
+def rows(stream):
+    """Return plain rows with their shard."""
+    from pyspark.sql import functions as f  # noqa: PLC0415
+
+    return stream.withColumn("shard", f.expr(f"CAST(pmod(hash(key), {SHARDS}) AS INT)"))
+
+
+def packed(stream):
+    """Return one row per shard and 200,000 rows."""
+    return rows(stream).mapInArrow(pack, PACKED)
+
+
+def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Cut rows into shards, and each shard into a blob."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(b.num_rows for b in waiting) >= PACK_ROWS:
+            yield blobs(pa.Table.from_batches(waiting))
+            waiting = []
+    if waiting:
+        yield blobs(pa.Table.from_batches(waiting))
+
+
+def blobs(table: pa.Table) -> pa.RecordBatch:
+    """Return shard, number of rows and Arrow IPC bytes for each shard of a table."""
+    import numpy as np  # noqa: PLC0415
+
+    shard = table.column("shard").to_numpy()
+    order = np.argsort(shard, kind="stable")
+    cuts = np.searchsorted(shard[order], np.arange(SHARDS + 1))
+    plain = table.drop_columns(["shard"]).combine_chunks()
+    out: dict[str, list[Any]] = {"shard": [], "n": [], "payload": []}
+    for k in range(SHARDS):
+        part = plain.take(order[cuts[k] : cuts[k + 1]])
+        if part.num_rows:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, part.schema) as writer:
+                writer.write_table(part)
+            out["shard"].append(k)
+            out["n"].append(part.num_rows)
+            out["payload"].append(sink.getvalue().to_pybytes())
+    schema = pa.schema([("shard", pa.int32()), ("n", pa.int64()), ("payload", pa.binary())])
+    return pa.RecordBatch.from_pydict(out, schema=schema)
+
+
+def stateless(frame):
+    """Return what arrives after the shuffle, without a stateful operator."""
+    return frame.repartition("shard")
+
+
+def in_pandas_with_state(frame):
+    """Keep a blob with applyInPandasWithState."""
+    return frame.groupBy("shard").applyInPandasWithState(
+        _keep, ANSWER, "payload BINARY", "append", "NoTimeout"
+    )
+
+
+def _keep(key, pdfs, state):
+    import pandas as pd  # noqa: PLC0415
+
+    n = sum(len(pdf) for pdf in pdfs)
+    blob = state.get[0] if state.exists else bytes(BLOB)
+    state.update((blob,))
+    yield pd.DataFrame({"n": [n], "payload": [blob]})
+
+
+def transform_in_pandas(frame):
+    """Keep a blob with transformWithStateInPandas."""
+    return frame.groupBy("shard").transformWithStateInPandas(
+        _processor(in_pandas=True), ANSWER, "append", "None"
+    )
+
+
+def transform_rows(frame):
+    """Keep a blob with transformWithState, row by row."""
+    return frame.groupBy("shard").transformWithState(
+        _processor(in_pandas=False), ANSWER, "append", "None"
+    )
+
+
+def _processor(*, in_pandas: bool):
+    import pandas as pd  # noqa: PLC0415
+    from pyspark.sql import Row  # noqa: PLC0415
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor  # noqa: PLC0415
+
+    class Keep(StatefulProcessor):
+        def init(self, handle):
+            self.kept = handle.getValueState("kept", "payload BINARY")
+
+        def handleInputRows(self, key, rows, timerValues):  # noqa: N802, N803
+            n = sum(len(pdf) for pdf in rows) if in_pandas else sum(1 for _ in rows)
+            found = self.kept.get()
+            blob = bytes(found[0]) if found else bytes(BLOB)
+            self.kept.update((blob,))
+            if in_pandas:
+                yield pd.DataFrame({"n": [n], "payload": [blob]})
+            else:
+                yield Row(n=n, payload=blob)
+
+        def close(self):
+            pass
+
+    return Keep()
+
+
+OPERATORS: dict[str, Callable[[Any], Any]] = {
+    "shuffle_alone": stateless,
+    "applyInPandasWithState": in_pandas_with_state,
+    "transformWithStateInPandas": transform_in_pandas,
+    "transformWithState": transform_rows,
+}
+FORMS: dict[str, Callable[[Any], Any]] = {"rows": rows, "packed": packed}
+
+
+def batch_seconds(spark, folder, shape: Callable[[Any], Any]) -> list[float]:
+    """Return how long each micro-batch of two files took, without the first ones."""
+    first = spark.read.parquet(str(folder))
+    stream = spark.readStream.schema(first.schema).option("maxFilesPerTrigger", 2)
+    with scratch() as checkpoint:
+        query = (
+            shape(stream.parquet(str(folder)))
+            .writeStream.format("noop")
+            .option("checkpointLocation", str(checkpoint))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        done = [p for p in query.recentProgress if p.numInputRows]
+    return [p.durationMs["triggerExecution"] / 1000 for p in done[WARM:]]
+
+
+def main() -> None:
+    """Measure."""
+    a_batch = scaled(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    folder = events.files(a_batch * (WARM + ROUNDS), size=a_batch // 2)
+    figures: dict[str, Any] = {"rows_a_batch": a_batch, "shards": SHARDS, "blob_bytes": BLOB}
+    with session("stateful operators") as spark:
+        for form, feed in FORMS.items():
+            for name, operator in OPERATORS.items():
+                taken = batch_seconds(spark, folder, lambda s, f=feed, o=operator: o(f(s)))
+                middle = statistics.median(taken)
+                figures[f"{form}_{name}"] = {
+                    "seconds": rounded(dict(enumerate(taken))),
+                    "median": round(middle, 2),
+                    "rows_per_second": round(a_batch / middle),
+                }
+                print(form, name, figures[f"{form}_{name}"], flush=True)
+    record("spark_stateful_operators", figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""What a run says while it goes on: one line on a terminal, JSON lines for tools, else nothing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+import click
+
+from augury.cli import findings
+
+
+class Counted(Protocol):
+    """What counts the rows of a run."""
+
+    def total(self, kind: str) -> int: ...
+
+
+def numbers(progress: Mapping[str, Any], counted: Counted) -> dict[str, Any]:
+    """Return what is worth knowing of Spark's progress, with the totals of the run."""
+    states = progress.get("stateOperators") or []
+    times = progress.get("eventTime") or {}
+    return {
+        "batch": progress["batchId"],
+        "events": progress["numInputRows"],
+        "events_per_second": round(_rate(progress), 1),
+        "matches": counted.total("match"),
+        "late": counted.total("late"),
+        "rejected": counted.total("rejected"),
+        "watermark": times.get("watermark"),
+        "watermark_lag_seconds": _lag(times),
+        "state_rows": sum(state["numRowsTotal"] for state in states),
+        "state_bytes": sum(state["memoryUsedBytes"] for state in states),
+    }
+
+
+def _rate(progress: Mapping[str, Any]) -> float:
+    rate = progress.get("processedRowsPerSecond") or 0.0
+    return float(rate) if rate == rate else 0.0  # noqa: PLR0124
+
+
+def _lag(times: Mapping[str, str]) -> float | None:
+    """Return how far the watermark is behind the latest event time of the batch."""
+    if "max" not in times or "watermark" not in times:
+        return None
+    latest, mark = (datetime.fromisoformat(times[name]) for name in ("max", "watermark"))
+    return max(0.0, (latest - mark).total_seconds()) if mark.timestamp() > 0 else None
+
+
+def line(found: Mapping[str, Any]) -> str:
+    """Return the numbers as people read them.
+
+    >>> line({"batch": 3, "events_per_second": 1234.5, "matches": 7, "watermark_lag_seconds": 60.0,
+    ...       "state_bytes": 2_500_000, "late": 0, "rejected": 2})
+    'batch 3 | 1,234 events/s | 7 matches | lag 60 s | state 2.5 MB | 0 late | 2 bad'
+    """
+    lag = found["watermark_lag_seconds"]
+    parts = [
+        f"batch {found['batch']}",
+        f"{int(found['events_per_second']):,} events/s",
+        findings.number(found["matches"], "match"),
+        "lag -" if lag is None else f"lag {lag:,.0f} s",
+        f"state {found['state_bytes'] / 1e6:.1f} MB",
+        f"{found['late']:,} late",
+        f"{found['rejected']:,} bad",
+    ]
+    return " | ".join(parts)
+
+
+def _is_terminal() -> bool:
+    return sys.stderr.isatty()
+
+
+@dataclass
+class Reporter:
+    """Says what happens, in the way that was asked for."""
+
+    as_json: bool
+    is_terminal: bool = field(default_factory=_is_terminal)
+    _has_line: bool = False
+
+    def tell(self, event: str, **content: Any) -> None:
+        """Print an event, for tools."""
+        if self.as_json:
+            click.echo(json.dumps({"event": event, **content}, default=str))
+
+    def progress(self, progress: Mapping[str, Any], counted: Counted) -> None:
+        found = numbers(progress, counted)
+        self.tell("progress", **found)
+        if self.is_terminal and not self.as_json:
+            click.echo(f"\r\x1b[K{line(found)}", nl=False, err=True)
+            self._has_line = True
+
+    def note(self, text: str) -> None:
+        """Print a sentence for people, on a line of its own."""
+        if not self.as_json:
+            self._end_line()
+            click.echo(findings.printable(text), err=True)
+
+    def row(self, query: str, row: Mapping[str, Any]) -> None:
+        """Print an answer of a query whose target is the console."""
+        if self.as_json:
+            self.tell("match", query=query, row=row)
+        else:
+            self._end_line()
+            click.echo(findings.printable(json.dumps(row, default=str, ensure_ascii=False)))
+
+    def _end_line(self) -> None:
+        if self._has_line:
+            click.echo("", err=True)
+            self._has_line = False

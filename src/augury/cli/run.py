@@ -1,0 +1,202 @@
+"""`augury run`: the queries of a script on Spark, from their sources to their targets."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from augury.cli import findings, scripts
+from augury.cli.progress import Reporter
+from augury.errors import QueryError
+
+if TYPE_CHECKING:
+    from augury.cli.job import Flags, Job
+    from augury.runners.running import Trigger
+    from augury.sinks.delivery import Delivery
+    from augury.sinks.sink import Sink
+
+
+def _pairs(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    for each in given:
+        if "=" not in each:
+            raise click.BadParameter(f"{each!r} is not KEY=VALUE")
+    return dict(each.split("=", 1) for each in given)
+
+
+def _listed(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> list[str]:
+    return [part for each in given for part in each.split(",") if part]
+
+
+@click.command()
+@click.argument("file")
+@click.option("--query", "queries", multiple=True, metavar="NAME", help="Run this query only.")
+@click.option("--source", "sources", multiple=True, metavar="STREAM=FORMAT:PLACE")
+@click.option("--sink", "sinks", multiple=True, metavar="QUERY=FORMAT:PLACE")
+@click.option("--checkpoint", metavar="DIR", help="Where a streaming run keeps its state.")
+@click.option("--side-tables", metavar="DIR", help="Where late and rejected rows go.")
+@click.option("--stream/--batch", "streaming", default=None, help="Go on with what arrives.")
+@click.option("--trigger", metavar="INTERVAL", help="Begin a micro-batch every '2 seconds'.")
+@click.option("--once", is_flag=True, help="Stream what is there now, then end.")
+@click.option("--master", metavar="URL", help="The Spark master; local[*] unless given.")
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", callback=_pairs, help="Spark setting.")
+@click.option("--packages", multiple=True, metavar="COORDINATES", callback=_listed)
+@click.option("--jars", multiple=True, metavar="PATHS", callback=_listed)
+@click.option("--kafka-jars", metavar="DIR", help="A folder with the jars of the Kafka connector.")
+@click.option("--json", "as_json", is_flag=True, help="Progress and answers as JSON lines.")
+@click.pass_context
+def run(ctx: click.Context, /, file: str, as_json: bool, **given: Any) -> None:
+    """Run the queries of a script on Spark.
+
+    FILE is a script; - reads standard input. Rows come from where FROM says, answers go to where
+    WRITE says; --source and --sink take their place. Queries without a target are printed. A run
+    is streaming where a source is Kafka, or with --stream. Ctrl-C finishes the batch under way.
+
+    \b
+    augury run store.sql
+    augury run store.sql --source reads=csv:in/ --sink theft=parquet:hits/
+    augury run store.sql --stream --checkpoint state/ --master spark://host:7077
+    """
+    if given["once"] and given["trigger"]:
+        raise click.UsageError("--once and --trigger exclude each other; give one of them")
+    from augury.cli.job import make_job, read_flags
+
+    flags = read_flags(file, given)
+    try:
+        job = make_job(scripts.read(file), scripts.shown_name(file), flags)
+        _run(job, flags, given, Reporter(as_json))
+    except QueryError as error:
+        _refuse(error, as_json)
+        ctx.exit(2)
+
+
+def _refuse(error: QueryError, as_json: bool) -> None:
+    if as_json:
+        document = {"event": "error", "diagnostics": [d.as_dict() for d in error.diagnostics]}
+        click.echo(json.dumps(document))
+    else:
+        findings.show(error.diagnostics, err=True)
+        click.echo(findings.counted(error.diagnostics), err=True)
+
+
+# Running it ---------------------------------------------------------------------------------------
+
+
+def _run(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporter) -> None:
+    from augury.runners.launch import Launch, spark_session
+
+    launch = Launch(
+        given["master"],
+        given["conf"],
+        given["packages"],
+        given["jars"],
+        job.uses_kafka,
+        given["kafka_jars"],
+    )
+    spark, is_ours = spark_session(launch)
+    try:
+        _deliver(spark, job, flags, _trigger(given), reporter)
+    finally:
+        if is_ours:
+            spark.stop()
+
+
+def _trigger(given: Mapping[str, Any]) -> Trigger:
+    from augury.runners.running import Trigger
+
+    return Trigger(given["trigger"], given["once"])
+
+
+def _deliver(spark: Any, job: Job, flags: Flags, trigger: Trigger, reporter: Reporter) -> None:
+    from augury.runners.running import run_batch, run_stream
+    from augury.sinks.delivery import Delivery
+
+    pipeline = _pipeline(spark, job)
+    run_id = _claimed(spark, job, flags)
+    delivery = Delivery(pipeline, _sinks(spark, job, flags, run_id, reporter))
+    delivery.open()
+    reporter.tell("start", queries=list(job.queries), streaming=job.streaming)
+    with _stopping_on_signals(delivery, reporter):
+        if job.streaming:
+            watch = lambda progress: reporter.progress(progress, delivery)  # noqa: E731
+            run_stream(pipeline.answers, delivery, flags.checkpoint, trigger, watch)
+        else:
+            run_batch(pipeline.answers, delivery)
+    _sum_up(delivery, flags, reporter)
+
+
+def _pipeline(spark: Any, job: Job) -> Any:
+    from augury.session import Session
+    from augury.sources import spark_sources
+
+    session = Session(spark)
+    session.sql(job.text, name=job.name)
+    for stream in job.streams.values():
+        session.bind(stream.name, spark_sources.read(spark, stream, job.streaming))
+    return session.pipeline(job.queries, tells_faults=True)
+
+
+def _claimed(spark: Any, job: Job, flags: Flags) -> str:
+    """Return the id of the run; a bounded one keeps no state and may be repeated at will."""
+    if not job.streaming:
+        return "batch"
+    from augury.cli.job import texts_of
+    from augury.runners.shard import FORMAT
+    from augury.sinks.checkpoint import Identity, claim
+
+    return claim(spark, flags.checkpoint, Identity(texts_of(job), FORMAT.version))
+
+
+def _sinks(
+    spark: Any, job: Job, flags: Flags, run_id: str, reporter: Reporter
+) -> dict[tuple[str, str], list[Sink]]:
+    from augury.sinks.choice import Choice
+    from augury.sinks.folder import FolderSink
+
+    choice = Choice(spark, run_id, flags.checkpoint, reporter.row)
+    found = {
+        ("match", query): [choice.sink(query, target) for target in targets]
+        for query, targets in job.targets.items()
+    }
+    for kind in ("late", "rejected"):
+        for name in job.streams:
+            path = f"{flags.side_tables}/{kind}/{name}"
+            found[kind, name] = [FolderSink(spark, path, "parquet", run_id)]
+    return found
+
+
+@contextlib.contextmanager
+def _stopping_on_signals(delivery: Delivery, reporter: Reporter) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM finish the batch under way; a second Ctrl-C ends the run at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, _: object) -> None:
+        if delivery.stopping.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        delivery.stopping.set()
+        reporter.note("stopping once the batch under way is done; Ctrl-C again stops at once")
+
+    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _sum_up(delivery: Delivery, flags: Flags, reporter: Reporter) -> None:
+    counts = {kind: delivery.total(kind) for kind in ("match", "late", "rejected")}
+    reporter.tell("end", matches=counts["match"], late=counts["late"], rejected=counts["rejected"])
+    if reporter.is_terminal:
+        reporter.note(findings.number(counts["match"], "match"))
+    for (kind, name), count in sorted(delivery.totals.items()):
+        if kind in ("late", "rejected") and count:
+            rows = findings.number(count, "row")
+            reporter.note(f"{rows} of {name} {kind}: see {flags.side_tables}/{kind}/{name}")

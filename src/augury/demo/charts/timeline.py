@@ -1,0 +1,116 @@
+"""A timeline of one object: lanes of uncertain events, and the matches over them.
+
+Marks are sized by probability; a filled one really happened, a hollow one is a ghost. Matches are
+spans above the lanes, coloured by confidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from html import escape
+
+LANE = 30
+SPAN = 24
+FOOT = 22
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An event in a lane: how likely it is, and whether it happened."""
+
+    at: datetime
+    lane: int
+    p: float
+    real: bool
+    tip: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A match from its first event to its last."""
+
+    first: Mark
+    last: Mark
+    confidence: float
+    real: bool
+    tip: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What happened to one object."""
+
+    lanes: Sequence[str]
+    marks: Sequence[Mark]
+    spans: Sequence[Span]
+
+    @property
+    def height(self) -> int:
+        return SPAN * len(self.spans) + LANE * len(self.lanes) + FOOT
+
+    def share(self, at: datetime) -> float:
+        """Return where a time lies, in percent; the ends leave room for marks."""
+        first, last = self._ends()
+        return 6.0 + 88.0 * ((at - first) / (last - first))
+
+    def _ends(self) -> tuple[datetime, datetime]:
+        times = [mark.at for mark in self.marks]
+        first, last = min(times), max(times)
+        return (first, last) if last > first else (first, first + timedelta(minutes=1))
+
+    def drawn(self, name: str) -> str:
+        """Return the timeline as HTML."""
+        lanes = "".join(
+            f'<span class="lane" style="top:{self._middle(k):.0f}px">{escape(lane)}</span>'
+            for k, lane in enumerate(self.lanes)
+        )
+        pieces = (*self._ground(), *self._spans(), *self._marks(), *self._times())
+        return (
+            f'<div class="timeline" style="height:{self.height}px">{lanes}'
+            f'<svg role="img" aria-label="{escape(name)}">{"".join(pieces)}</svg></div>'
+        )
+
+    def _middle(self, lane: int) -> float:
+        return SPAN * len(self.spans) + LANE * (lane + 0.5)
+
+    def _ground(self) -> list[str]:
+        return [
+            f'<line class="grid" x1="0" x2="100%" y1="{self._middle(k)}" y2="{self._middle(k)}"/>'
+            for k in range(len(self.lanes))
+        ]
+
+    def _spans(self) -> list[str]:
+        found = []
+        for k, span in enumerate(self.spans):
+            left, right = self.share(span.first.at), self.share(span.last.at)
+            y = SPAN * k + 3
+            shade = f"c{min(int(span.confidence * 5), 4)}"
+            for mark in (span.first, span.last):
+                x, foot = self.share(mark.at), self._middle(mark.lane)
+                found.append(
+                    f'<line class="drop {shade}" x1="{x:.2f}%" x2="{x:.2f}%" y1="{y + 8}" '
+                    f'y2="{foot}"/>'
+                )
+            found.append(
+                f'<rect class="span {shade}" x="{left:.2f}%" width="{right - left:.2f}%" y="{y}" '
+                f'height="16" rx="8" data-tip="{escape(span.tip)}"/>'
+                f'<text class="says {shade}" x="{(left + right) / 2:.2f}%" y="{y + 12}">'
+                f"{span.confidence:.2f}</text>"
+            )
+        return found
+
+    def _marks(self) -> list[str]:
+        return [
+            f'<circle class="mark l{mark.lane} {"real" if mark.real else "ghost"}" '
+            f'cx="{self.share(mark.at):.2f}%" cy="{self._middle(mark.lane)}" '
+            f'r="{3 + 6.5 * mark.p:.1f}" data-tip="{escape(mark.tip)}"/>'
+            for mark in self.marks
+        ]
+
+    def _times(self) -> list[str]:
+        return [
+            f'<text class="time" x="{self.share(at):.2f}%" y="{self.height - 5}">{at:%H:%M}</text>'
+            for at in self._ends()
+        ]

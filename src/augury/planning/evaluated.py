@@ -1,0 +1,47 @@
+"""What is checked and explained, but not evaluated yet: EXPLAIN says it, engines refuse it."""
+
+from __future__ import annotations
+
+from augury.analysis.checked import CheckedQuery
+from augury.matching.pattern import MOST_COMPONENTS
+from augury.planning.refusal import NOT_EVALUATED, PlanError
+from augury.planning.sequence import unsuited
+
+
+def unevaluated(query: CheckedQuery) -> str | None:
+    """Return what a query uses that no engine evaluates yet, or None."""
+    asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
+    return None if asks_whether and unsuited(query) is None else unmatched(query)
+
+
+def unmatched(query: CheckedQuery) -> str | None:
+    """Return what a query uses that cannot be evaluated by listing its matches, or None."""
+    misses = any(rate for rate in query.miss_rates)
+    asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
+    if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
+        return f"RETURN {query.returns} of a repetition under next-match selection"
+    if query.allow:
+        return "ALLOW ... MISSED"
+    if misses and (query.gaps or query.learn_gaps_from):
+        return "negation with gaps and a miss rate"
+    if any(stream.markov for stream in query.streams):
+        return "a MARKOV stream"
+    if len(query.components) > MOST_COMPONENTS:
+        return f"a pattern of more than {MOST_COMPONENTS} components"
+    return None
+
+
+def unevaluated_note(query: CheckedQuery) -> str | None:
+    """Return the same as a sentence, with its code."""
+    what = unevaluated(query)
+    return what and f"not evaluated yet: it uses {what} ({NOT_EVALUATED})"
+
+
+def refuse_unevaluated(query: CheckedQuery) -> None:
+    """Raise where a query's matches cannot be listed yet."""
+    what = unmatched(query)
+    if what is not None:
+        message = (
+            f"query {query.name} uses {what}, which is checked and explained, but not evaluated"
+        )
+        raise PlanError(NOT_EVALUATED, message, "docs/status.md lists what can be evaluated")

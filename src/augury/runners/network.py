@@ -1,0 +1,212 @@
+"""A query with all queries below it: which base streams they read, and how far back they look.
+
+A network is what one shard evaluates. It travels to Spark's workers, so it holds plain data, and
+makes the plans where they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from augury.analysis.catalog import Catalog, StreamSchema
+from augury.analysis.checked import CheckedQuery
+from augury.language.printer import to_text
+from augury.matching.matcher import ALWAYS
+from augury.matching.pattern import Pattern
+from augury.matching.retention import NEVER_YET, ends_late, looks_back
+from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
+from augury.planning.match_plan import MatchPlan, plan_match
+from augury.runners.encoding import rows_of_table
+
+# Without a window of time, a match that waits is known when the stream ends.
+UNTIL_THE_END = 2**61
+
+
+@dataclass(frozen=True)
+class Network:
+    """The queries `names`, and all below them; `tables` are the relations that they read.
+
+    `texts` are the queries as they were written. `whole_rows` lets every column travel, not only
+    those that are read, so that what is put aside is complete.
+    """
+
+    names: tuple[str, ...]
+    queries: Mapping[str, CheckedQuery]
+    catalog: Catalog
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    whole_rows: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        names: Iterable[str],
+        queries: Mapping[str, CheckedQuery],
+        catalog: Catalog,
+    ) -> Network:
+        """Return the network of some queries, without what they do not need."""
+        texts = {name: to_text(query) for name, query in catalog.queries.items()}
+        return cls((), queries, _sendable(catalog), {}, texts).only(names)
+
+    def only(self, names: Iterable[str]) -> Network:
+        """Return the network of some of the queries."""
+        wanted = tuple(name.lower() for name in names)
+        found: dict[str, CheckedQuery] = {}
+        for name in wanted:
+            found |= below(self.queries[name], self.queries)
+        texts = {name: self.texts[name] for name in sorted(found)}
+        return replace(self, names=wanted, queries=found, texts=texts)
+
+    @property
+    def identity(self) -> str:
+        """The text of all queries, by which stored state knows its own."""
+        return "\n".join(self.texts.values())
+
+    @cached_property
+    def plans(self) -> dict[str, MatchPlan]:
+        """The plan of every query."""
+        return {name: plan_match(query, self.catalog) for name, query in self.queries.items()}
+
+    @cached_property
+    def bases(self) -> dict[str, StreamSchema]:
+        """The declared streams that the network reads, by lower-case name."""
+        streams = [stream for query in self.queries.values() for stream in query.streams]
+        return {stream.name.lower(): stream for stream in streams if stream.query is None}
+
+    @cached_property
+    def relations(self) -> dict[str, list[tuple[Any, ...]]]:
+        """The rows of the bound relations, by lower-case name."""
+        tables = self.catalog.tables
+        return {name: rows_of_table(tables[name], table) for name, table in self.tables.items()}
+
+    @cached_property
+    def tables_read(self) -> frozenset[str]:
+        """The relations that the queries read, by lower-case name."""
+        found: set[str] = set()
+        for plan in self.plans.values():
+            found |= {use.name.lower() for use in plan.programs.tables}
+            filters = [expression for play in plan.plays for expression in play.filters]
+            nodes = (node for expression in filters for node in nodes_within(expression))
+            found |= {
+                node.detail.lower()
+                for node in nodes
+                if isinstance(node, Apply) and node.operator == "member"
+            }
+            found |= {plan.query.correlated_by.lower()} if plan.query.correlated_by else set()
+        return frozenset(found)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether no query reads another."""
+        return set(self.names) == set(self.queries) and not self.read_by_others
+
+    @cached_property
+    def read_by_others(self) -> frozenset[str]:
+        """The queries whose matches others take as events."""
+        streams = [stream for query in self.queries.values() for stream in query.streams]
+        return frozenset(stream.query.lower() for stream in streams if stream.query is not None)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave the plans behind: they are made again in moments."""
+        return {each.name: self.__dict__[each.name] for each in fields(self)}
+
+    # Time -------------------------------------------------------------------------------------
+
+    def known_until(self, name: str, horizon: int) -> int:
+        """Return before which time all events of a query's streams are there."""
+        if horizon == ALWAYS:
+            return ALWAYS
+        below = [
+            self.known_until(lower, horizon) - delay(self.plans[lower].pattern)
+            for lower in self._lower(name)
+        ]
+        return max(NEVER_YET, min([horizon, *below]))
+
+    def reach(self, name: str) -> int | None:
+        """Return how far back a query looks, with all below it; None where nothing bounds that."""
+        pattern = self.plans[name].pattern
+        if pattern.window is None:
+            return None
+        deepest = [self.reach(lower) for lower in self._lower(name)]
+        if any(each is None for each in deepest):
+            return None
+        own = pattern.window * (2 if looks_back(pattern) else 1) + delay(pattern)
+        return own + max((each for each in deepest if each is not None), default=0)
+
+    @cached_property
+    def memory(self) -> int | None:
+        """How far back any of the queries looks."""
+        found = [self.reach(name) for name in self.names]
+        return None if None in found else max(each for each in found if each is not None)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a match may become known later than its last event."""
+        return any(ends_late(plan.pattern) for plan in self.plans.values())
+
+    def _lower(self, name: str) -> list[str]:
+        streams = self.queries[name].streams
+        return [stream.query.lower() for stream in streams if stream.query is not None]
+
+    # Columns ----------------------------------------------------------------------------------
+
+    def columns(self, stream: StreamSchema) -> tuple[str, ...]:
+        """Return the columns of a base stream that travel, in the declared order."""
+        if self.whole_rows:
+            return tuple(column.name for column in stream.columns)
+        wanted: set[str] = set()
+        for plan in self.plans.values():
+            if any(own.name == stream.name for own in plan.query.streams):
+                wanted |= _columns_read(plan, stream)
+        lower = {name.lower() for name in wanted}
+        return tuple(c.name for c in stream.columns if c.name.lower() in lower)
+
+
+def below(query: CheckedQuery, queries: Mapping[str, CheckedQuery]) -> dict[str, CheckedQuery]:
+    """Return a query and all queries that it reads, by lower-case name."""
+    found = {query.name.lower(): query}
+    for stream in query.streams:
+        if stream.query is not None:
+            found |= below(queries[stream.query.lower()], queries)
+    return found
+
+
+def delay(pattern: Pattern) -> int:
+    """Return how long after its last event a match may become known."""
+    if not ends_late(pattern):
+        return 0
+    return UNTIL_THE_END if pattern.window is None else pattern.window
+
+
+def _columns_read(plan: MatchPlan, stream: StreamSchema) -> set[str]:
+    if plan.query.returns != "MATCHES" or plan.query.correlated_by is not None:
+        return {column.name for column in stream.columns}
+    named = {stream.id, stream.time, stream.order_by, stream.type, stream.probability}
+    found = {name for name in named if name is not None}
+    found |= {*stream.key, *stream.alternatives, *plan.partition_by.get(stream.name, ())}
+    found |= {key.name for key in plan.query.keys}
+    found |= {name for equality in plan.query.equalities for _, name in equality.members}
+    expressions = [column.expression for column in plan.programs.columns]
+    expressions += [expression for _, expression in plan.outputs]
+    expressions += [f for play in plan.plays if play.stream == stream.name for f in play.filters]
+    nodes = (node for expression in expressions for node in nodes_within(expression))
+    read = (node.column for node in nodes if isinstance(node, Input | Aggregated))
+    return found | {name for name in read if name is not None}
+
+
+def _sendable(catalog: Catalog) -> Catalog:
+    """Return the catalog with plain dicts, which pickle."""
+    return replace(
+        catalog,
+        streams=dict(catalog.streams),
+        tables=dict(catalog.tables),
+        queries={},
+        gaps={},
+        outputs=dict(catalog.outputs),
+        sources={},
+    )

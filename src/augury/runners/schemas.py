@@ -1,0 +1,82 @@
+"""The columns of an answer, known before any row is read: Spark plans with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from augury.analysis.catalog import DataType
+from augury.analysis.checked import CheckedQuery
+from augury.planning.match_plan import MatchPlan
+from augury.runners.holding import probability_schema
+from augury.runners.results import moment_type
+from augury.sources.rows import ARROW_TYPES
+
+_SPARK = {
+    pa.string(): "string",
+    pa.int64(): "bigint",
+    pa.float64(): "double",
+    pa.bool_(): "boolean",
+    pa.date32(): "date",
+    pa.binary(): "binary",
+}
+
+
+def answer_schema(plan: MatchPlan) -> pa.Schema:
+    """Return the columns of a query's answer."""
+    query = plan.query
+    if query.returns == "MATCHES":
+        return _match_schema(plan)
+    if query.returns == "COUNT":
+        return pa.schema([*_head(query), ("count", pa.int64()), ("expected", pa.float64())])
+    return probability_schema(query)
+
+
+def _head(query: CheckedQuery, *more: tuple[str, Any]) -> list[tuple[str, Any]]:
+    keys = [(key.name, ARROW_TYPES[key.type.value]) for key in query.keys]
+    return [("query", pa.string()), *more, *keys]
+
+
+def _match_schema(plan: MatchPlan) -> pa.Schema:
+    moment = moment_type(plan.query)
+    event = [
+        ("component", pa.string()),
+        ("event_id", pa.string()),
+        ("ts", moment),
+        ("probability", pa.float64()),
+        ("missed", pa.bool_()),
+    ]
+    outputs = [(column.name, _type_of(column.type)) for column, _ in plan.outputs]
+    return pa.schema(
+        [
+            *_head(plan.query, ("match_id", pa.string()), ("revision", pa.int64())),
+            ("start_ts", moment),
+            ("end_ts", moment),
+            ("confidence", pa.float64()),
+            ("n_missed", pa.int64()),
+            ("events", pa.list_(pa.struct(event))),
+            *outputs,
+        ]
+    )
+
+
+def _type_of(kind: DataType) -> Any:
+    return pa.duration("us") if kind is DataType.INTERVAL else ARROW_TYPES[kind.value]
+
+
+def spark_schema(schema: pa.Schema) -> str:
+    """Return the same columns in Spark's own words."""
+    return ", ".join(f"`{f.name.replace('`', '``')}` {_spark_type(f.type)}" for f in schema)
+
+
+def _spark_type(kind: Any) -> str:
+    if pa.types.is_list(kind):
+        return f"array<{_spark_type(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        return "struct<" + ", ".join(f"{f.name}: {_spark_type(f.type)}" for f in kind) + ">"
+    if pa.types.is_timestamp(kind):
+        return "timestamp"
+    if pa.types.is_duration(kind):
+        return "interval day to second"
+    return _SPARK[kind]

@@ -1,0 +1,104 @@
+"""How the rows of a network are cut into shards that can be evaluated apart.
+
+By key, where every query of the network equates the same columns of its base streams, also through
+the queries between; by overlapping ranges of time, where one query over base streams has a window
+of time and the input is bounded; otherwise all rows are one shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from augury.analysis.checked import CheckedQuery
+from augury.planning.physical import plan_query
+from augury.runners.network import Network
+
+# A range holds this many times the rows that it shares with the one before.
+RANGE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Sharding:
+    """`columns` are, by base stream in lower case, those whose hash names the shard.
+
+    For "time", a range is `width` long, and also takes the rows that lie `lookback` before it and
+    `lookahead` after it.
+    """
+
+    kind: Literal["key", "time", "single"]
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    width: int = 0
+    lookback: int = 0
+    lookahead: int = 0
+
+
+SINGLE = Sharding("single")
+
+
+def sharding_of(network: Network, *, bounded: bool) -> Sharding:
+    """Return how a network is cut; only a bounded input can be cut by time."""
+    by_key = _by_key(network)
+    if by_key is not None:
+        return by_key
+    if bounded and network.is_flat and len(network.names) == 1:
+        return _by_time(network)
+    return SINGLE
+
+
+def _by_key(network: Network) -> Sharding | None:
+    found: dict[str, tuple[str, ...]] = {}
+    for name in network.names:
+        own = _key_columns(network, name)
+        if own is None:
+            return None
+        for stream, columns in own.items():
+            if found.setdefault(stream, columns) != columns:
+                return None
+    return Sharding("key", tuple(sorted(found.items())))
+
+
+def _key_columns(network: Network, name: str) -> dict[str, tuple[str, ...]] | None:
+    """Return the columns of each base stream that cut a query and all below it; None if none do."""
+    query = network.queries[name]
+    cut = plan_query(query, network.catalog).partitioning
+    if cut.kind != "key" or query.returns not in ("MATCHES", "COUNT"):
+        return None
+    found: dict[str, tuple[str, ...]] = {}
+    for stream, columns in cut.columns:
+        schema = next(s for s in query.streams if s.name == stream)
+        own: Mapping[str, tuple[str, ...]] | None = {stream.lower(): columns}
+        if schema.query is not None:
+            own = _below(network, schema.query.lower(), columns)
+        if own is None or any(found.setdefault(s, c) != c for s, c in own.items()):
+            return None
+    return found
+
+
+def _below(
+    network: Network, name: str, columns: tuple[str, ...]
+) -> dict[str, tuple[str, ...]] | None:
+    """Return the cut of a lower query, if its matches have its key in the given columns."""
+    own = _key_columns(network, name)
+    if own is None:
+        return None
+    query = network.queries[name]
+    keys = plan_query(query, network.catalog).partitioning.key
+    same = tuple(column.lower() for column in columns) == tuple(key.lower() for key in keys)
+    return own if same and _are_keys(query, keys) else None
+
+
+def _are_keys(query: CheckedQuery, columns: tuple[str, ...]) -> bool:
+    known = {key.name.lower() for key in query.keys}
+    return all(column.lower() in known for column in columns)
+
+
+def _by_time(network: Network) -> Sharding:
+    query = network.queries[network.names[0]]
+    cut = plan_query(query, network.catalog).partitioning
+    grouped = any(stream.alternatives for stream in query.streams)
+    if cut.kind != "time" or query.returns != "MATCHES" or grouped or query.correlated_by:
+        return SINGLE
+    width = max(1, RANGE * (cut.lookback + cut.lookahead))
+    return Sharding("time", (), width, cut.lookback, cut.lookahead)

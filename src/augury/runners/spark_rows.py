@@ -1,0 +1,220 @@
+"""What Catalyst does before any row is packed: types, faults, filters, shards, watermark.
+
+Rows that no component can play, and columns that nobody reads, go no further. Rows with a fault
+are told as text, whole, when the pipeline wants them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from augury.analysis.catalog import DataType, StreamSchema
+from augury.errors import DataError
+from augury.planning.expressions.spark_sql import (
+    can_be_pushed,
+    quoted,
+    string_literal,
+    to_spark_sql,
+)
+from augury.planning.expressions.typed import Apply, Typed, nodes_within
+from augury.runners.network import Network
+from augury.runners.packing import FAULT, TOLD
+from augury.runners.ranges import RANGE
+from augury.runners.sharding import Sharding
+from augury.sources.rows import REASON
+
+SPARK_TYPES = {
+    DataType.BOOLEAN: "boolean",
+    DataType.LONG: "bigint",
+    DataType.DOUBLE: "double",
+    DataType.STRING: "string",
+    DataType.TIMESTAMP: "timestamp",
+    DataType.DATE: "date",
+}
+# What Spark may cast without guessing, by the types that the data have.
+_READABLE = {
+    DataType.BOOLEAN: ("boolean",),
+    DataType.LONG: ("tinyint", "smallint", "int", "bigint"),
+    DataType.DOUBLE: ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
+    DataType.STRING: ("string", "varchar", "char"),
+    DataType.TIMESTAMP: ("timestamp", "timestamp_ntz"),
+    DataType.DATE: ("date",),
+}
+SOURCE_FAULT, SOURCE_RAW, WATERMARK = "_augury_fault", "_augury_raw", "augury watermark"
+# A longer list of a table's rows is no filter any more, but a join; the shards check again anyway.
+MOST_ROWS_IN_A_FILTER = 1000
+
+
+def declared_rows(data: DataFrame, stream: StreamSchema) -> DataFrame:
+    """Return the declared columns, in their types and names, and what the source says of faults."""
+    types = {name.lower(): (name, kind) for name, kind in data.dtypes}
+    columns = [_declared(types, column.name, column.type, stream) for column in stream.columns]
+    extra = [f.col(name) for name in (SOURCE_FAULT, SOURCE_RAW) if name in types]
+    return data.select(*columns, *extra)
+
+
+def _declared(
+    types: Mapping[str, tuple[str, str]], name: str, kind: DataType, stream: StreamSchema
+) -> Column:
+    if name.lower() not in types:
+        have = ", ".join(own for own, _ in types.values())
+        raise DataError(
+            f"stream {stream.name} declares column {name}, which the data do not have; "
+            f"they have {have}: rename one, or change the declaration"
+        )
+    own, found = types[name.lower()]
+    if found.partition("(")[0] not in (*_READABLE[kind], "void"):
+        raise DataError(
+            f"column {name} of stream {stream.name} is declared {kind.value}, but the data have "
+            f"{found}; cast it, or change the declaration"
+        )
+    column = f.col(quoted(own))
+    if found == "timestamp_ntz":
+        # A time without a zone is in UTC, whatever the session's zone is.
+        column = f.timestamp_micros(f.expr(f"unix_micros(to_utc_timestamp({quoted(own)}, 'UTC'))"))
+    return column.cast(SPARK_TYPES[kind]).alias(name)
+
+
+def fault_of(stream: StreamSchema, columns: list[str]) -> Column:
+    """Return why a row cannot be used, or NULL; the reasons are those of `sources.rows`."""
+    cases: list[tuple[Column, Any]] = []
+    if SOURCE_FAULT in columns:
+        cases.append((f.col(SOURCE_FAULT).isNotNull(), f.col(SOURCE_FAULT)))
+    for name in (*stream.key, stream.time):
+        assert name is not None
+        cases.append((_column(stream, name).isNull(), f.lit(f"{name} is null")))
+    if stream.probability:
+        p = _column(stream, stream.probability)
+        is_one = f.coalesce(p.between(0.0, 1.0), f.lit(False))
+        reason = f"{stream.probability} is not a probability between 0 and 1"
+        cases.append((~is_one, f.lit(reason)))
+    if stream.id and not stream.alternatives:
+        cases.append((_column(stream, stream.id).isNull(), f.lit(f"{stream.id} is null")))
+    first, *others = cases
+    chain = f.when(*first)
+    for case in others:
+        chain = chain.when(*case)
+    return chain
+
+
+def _column(stream: StreamSchema, name: str) -> Column:
+    column = stream.column(name)
+    assert column is not None
+    return f.col(quoted(column.name))
+
+
+def time_in_units(stream: StreamSchema) -> str:
+    """Return event time as a whole number, in SQL: microseconds, or ticks."""
+    assert stream.time is not None
+    column = stream.column(stream.time)
+    assert column is not None
+    return quoted(column.name) if stream.time_is_ticks else f"unix_micros({quoted(column.name)})"
+
+
+def with_watermark(rows: DataFrame, stream: StreamSchema) -> DataFrame:
+    """Return streaming rows whose latest time, less LATENESS, is Spark's watermark.
+
+    A tick counts as a millisecond, which is what Spark's watermark is made of.
+    """
+    assert stream.time is not None
+    column = _column(stream, stream.time)
+    at = f.timestamp_millis(column) if stream.time_is_ticks else column
+    late = stream.lateness if stream.time_is_ticks else -(-stream.lateness // 1000)
+    return rows.withColumn(WATERMARK, at).withWatermark(quoted(WATERMARK), f"{late} milliseconds")
+
+
+def matters(network: Network, stream: StreamSchema, *, streaming: bool) -> Column:
+    """Return whether a row can change an answer.
+
+    In a stream, rows that go no further still move the watermark: a condition on their time, which
+    none fulfils, keeps Spark from putting the filter before it.
+    """
+    wanted = row_filter(network, stream)
+    if wanted is None:
+        return f.lit(True)
+    never = f.col(quoted(WATERMARK)) < f.timestamp_micros(f.lit(-(2**61)))
+    return f.expr(wanted) | never if streaming else f.expr(wanted)
+
+
+def row_filter(network: Network, stream: StreamSchema) -> str | None:
+    """Return what a row must pass to matter to some query; None where every row matters."""
+    conditions: list[str] = []
+    rows = network.relations
+    for plan in network.plans.values():
+        if not any(own.name == stream.name for own in plan.query.streams):
+            continue
+        if not plan.drops_others:
+            return None
+        own = [play for play in plan.plays if play.stream == stream.name]
+        conditions += [_play(stream, play.type, play.filters, rows) for play in own]
+    if "true" in conditions:
+        return None
+    return " OR ".join(dict.fromkeys(conditions)) or "false"
+
+
+def _play(
+    stream: StreamSchema, kind: str | None, filters: tuple[Typed, ...], tables: Mapping[str, Any]
+) -> str:
+    """Return what an event needs to play a component; what Spark cannot tell is left to shards."""
+    small = {name: rows for name, rows in tables.items() if len(rows) <= MOST_ROWS_IN_A_FILTER}
+    parts = list(_texts(filters, small))
+    if kind is not None and stream.type is not None:
+        parts.insert(0, f"{quoted(stream.type)} = {string_literal(kind)}")
+    return "(" + " AND ".join(parts) + ")" if parts else "true"
+
+
+def _texts(filters: tuple[Typed, ...], tables: Mapping[str, Any]) -> Iterator[str]:
+    for expression in filters:
+        nodes = [node for node in nodes_within(expression) if isinstance(node, Apply)]
+        asked = [node.detail.lower() for node in nodes if node.operator == "member"]
+        if all(name in tables for name in asked) and can_be_pushed(expression):
+            yield to_spark_sql(expression, tables)
+
+
+def shard_of(stream: StreamSchema, sharding: Sharding, shards: int) -> Column:
+    """Return the number of the shard that a row belongs to."""
+    if sharding.kind == "single":
+        return f.lit(0).cast("bigint")
+    if sharding.kind == "time":
+        return f.pmod(f.xxhash64(f.col(quoted(RANGE))), f.lit(shards))
+    names = dict(sharding.columns)[stream.name.lower()]
+    # Minus zero equals zero, but has a hash of its own.
+    doubles = {c.name for c in stream.columns if c.type is DataType.DOUBLE}
+    columns = [
+        _column(stream, n) + f.lit(0.0) if n in doubles else _column(stream, n) for n in names
+    ]
+    return f.pmod(f.xxhash64(*columns), f.lit(shards))
+
+
+def in_ranges(rows: DataFrame, stream: StreamSchema, sharding: Sharding) -> DataFrame:
+    """Return every row once for each range of time that has to see it."""
+    at, width = time_in_units(stream), f"{sharding.width}L"
+
+    def number(time: str) -> str:
+        return f"({time} - pmod({time}, {width})) div {width}"
+
+    first, last = (
+        number(f"({at} - {sharding.lookahead}L)"),
+        number(f"({at} + {sharding.lookback}L)"),
+    )
+    return rows.withColumn(RANGE, f.expr(f"explode(sequence({first}, {last}))"))
+
+
+def told_rows(stream: StreamSchema, columns: list[str]) -> Column:
+    """Return the whole row as text where it has a fault; NULL for a good one."""
+    fields = [f.col(quoted(c.name)) for c in stream.columns]
+    raw = f.col(SOURCE_RAW) if SOURCE_RAW in columns else f.lit(None).cast("string")
+    whole = f.to_json(f.struct(*fields, raw.alias("raw")))
+    return f.when(f.col(quoted(FAULT)).isNotNull(), whole)
+
+
+def read_told(told: DataFrame, stream: StreamSchema) -> DataFrame:
+    """Return rows that were told as text, in their columns again."""
+    fields = ", ".join(f"{quoted(c.name)} {SPARK_TYPES[c.type]}" for c in stream.columns)
+    row = f.from_json(f.col(quoted(TOLD)), f"{fields}, raw string").alias("row")
+    read = told.select(row, f.col(quoted(FAULT)).alias(REASON))
+    return read.select("row.*", REASON)

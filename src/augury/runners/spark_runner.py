@@ -1,0 +1,133 @@
+"""The runner on Spark: DataFrames in, lazy DataFrames out, batch or streaming alike.
+
+Nothing is started and no stream is collected here. Only relations, which every shard needs whole,
+are read when a query over them is planned, as Spark reads what it broadcasts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as f
+
+from augury.analysis.catalog import Catalog, StreamSchema
+from augury.analysis.checked import CheckedQuery
+from augury.config import value_of
+from augury.errors import DataError
+from augury.planning.expressions.spark_sql import quoted
+from augury.runners import spark_rows
+from augury.runners.encoding import declaration_of
+from augury.runners.network import Network
+from augury.runners.packing import FAULT
+from augury.runners.pipeline import Pipeline
+from augury.sources import spark_sources
+from augury.sources.rows import REASON, conform
+from augury.sources.tables import arrow_table
+
+
+@dataclass
+class SparkRunner:
+    """Evaluates the queries of a catalog over bound DataFrames.
+
+    `streaming` says how streams that name their source are read. `shards` cuts what a key can cut;
+    without, a bounded run takes as many as Spark shuffles into, a streaming run the setting.
+    """
+
+    spark: SparkSession
+    catalog: Catalog
+    queries: Mapping[str, CheckedQuery]
+    bound: dict[str, Any] = field(default_factory=dict)
+    streaming: bool = False
+    shards: int | None = None
+
+    def table(self, name: str) -> DataFrame:
+        """Return the lazy answer of a query."""
+        return self.pipeline([name]).matches(name)
+
+    def pipeline(self, names: Sequence[str], *, tells_faults: bool = False) -> Pipeline:
+        """Return one pass that answers several queries; with faults, whole rows travel."""
+        network = Network.of(names, self.queries, self.catalog)
+        tables = {name: self._relation(name) for name in sorted(network.tables_read)}
+        network = replace(network, tables=tables, whole_rows=tells_faults)
+        draft = Pipeline(network, self.rows, 1, tells_faults)
+        return replace(draft, shards=self._shards(streaming=draft.is_streaming))
+
+    def late(self, name: str) -> DataFrame:
+        """Return the rows of a stream that come after the watermark, with the reason."""
+        readers = [query.name for query in self.queries.values() if self._reads(query, name)]
+        if not readers:
+            raise DataError(f"no query reads stream {name}, so no row of it is late")
+        pipeline = self.pipeline(readers, tells_faults=True)
+        return pipeline.rows(pipeline.answers, "late", name)
+
+    def _reads(self, query: CheckedQuery, stream: str) -> bool:
+        return query.returns == "MATCHES" and any(
+            each.name.lower() == stream.lower() for each in query.streams
+        )
+
+    def rejected(self, name: str) -> DataFrame:
+        """Return the bad rows of a stream, with the reason; of a bounded one, repeated ids too."""
+        stream = self.catalog.streams[name.lower()]
+        rows = spark_rows.declared_rows(self.rows(stream), stream)
+        fault = spark_rows.fault_of(stream, rows.columns)
+        if stream.id and not stream.alternatives and not rows.isStreaming:
+            rows, fault = self._with_repeats(rows, stream, fault)
+        raw = (
+            f.col(spark_rows.SOURCE_RAW)
+            if spark_rows.SOURCE_RAW in rows.columns
+            else f.lit(None).cast("string")
+        )
+        judged = rows.withColumn(FAULT, fault).where(f.col(quoted(FAULT)).isNotNull())
+        columns = [f.col(quoted(c.name)) for c in stream.columns]
+        return judged.select(*columns, raw.alias("raw"), f.col(quoted(FAULT)).alias(REASON))
+
+    def _with_repeats(
+        self, rows: DataFrame, stream: StreamSchema, fault: Any
+    ) -> tuple[DataFrame, Any]:
+        """Return rows that know whether their id was seen before, and the fault with that."""
+        assert stream.id is not None
+        assert stream.time is not None
+        good = rows.withColumn("augury good", fault.isNull())
+        window = Window.partitionBy(quoted(stream.id), quoted("augury good"))
+        again = f.row_number().over(window.orderBy(quoted(stream.time))) > 1
+        counted = good.withColumn("augury again", again & f.col(quoted("augury good")))
+        reason = f.when(f.col(quoted("augury again")), f.lit(f"{stream.id} was seen before"))
+        return counted, f.coalesce(fault, reason)
+
+    def rows(self, stream: StreamSchema) -> DataFrame:
+        """Return the rows of a declared stream: those bound, or those of its source."""
+        bound = self.bound.get(stream.name.lower())
+        if bound is not None:
+            return bound if _is_frame(bound) else self._created(bound, stream)
+        if stream.source is not None:
+            return spark_sources.read(self.spark, stream, self.streaming)
+        raise DataError(f"stream {stream.name} has no data; bind it: bind({stream.name!r}, df)")
+
+    def _created(self, table: pa.Table, stream: StreamSchema) -> DataFrame:
+        return self.spark.createDataFrame(conform(table, declaration_of(stream)))
+
+    def _relation(self, name: str) -> pa.Table:
+        """Return the rows of a relation."""
+        schema = self.catalog.tables[name]
+        bound = self.bound.get(name)
+        if bound is None and schema.source is not None:
+            bound = spark_sources.read_table(self.spark, schema)
+        if bound is None:
+            raise DataError(f"table {schema.name} has no data; bind it: bind({schema.name!r}, ...)")
+        return bound.toArrow() if _is_frame(bound) else arrow_table(schema.name, bound)
+
+    def _shards(self, *, streaming: bool) -> int:
+        if self.shards is not None:
+            return self.shards
+        if streaming:
+            return value_of("shards")
+        return int(self.spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+
+
+def _is_frame(data: Any) -> bool:
+    """Whether data are a DataFrame of Spark, classic or Connect."""
+    return type(data).__module__.startswith("pyspark.sql")

@@ -1,0 +1,154 @@
+"""The stateful operator of a streaming run: one blob of state per shard, kept by Spark.
+
+Spark hands over the blobs of one shard and its state, once per micro-batch; the shard takes them in
+and reports what the watermark lets it know. Rows behind the watermark are put aside as late. A
+shard that holds something asks to be called again when the watermark has moved, so that answers do
+not wait for new rows of their shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
+
+from augury.analysis.catalog import StreamSchema
+from augury.errors import StateError
+from augury.matching.retention import NEVER_YET
+from augury.runners.encoding import whole
+from augury.runners.network import Network
+from augury.runners.schemas import spark_schema
+from augury.runners.shard import Shard, ShardState
+from augury.runners.tasks import ANSWERS, Answer, Blob, listed, pieces, unpacked
+from augury.sources.intake import written
+from augury.sources.rows import REASON
+
+STATE = "shards bigint, blob binary"
+
+
+def stateful(blobs: DataFrame, network: Network, shards: int) -> DataFrame:
+    """Return the streaming answers to streaming blobs."""
+    task = StreamingTask(network, shards)
+    return (
+        _never_late(blobs)
+        .groupBy("shard")
+        .applyInPandasWithState(
+            task, spark_schema(ANSWERS), STATE, "append", GroupStateTimeout.EventTimeTimeout
+        )
+    )
+
+
+def _never_late(blobs: DataFrame) -> DataFrame:
+    """Return the blobs with a time that Spark never finds late.
+
+    Spark calls an operator by its watermark only if a column of the input bears the mark of one,
+    and drops what that column says is late. Rows inside a blob are judged here, one by one, and
+    none is dropped; so the mark is on a column that is NULL, which is never late.
+    """
+    unknown = f.lit(None).cast("timestamp")
+    return blobs.withColumn("at", unknown.alias("at", metadata={"spark.watermarkDelayMs": 0}))
+
+
+@dataclass(frozen=True)
+class StreamingTask:
+    """One micro-batch of one shard."""
+
+    network: Network
+    shards: int
+
+    def __call__(
+        self, key: Any, batches: Iterable[pd.DataFrame], state: GroupState
+    ) -> Iterator[pd.DataFrame]:
+        """Yield the new answers of a shard, and store what it still needs."""
+        shard = Shard(self.network)
+        before = self._stored(shard, state)
+        horizon = self._horizon(state)
+        blobs = [Blob(*row) for batch in batches for row in _rows(batch)]
+        after, answers = step(shard, before, blobs, horizon)
+        if answers:
+            yield pd.DataFrame(answers, columns=ANSWERS.names)
+        if after.is_empty:
+            state.remove()
+        else:
+            state.update((self.shards, shard.dump(after)))
+            state.setTimeoutTimestamp(self._alarm(state, after))
+
+    def _stored(self, shard: Shard, state: GroupState) -> ShardState:
+        if not state.exists:
+            return shard.start()
+        shards, blob = state.get
+        if shards != self.shards:
+            raise StateError(
+                f"the checkpoint was written with {shards} shards, and this run has {self.shards}; "
+                "set shards to what it was, or start with a new checkpoint"
+            )
+        return shard.load(bytes(blob))
+
+    def _horizon(self, state: GroupState) -> int:
+        """Return the watermark in the units of event time; Spark's first one, 0, says nothing."""
+        moment = state.getCurrentWatermarkMs()
+        if moment <= 0:
+            return NEVER_YET
+        return moment if self._is_ticks else moment * 1000
+
+    @property
+    def _is_ticks(self) -> bool:
+        return next(iter(self.network.bases.values())).time_is_ticks
+
+    def _alarm(self, state: GroupState, after: ShardState) -> int:
+        """Return the watermark, in milliseconds, at which the shard wants to go on."""
+        soonest = state.getCurrentWatermarkMs() + 1
+        if self.network.waits and any(rows.num_rows for rows in after.kept.values()):
+            return soonest
+        due = self._next_due(after)
+        return soonest if due is None else max(soonest, due if self._is_ticks else due // 1000 + 1)
+
+    def _next_due(self, after: ShardState) -> int | None:
+        """Return when the next row gets its turn, or else the oldest one can be forgotten."""
+        memory = self.network.memory
+        found = []
+        for name, stream in self.network.bases.items():
+            times = whole(after.waiting[name].column(stream.time))
+            if len(times):
+                found.append(int(times.min()) + 1)
+            elif after.kept[name].num_rows and memory is not None:
+                found.append(int(whole(after.kept[name].column(stream.time)).min()) + memory + 1)
+        return min(found, default=None)
+
+
+def step(
+    shard: Shard, before: ShardState, blobs: list[Blob], horizon: int
+) -> tuple[ShardState, list[Answer]]:
+    """Take the blobs of one micro-batch in; return the state after it, and the new answers."""
+    rows, answers = unpacked(blobs, shard.schemas)
+    for name, stream in shard.network.bases.items():
+        if name in rows:
+            late = whole(rows[name].column(stream.time)) < horizon
+            if late.any():
+                answers += pieces(
+                    "late", name, _told_late(rows[name].filter(pa.array(late)), stream, horizon)
+                )
+                rows[name] = rows[name].filter(pa.array(~late))
+    after, found = shard.advance(before, rows, max(horizon, before.horizon))
+    return after, answers + listed(found)
+
+
+def _told_late(rows: pa.Table, stream: StreamSchema, horizon: int) -> pa.Table:
+    kind = "LONG" if stream.time_is_ticks else "TIMESTAMP"
+    times = whole(rows.column(stream.time)).tolist()
+    reasons = [
+        f"{stream.time} is {written(time, kind)}, before the watermark {written(horizon, kind)}"
+        for time in times
+    ]
+    return rows.append_column(REASON, pa.array(reasons, pa.string()))
+
+
+def _rows(batch: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    names = ["stream", "kind", "first", "n", "blob"]
+    return zip(*(batch[name].tolist() for name in names), strict=True)

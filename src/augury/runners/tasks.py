@@ -1,0 +1,170 @@
+"""What runs in Spark's Python workers: blobs of rows in, blobs of answers out.
+
+No Spark here: a task is a function over Arrow batches (`mapInArrow`). It takes its network along,
+and makes plans once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+
+from augury.matching.codec import ipc_bytes
+from augury.matching.matcher import ALWAYS
+from augury.runners.network import Network
+from augury.runners.packing import REJECTED, rows_of
+from augury.runners.ranges import Ranges
+from augury.runners.shard import Answers, Shard
+from augury.runners.sharding import Sharding
+
+ANSWERS = pa.schema(
+    [("kind", pa.string()), ("name", pa.string()), ("n", pa.int64()), ("payload", pa.binary())]
+)
+# Rows that are evaluated in one step, and rows of an answer in one payload.
+STEP, PAYLOAD = 4_000_000, 50_000
+Answer = tuple[str, str, int, bytes]
+
+
+@dataclass(frozen=True)
+class Blob:
+    """Rows of one stream, packed; or rows of it that were put aside."""
+
+    stream: str
+    kind: str
+    first: int
+    n: int
+    data: bytes
+
+
+def blobs_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Blob]:
+    """Yield the blobs of batches as Spark hands them over."""
+    for batch in batches:
+        columns = [batch.column(name) for name in ("stream", "kind", "first", "n", "blob")]
+        for row in range(batch.num_rows):
+            yield Blob(*(column[row].as_py() for column in columns))
+
+
+@dataclass(frozen=True)
+class BoundedTask:
+    """Evaluates the shards of one Spark partition, whose blobs come in the order of time."""
+
+    network: Network
+    sharding: Sharding
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield answers; every row of a step is earlier than those of the next."""
+        for put_aside, answers in self.steps(blobs_of(batches)):
+            yield from as_batches(put_aside + listed(answers))
+
+    def steps(self, blobs: Iterator[Blob]) -> Iterator[tuple[list[Answer], Answers]]:
+        """Yield what was put aside before it came here, and the answers, step by step."""
+        if self.sharding.kind == "time":
+            yield self._in_ranges(list(blobs))
+            return
+        shard = Shard(self.network)
+        state, held = shard.start(), list[Blob]()
+        for blob in blobs:
+            if sum(each.n for each in held) >= self._step and blob.first > held[-1].first:
+                batch, put_aside = unpacked(held, shard.schemas)
+                state, found = shard.advance(state, batch, blob.first)
+                yield put_aside, found
+                held = []
+            held.append(blob)
+        if held or not state.is_empty:
+            batch, put_aside = unpacked(held, shard.schemas)
+            state, found = shard.advance(state, batch, ALWAYS)
+            yield put_aside, found
+
+    @property
+    def _step(self) -> int:
+        """Matches may be found bit by bit; a count or a probability is of the whole."""
+        plain = all(query.returns == "MATCHES" for query in self.network.queries.values())
+        return STEP if plain else ALWAYS
+
+    def _in_ranges(self, blobs: list[Blob]) -> tuple[list[Answer], Answers]:
+        ranges = Ranges(self.network, self.sharding)
+        batch, put_aside = unpacked(blobs, ranges.schemas)
+        return put_aside, ranges.answers(batch) if batch else Answers({}, {})
+
+
+def unpacked(
+    blobs: Sequence[Blob], schemas: Mapping[str, pa.Schema]
+) -> tuple[dict[str, pa.Table], list[Answer]]:
+    """Return the rows by stream, and what was put aside before it came here."""
+    rows: dict[str, pa.Table] = {}
+    ordered = sorted((b for b in blobs if b.kind == "rows"), key=lambda blob: blob.stream.lower())
+    for name, own in groupby(ordered, key=lambda blob: blob.stream.lower()):
+        rows[name] = rows_of([blob.data for blob in own], schemas[name])
+    aside = [("rejected", b.stream, b.n, _told(b.data)) for b in blobs if b.kind == "rejected"]
+    return rows, aside
+
+
+def _told(blob: bytes) -> bytes:
+    return ipc_bytes(rows_of([blob], REJECTED))
+
+
+def listed(answers: Answers) -> list[Answer]:
+    """Return answers as rows: what kind, of which query or stream, and the packed table."""
+    found = [
+        answer for name, table in answers.found.items() for answer in pieces("match", name, table)
+    ]
+    for name, table in answers.rejected.items():
+        found += pieces("repeated", name, table)
+    return found
+
+
+def pieces(kind: str, name: str, table: pa.Table) -> list[Answer]:
+    """Return a table in payloads of bounded size."""
+    parts = [table.slice(at, PAYLOAD) for at in range(0, table.num_rows, PAYLOAD)]
+    return [(kind, name, part.num_rows, ipc_bytes(part.combine_chunks())) for part in parts]
+
+
+def as_batches(answers: Sequence[Answer]) -> Iterator[pa.RecordBatch]:
+    """Yield answers as Arrow batches, one each: payloads are large."""
+    for answer in answers:
+        arrays = [pa.array([value], f.type) for value, f in zip(answer, ANSWERS, strict=True)]
+        yield pa.record_batch(arrays, schema=ANSWERS)
+
+
+@dataclass(frozen=True)
+class MatchRows:
+    """Evaluates the shards of one Spark partition for one query, and gives its rows as they are."""
+
+    task: BoundedTask
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the answer."""
+        (name,) = self.task.network.names
+        for _, answers in self.task.steps(blobs_of(batches)):
+            table = answers.found.get(self.task.network.queries[name].name)
+            if table is not None:
+                yield from table.cast(self.schema).to_batches(max_chunksize=PAYLOAD)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Turns payloads back into rows; for `mapInArrow`."""
+
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows inside."""
+        for batch in batches:
+            for payload in batch.column("payload"):
+                table = pa.ipc.open_stream(payload.as_buffer()).read_all()
+                yield from self._conforming(table).to_batches()
+
+    def _conforming(self, table: pa.Table) -> pa.Table:
+        """Return the wanted columns; one that did not travel is NULL."""
+        columns: list[Any] = [
+            table.column(f.name).cast(f.type)
+            if f.name in table.column_names
+            else pa.nulls(table.num_rows, f.type)
+            for f in self.schema
+        ]
+        return pa.table(columns, schema=self.schema)

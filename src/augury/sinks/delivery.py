@@ -1,0 +1,108 @@
+"""One micro-batch to all its places: the answers of each query, and the rows that were put aside.
+
+Answers are computed once, kept while the sinks read them, and counted. Every sink gets its rows
+before Spark takes the batch for done, so that a run that ends in between repeats the batch, and
+sinks make sure that nothing is there twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Event, Lock
+from typing import TYPE_CHECKING, Protocol
+
+from pyspark.sql import functions as f
+
+from augury.sinks.sink import Sink
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# Few large files rather than many small ones.
+ROWS_PER_FILE = 500_000
+# What is counted under one name: rows that came again are rejected too.
+_KINDS = {"repeated": "rejected"}
+
+Counts = dict[tuple[str, str], int]
+
+
+class Answers(Protocol):
+    """What opens answers: the rows of one kind and name."""
+
+    def rows(self, answers: DataFrame, kind: str, name: str) -> DataFrame: ...
+
+
+class StoppedError(Exception):
+    """The run is to stop, so the next batch is not begun."""
+
+
+@dataclass
+class Delivery:
+    """Sinks by (kind, name): ('match', query), ('late', stream) and ('rejected', stream)."""
+
+    pipeline: Answers
+    sinks: Mapping[tuple[str, str], Sequence[Sink]]
+    totals: Counts = field(default_factory=dict)
+    stopping: Event = field(default_factory=Event)
+    failure: BaseException | None = None
+    _is_first: bool = True
+    _running: Lock = field(default_factory=Lock)
+
+    def open(self) -> None:
+        """Open every sink, before anything is read."""
+        for sinks in self.sinks.values():
+            for sink in sinks:
+                sink.open()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a batch is being delivered."""
+        return self._running.locked()
+
+    def deliver(self, answers: DataFrame, batch: int) -> None:
+        """Put all rows of a batch in place; keep what went wrong, for whoever waits for the run."""
+        with self._running:
+            try:
+                if self.stopping.is_set():
+                    raise StoppedError
+                self._deliver(answers, batch)
+            except BaseException as problem:
+                self.failure = problem
+                raise
+
+    def _deliver(self, answers: DataFrame, batch: int) -> None:
+        kept = answers.persist()
+        try:
+            counts = counted(kept)
+            for place, sinks in self.sinks.items():
+                for sink in sinks:
+                    self._hand_over(kept, place, counts.get(place, 0), sink, batch)
+        finally:
+            kept.unpersist()
+        for place, count in counts.items():
+            self.totals[place] = self.totals.get(place, 0) + count
+        self._is_first = False
+
+    def _hand_over(
+        self, kept: DataFrame, place: tuple[str, str], count: int, sink: Sink, batch: int
+    ) -> None:
+        if count:
+            rows = self.pipeline.rows(kept, *place).coalesce(count // ROWS_PER_FILE + 1)
+            sink.write(rows, batch)
+        elif self._is_first:
+            sink.clear(batch)
+
+    def total(self, kind: str) -> int:
+        """Return how many rows of a kind there were in this run."""
+        return sum(count for (own, _), count in self.totals.items() if own == kind)
+
+
+def counted(answers: DataFrame) -> Counts:
+    """Return how many rows there are of each kind and name."""
+    sums = answers.groupBy("kind", f.lower("name").alias("name")).agg(f.sum("n").alias("n"))
+    found: Counts = {}
+    for row in sums.collect():
+        place = _KINDS.get(row["kind"], row["kind"]), row["name"]
+        found[place] = found.get(place, 0) + row["n"]
+    return found

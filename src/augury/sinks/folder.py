@@ -1,0 +1,92 @@
+"""Folders of files as a sink: one folder per batch, there as a whole or not at all.
+
+    hits/batch=000017/      the rows of batch 17
+    hits/_committed/        one file per whole batch
+    hits/_augury.json       the run that owns the folder
+
+A batch is written where readers do not look and then renamed, so that whoever reads `hits/` sees
+whole batches only; Spark shows their number as the column `batch`. A batch that is repeated takes
+the place of what was there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as f
+from pyspark.sql.types import ArrayType, DayTimeIntervalType, MapType, StructType
+
+from augury.errors import StateError
+from augury.sinks.store import Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_OWNER = "_augury.json"
+_DEFAULTS = {"csv": {"header": "true"}, "json": {"ignoreNullFields": "false"}, "parquet": {}}
+
+
+@dataclass(frozen=True)
+class FolderSink:
+    """A folder of Parquet, CSV or JSON files; `run` is the run that owns it."""
+
+    spark: Any
+    path: str
+    format: str
+    run: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def _store(self) -> Store:
+        return Store(self.spark, self.path)
+
+    def open(self) -> None:
+        store = self._store
+        owner = store.read(_OWNER)
+        if owner is not None and owner["run"] != self.run:
+            raise StateError(
+                f"{self.path} holds the answers of another run; go on with the checkpoint of that "
+                "run, write to another folder, or remove this one"
+            )
+        if owner is None and any(name.startswith("batch=") for name in store.names()):
+            raise StateError(f"{self.path} holds batches of unknown origin; write to another place")
+
+    def write(self, rows: DataFrame, batch: int) -> None:
+        store, name = self._store, _name(batch)
+        store.write(_OWNER, {"run": self.run})
+        draft = f"_pending/{name}"
+        writer = _writable(rows, self.format).write.mode("overwrite").format(self.format)
+        writer.options(**{**_DEFAULTS[self.format], **self.options}).save(store.place(draft))
+        self.clear(batch)
+        store.rename(draft, name)
+        store.write(_marker(batch), {"batch": batch})
+
+    def clear(self, batch: int) -> None:
+        store = self._store
+        store.delete(_marker(batch))
+        store.delete(_name(batch))
+
+
+def _name(batch: int) -> str:
+    return f"batch={batch:06d}"
+
+
+def _marker(batch: int) -> str:
+    return f"_committed/{batch:06d}.json"
+
+
+def _writable(rows: DataFrame, form: str) -> DataFrame:
+    """Return the rows with columns that the format can hold: CSV has no structure."""
+    if form == "parquet":
+        return rows
+    columns = []
+    for item in rows.schema.fields:
+        column = f.col(f"`{item.name.replace('`', '``')}`")
+        if form == "csv" and isinstance(item.dataType, ArrayType | MapType | StructType):
+            column = f.to_json(column)
+        elif isinstance(item.dataType, DayTimeIntervalType):
+            column = column.cast("string")
+        columns.append(column.alias(item.name))
+    return rows.select(*columns)

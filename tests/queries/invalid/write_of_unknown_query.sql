@@ -1,0 +1,6 @@
+CREATE STREAM reads (tag STRING, reader STRING, at TIMESTAMP)
+KEY tag TIME at TYPE reader;
+CREATE QUERY theft ON reads
+PATTERN SEQ(SHELF a, EXIT b)
+WITHIN 1 HOUR;
+WRITE thefts TO parquet 'hits/';
