@@ -107,16 +107,17 @@ def _survives(line: Line, run: Run, signs: tuple[Sign, ...]) -> bool:
     node = line.nodes[run[0]]
     if line.skipping == "STRICT" and signs:
         return False
-    if node.guards and any(_breaks(node.guards, sign, run[1]) for sign in signs):
+    if node.guards and any(breaking(node.guards, sign, run[1]) for sign in signs):
         return False
     return line.skipping == "ANY" or not any(_candidates(node, run[1], signs))
 
 
-def _breaks(guards: int, sign: Sign, values: Values) -> bool:
+def breaking(guards: int, sign: Sign, values: Values) -> bool:
+    """Return whether an event is one that must not lie in the gap of a wait."""
     bits = guards & sign.matches
     while bits:
         component = (bits & -bits).bit_length() - 1
-        if _met(sign, component, values) is not None:
+        if meeting(sign, component, values) is not None:
             return True
         bits &= bits - 1
     return False
@@ -124,7 +125,7 @@ def _breaks(guards: int, sign: Sign, values: Values) -> bool:
 
 def _candidates(node: Node, values: Values, signs: tuple[Sign, ...]) -> Iterator[Sign]:
     for sign in signs:
-        if sign.matches >> node.component & 1 and _met(sign, node.component, values) is not None:
+        if meeting(sign, node.component, values) is not None:
             yield sign
 
 
@@ -134,15 +135,17 @@ def _advance(line: Line, run: Run, signs: tuple[Sign, ...], kept: set[Run]) -> b
     done = False
     for sign in _candidates(node, run[1], signs):
         if sign.accepted >> node.component & 1:
-            met = _met(sign, node.component, run[1])
+            met = meeting(sign, node.component, run[1])
             assert met is not None
             kept.update((after, met, run[2]) for after in node.after)
             done |= node.is_final
     return done
 
 
-def _met(sign: Sign, component: int, values: Values) -> Values | None:
-    """Return the values after the event played the component; None where they clash."""
+def meeting(sign: Sign, component: int, values: Values) -> Values | None:
+    """Return the values after the event played the component; None where it is no candidate."""
+    if not sign.matches >> component & 1:
+        return None
     if not values:
         return values
     merged = list(values)

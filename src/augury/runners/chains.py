@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from augury.kernels.chain.forward import none_of
 from augury.matching import worlds
 from augury.matching.marginal import Chances, Marginaliser, TooManyNumbersError
+from augury.matching.sampled import Bits, ends, share
 from augury.planning.chain_plan import ChainPlan, is_of_the_chain
 from augury.records import Words
 from augury.runners.beliefs import Told
@@ -101,6 +103,30 @@ def rows_by_window(feed: Feed, times: Words) -> Iterator[Row]:
             chances[start] = worlds.probability(feed.plan.line, steps, hidden)
         found.append(Holding(group, chances))
     yield from _combined(feed.plan, found, [start for start, _ in windows])
+
+
+def sampled_rows(feed: Feed, times: Words, size: int) -> Iterator[Row]:
+    """Yield the same rows from `size` sampled worlds; chains are independent in each of them."""
+    plan, rng = feed.plan, np.random.default_rng(seed_of(feed.plan.query.name))
+    by_time = plan.query.returns == "PROBABILITY BY TIME"
+    windows: list[Any] = [] if by_time else list(windows_of(plan.query, times))
+    found: dict[Group, dict[Any, Bits]] = {} if plan.groups else {(): {}}
+    for key, loose, group, _ in _asked(feed):
+        own = found.setdefault(group, {})
+        for label, span in windows or [(None, None)]:
+            for time, bits in ends(plan.line, feed.steps(key, loose, span), size, rng).items():
+                at = time if by_time else label
+                own[at] = own[at] | bits if at in own else bits
+    labels = np.unique(times).tolist() if by_time else [start for start, _ in windows]
+    for group in sorted(found, key=repr):
+        for label in labels:
+            bits_or_none = found[group].get(label)
+            yield group, label, 0.0 if bits_or_none is None else share(bits_or_none)
+
+
+def seed_of(name: str) -> int:
+    """Return the seed of a query's samples: the same question gets the same answer."""
+    return crc32(name.lower().encode())
 
 
 def _asked(feed: Feed) -> Iterator[tuple[ChainKey, Group, Group, int]]:

@@ -7,7 +7,7 @@ inputs: lineage that is too entangled is refused (setting `lineage_limit`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +16,19 @@ import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
 from augury.language.expressions import Attribute
-from augury.matching.lineage import Formula, conjunction, negation, probability
+from augury.matching.lineage import Formula, conjunction, disjunction, negation, probability
+from augury.matching.sampled import FormulaSampler, sample_size, share
 from augury.planning.chain_plan import ChainPlan
 from augury.planning.match_plan import MatchPlan
 from augury.records import Matches, Words
 from augury.runners.beliefs import Told
-from augury.runners.chains import plain_rows, rows_by_time, rows_by_window
+from augury.runners.chains import (
+    plain_rows,
+    rows_by_time,
+    rows_by_window,
+    sampled_rows,
+    seed_of,
+)
 from augury.runners.evaluation import Evaluation
 from augury.runners.feed import Feed
 from augury.runners.results import Inputs, gather, moment_type, rows_of
@@ -35,9 +42,22 @@ Row = tuple[tuple[Any, ...], int | None, float]
 def probability_table(evaluation: Evaluation, inputs: Inputs) -> pa.Table:
     """Return the answer of a probability query: one row per group and time or window."""
     query = evaluation.plan.query
-    if query.returns == "PROBABILITY BY TIME":
-        return answer_table(query, _by_time(evaluation, inputs))
-    return answer_table(query, _by_window(evaluation, inputs))
+    value, error = _valuation(query, evaluation.chances)
+    by_time = query.returns == "PROBABILITY BY TIME"
+    rows = (_by_time if by_time else _by_window)(evaluation, inputs, value)
+    return answer_table(query, rows, error)
+
+
+def _valuation(
+    query: CheckedQuery, chances: Mapping[Any, Mapping[Any, float]]
+) -> tuple[Callable[[Iterable[Formula]], float], float]:
+    """Return how P(some formula is true) is found, and the bound of its error."""
+    asked = query.approximate
+    if asked is None or query.verdict.kind != "hard":
+        return lambda formulas: any_of(formulas, chances), 0.0
+    size = sample_size(asked.error, asked.risk)
+    sampler = FormulaSampler(chances, size, np.random.default_rng(seed_of(query.name)))
+    return lambda formulas: share(sampler.of(disjunction(formulas))), asked.error
 
 
 def plain_table(plan: ChainPlan, told: Told, times: Words) -> pa.Table | None:
@@ -47,11 +67,21 @@ def plain_table(plan: ChainPlan, told: Told, times: Words) -> pa.Table | None:
 
 
 def chain_table(feed: Feed, times: Words) -> pa.Table:
-    """Return the same answer by chains."""
+    """Return the same answer by chains: exactly, or sampled where the query is hard."""
     query = feed.plan.query
+    if query.approximate is not None and query.verdict.kind == "hard":
+        return sampled_table(feed, times)
     if query.returns == "PROBABILITY BY TIME":
         return answer_table(query, rows_by_time(feed, times))
     return answer_table(query, rows_by_window(feed, times))
+
+
+def sampled_table(feed: Feed, times: Words) -> pa.Table:
+    """Return the answer from sampled worlds, as many as APPROXIMATE asks for."""
+    asked = feed.plan.query.approximate
+    assert asked is not None
+    size = sample_size(asked.error, asked.risk)
+    return answer_table(feed.plan.query, sampled_rows(feed, times, size), asked.error)
 
 
 def probability_schema(query: CheckedQuery) -> pa.Schema:
@@ -67,7 +97,9 @@ def _passes(query: CheckedQuery, value: float) -> bool:
     return value >= query.having.threshold - TOLERANCE
 
 
-def _by_time(evaluation: Evaluation, inputs: Inputs) -> Iterator[Row]:
+def _by_time(
+    evaluation: Evaluation, inputs: Inputs, value: Callable[[Iterable[Formula]], float]
+) -> Iterator[Row]:
     """Yield P(some match's last event is at t), for each time of the streams."""
     matches, formulas = evaluation.matches()
     ends = _ends(matches, inputs)
@@ -77,10 +109,12 @@ def _by_time(evaluation: Evaluation, inputs: Inputs) -> Iterator[Row]:
         found.setdefault((group, end), []).append(formula)
     for group in sorted(set(groups), key=repr) or ([] if evaluation.plan.query.group_by else [()]):
         for t in np.unique(inputs.time).tolist():
-            yield group, t, any_of(found.get((group, t), ()), evaluation.chances)
+            yield group, t, value(found.get((group, t), ()))
 
 
-def _by_window(evaluation: Evaluation, inputs: Inputs) -> Iterator[Row]:
+def _by_window(
+    evaluation: Evaluation, inputs: Inputs, value: Callable[[Iterable[Formula]], float]
+) -> Iterator[Row]:
     """Yield P(at least one match) for each window that holds an event, seen as the whole input."""
     events = evaluation.events
     for start, span in windows_of(evaluation.plan.query, events.time):
@@ -96,7 +130,7 @@ def _by_window(evaluation: Evaluation, inputs: Inputs) -> Iterator[Row]:
         if not evaluation.plan.query.group_by:
             by_group.setdefault((), [])
         for group in sorted(by_group, key=repr):
-            yield group, start, any_of(by_group[group], inside.chances)
+            yield group, start, value(by_group[group])
 
 
 def any_of(formulas: Iterable[Formula], chances: Mapping[Any, Mapping[Any, float]]) -> float:

@@ -35,7 +35,7 @@ from augury.runners.encoding import (
 )
 from augury.runners.evaluation import ALL_TIME, Evaluation, Span
 from augury.runners.feed import feed_of
-from augury.runners.holding import chain_table, plain_table, probability_table
+from augury.runners.holding import chain_table, plain_table, probability_table, sampled_table
 from augury.runners.loaded import Loaded, event_ids
 from augury.runners.objects import MarkovObject, markov_objects
 from augury.runners.results import Inputs, joined_ids, match_table
@@ -167,7 +167,12 @@ class LocalRunner:
         sources = [self._load(stream.name) for stream in query.streams]
         objects = {s.schema.name.lower(): self._objects(s) for s in sources if s.schema.markov}
         tables, times = self._tables(query), _all_times(sources)
-        if is_plain(plan) and (query.returns == "PROBABILITY BY TIME" or query.within is None):
+        is_hard = query.verdict.kind == "hard"
+        if (
+            is_plain(plan)
+            and not is_hard
+            and (query.returns == "PROBABILITY BY TIME" or query.within is None)
+        ):
             beliefs = told(plan, sources, objects, tables)
             answer = None if beliefs is None else plain_table(plan, beliefs, times)
             if answer is not None:
@@ -188,6 +193,8 @@ class LocalRunner:
         try:
             return chain_table(feed, _all_times(sources))
         except TooManyStatesError:
+            if plan.query.approximate is not None:
+                return sampled_table(feed, _all_times(sources))
             if objects or any(c.repeats for c in plan.query.components):
                 raise
             return None
