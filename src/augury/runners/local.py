@@ -36,6 +36,7 @@ from augury.runners.encoding import (
 from augury.runners.evaluation import ALL_TIME, Evaluation, Span
 from augury.runners.feed import feed_of
 from augury.runners.holding import chain_table, plain_table, probability_table, sampled_table
+from augury.runners.inferring import Inferring
 from augury.runners.loaded import Loaded, event_ids
 from augury.runners.objects import MarkovObject, markov_objects
 from augury.runners.results import Inputs, joined_ids, match_table
@@ -88,6 +89,10 @@ class LocalRunner:
     def _load_declared(self, name: str) -> Loaded:
         schema = self.catalog.stream(name)
         assert schema is not None
+        if name.lower() in self.catalog.inferred:
+            inferring = Inferring(self.catalog, self._load, self._relation)
+            self.loaded |= inferring.streams(name)
+            return self.loaded[name.lower()]
         if name.lower() not in self.bound:
             raise DataError(
                 f"stream {schema.name} has no data; bind it: bind({schema.name!r}, table)"
