@@ -54,6 +54,9 @@ bench: $(STAMP) ## print what starting and checking cost
 	$(BIN)/python benchmarks/import_time.py
 	$(BIN)/python benchmarks/check_speed.py
 	$(BIN)/python benchmarks/push_overhead.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/throughput.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/quality.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/home.py
 
 demo: setup     ## find thieves in a simulated store with known truth; writes out/demo.html
 	$(BIN)/augury demo

@@ -54,6 +54,10 @@ class Beliefs:
         """Return the rows at the given positions."""
         return Beliefs(*(getattr(self, item.name)[rows] for item in fields(self)))
 
+    def contiguous(self) -> Beliefs:
+        """Return the same rows in memory as kernels were compiled for."""
+        return Beliefs(*(np.ascontiguousarray(getattr(self, item.name)) for item in fields(self)))
+
     @staticmethod
     def joined(first: Beliefs, second: Beliefs) -> Beliefs:
         """Return the rows of both, first those of the first."""
@@ -117,14 +121,15 @@ class Marginaliser:
     def advance(
         self, state: MarginalState, batch: Beliefs, horizon: int
     ) -> tuple[MarginalState, Chances]:
-        rows = Beliefs.joined(state.waiting, batch)
+        rows = Beliefs.joined(state.waiting, batch) if len(state.waiting) else batch
         ready = rows.time < horizon
         waiting = rows.take(~ready)
-        rows = rows.take(ready)
-        order = np.lexsort((rows.group, rows.time, rows.chain))
-        rows = rows.take(order)
-        state = self._grown(replace(state, waiting=waiting), rows)
-        codes = self._codes(rows, state.symbols)
+        rows = rows if ready.all() else rows.take(ready)
+        if not forward.is_sorted(rows.chain, rows.time, rows.group):
+            rows = rows.take(np.lexsort((rows.group, rows.time, rows.chain)))
+        rows = rows.contiguous()
+        found, codes = self._numbered(state.symbols, rows)
+        state = self._grown(replace(state, waiting=waiting), found, rows)
         carry = self._markovian if self.is_markovian else self._independent
         return carry(state, rows, codes)
 
@@ -213,9 +218,19 @@ class Marginaliser:
 
     # The automaton ----------------------------------------------------------------------------
 
-    def _grown(self, state: MarginalState, rows: Beliefs) -> MarginalState:
+    def _numbered(self, known: tuple[int, ...], rows: Beliefs) -> tuple[tuple[int, ...], Words]:
+        """Return the symbols, with new ones at the end, and the number of each row's."""
+        room = np.zeros(MOST_STATES, np.int64)
+        room[: len(known)] = known
+        codes = np.zeros(len(rows), np.int64)
+        count = forward.number_symbols(self._symbols(rows), room, len(known), codes)
+        if count < 0:
+            raise TooManyNumbersError
+        return tuple(room[:count].tolist()), codes
+
+    def _grown(self, state: MarginalState, found: tuple[int, ...], rows: Beliefs) -> MarginalState:
         """Return the state with room for new chains, symbols and automaton states."""
-        symbols = self._closed(state.symbols, rows)
+        symbols = self._closed(state.symbols, found)
         states = self._reachable(state.states, symbols)
         n_chains = max(state.n_chains, int(rows.chain.max(initial=-1)) + 1)
         fresh = n_chains - state.n_chains
@@ -234,12 +249,6 @@ class Marginaliser:
             last=np.concatenate([state.last, np.full(fresh, NEVER, np.int64)]),
         )
 
-    def _codes(self, rows: Beliefs, symbols: tuple[int, ...]) -> Words:
-        known = np.array(symbols, np.int64)
-        order = np.argsort(known)
-        found: Words = order[np.searchsorted(known[order], self._symbols(rows))]
-        return found
-
     def _symbols(self, rows: Beliefs) -> Words:
         symbols: Words = rows.matches | rows.accepted << _SHIFT
         if self.line.sees_everything:
@@ -247,12 +256,11 @@ class Marginaliser:
             symbols = symbols | np.int64(is_event) << (2 * _SHIFT)
         return symbols
 
-    def _closed(self, known: tuple[int, ...], rows: Beliefs) -> tuple[int, ...]:
+    def _closed(self, known: tuple[int, ...], found: tuple[int, ...]) -> tuple[int, ...]:
         """Return the symbols, and of independent rows all that several may mean together."""
-        symbols = dict.fromkeys(known)
-        symbols |= dict.fromkeys(np.unique(self._symbols(rows)).tolist())
+        symbols = dict.fromkeys(found)
         if self.is_markovian:
-            return tuple(symbols)
+            return found
         waiting = [s for s in symbols if s not in known]
         while waiting:
             one = waiting.pop()

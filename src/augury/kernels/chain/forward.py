@@ -187,6 +187,46 @@ def _settle(moved, means, tables, fresh, out):
 
 
 @kernel
+def number_symbols(symbols, known, n_known, out):
+    """Write the number of each symbol among `known` into `out`; new ones are added at the end.
+
+    Return how many are known then, or -1 where there is no room for more. Few symbols are in use
+    at a time, so looking through them is quicker than sorting.
+    """
+    last = -1
+    for k in range(symbols.shape[0]):
+        if last < 0 or known[last] != symbols[k]:
+            last = -1
+            for s in range(n_known):
+                if known[s] == symbols[k]:
+                    last = s
+                    break
+            if last < 0:
+                if n_known == known.shape[0]:
+                    return -1
+                known[n_known] = symbols[k]
+                last = n_known
+                n_known += 1
+        out[k] = last
+    return n_known
+
+
+@kernel
+def is_sorted(chain, time, group):
+    """Return whether rows come by chain, then time, then group."""
+    for k in range(1, chain.shape[0]):
+        if chain[k] != chain[k - 1]:
+            if chain[k] < chain[k - 1]:
+                return False
+        elif time[k] != time[k - 1]:
+            if time[k] < time[k - 1]:
+                return False
+        elif group[k] < group[k - 1]:
+            return False
+    return True
+
+
+@kernel
 def none_of(label, p, out):
     """Multiply `out[label[k]]` by 1 - p[k] for every k: the chance that none of them holds."""
     for k in range(label.shape[0]):
