@@ -50,13 +50,14 @@ fuzz: $(STAMP)  ## long property runs (AUGURY_FUZZ_EXAMPLES mutations of scripts
 	HYPOTHESIS_PROFILE=nightly AUGURY_FUZZ_EXAMPLES=$${AUGURY_FUZZ_EXAMPLES:-100000} \
 	  $(PYTEST) -q -m "hypothesis and not spark"
 
-bench: $(STAMP) ## print what starting and checking cost
+bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the events on Spark
 	$(BIN)/python benchmarks/import_time.py
 	$(BIN)/python benchmarks/check_speed.py
 	$(BIN)/python benchmarks/push_overhead.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/throughput.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/quality.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/home.py
+	$(BIN)/python benchmarks/spark/run.py
 
 demo: setup     ## find thieves in a simulated store with known truth; writes out/demo.html
 	$(BIN)/augury demo

@@ -2,11 +2,11 @@
 
 SEQ of 3 under skip-till-next-match, per key, in a window; 1,000 keys, 2 M certain events in one
 Parquet file; all cores for each. Everyone reads the file and writes the matches to a file. Sessions
-are started, and kernels compiled, before the clock runs. Flink comes from PyPI into an environment
-of its own under ~/.cache/augury-bench, its Parquet reader by Maven; Hadoop's classes, which that
-reader needs, are those of PySpark. Flink runs in streaming and in batch mode, with the pattern
-over the whole stream and over the three types that it names; each run is listed, and augury is
-compared with the pattern as written and with the fastest.
+are started, and kernels compiled, before the clock runs. Flink is installed by pip into an
+environment of its own under ~/.cache/augury-bench, its Parquet reader by Maven; Hadoop's classes,
+which that reader needs, are those of PySpark. Flink runs in streaming and in batch mode, with
+the pattern over the whole stream and over the three types that it names; each run is listed, and
+augury is compared with the pattern as written and with the fastest.
 Run: python benchmarks/spark/against_flink.py
 """
 
@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +24,20 @@ import events
 import pyarrow.csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
-from measuring import CACHE, ROUNDS, cores, medians, record, rounded, scaled, scratch, session
+from measuring import (
+    CACHE,
+    ROUNDS,
+    Seconds,
+    cores,
+    median,
+    medians,
+    ratio,
+    record,
+    scaled,
+    scratch,
+    session,
+    shown,
+)
 from patterns import NEXT_MATCH, asked, require_equal, triples
 
 FLINK = "2.3.0"
@@ -66,7 +78,7 @@ def jars() -> list[Path]:
     return [reader, *sorted(hadoop.glob("hadoop-client-*.jar"))]
 
 
-def flink(way: str, n: int, out: Path) -> float:
+def flink(way: str, n: int, out: Path) -> Seconds:
     """Return the median seconds of Flink, run in its own process."""
     side = Path(__file__).with_name("flink_side.py")
     file, warm = events.files(n, size=n), events.files(20_000)
@@ -74,11 +86,16 @@ def flink(way: str, n: int, out: Path) -> float:
     command = [installed(), side, file, out, warm, ROUNDS, cores(), libraries, *WAYS[way]]
     environment = {**os.environ, "PYTHONPATH": ""}
     done = subprocess.run(
-        list(map(str, command)), env=environment, capture_output=True, text=True, timeout=3000
+        list(map(str, command)),
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=3000,
     )
     if done.returncode:
         raise SystemExit(done.stderr[-3000:])
-    return statistics.median(json.loads(done.stdout.splitlines()[-1]))
+    return median(Seconds(*each) for each in json.loads(done.stdout.splitlines()[-1]))
 
 
 def flink_matches(out: Path) -> Any:
@@ -95,7 +112,7 @@ def local(folder: Path, out: Path) -> None:
     pq.write_table(asked(NEXT_MATCH, rows).select(["a", "b", "c"]), out)
 
 
-def ours(n: int, out: Path) -> tuple[dict[str, float], dict[str, Any]]:
+def ours(n: int, out: Path) -> tuple[dict[str, Seconds], dict[str, Any]]:
     """Return the median seconds of the local engine and of Spark, and their matches."""
     folder = events.files(n, size=n)
     with session("against Flink") as spark:
@@ -115,26 +132,24 @@ def main() -> None:
     n = scaled(2_000_000)
     with scratch() as out:
         taken, found = ours(n, out)
-        theirs: dict[str, float] = {}
+        theirs: dict[str, Seconds] = {}
         for way in WAYS:
             theirs[way] = flink(way, n, out / "flink")
             found[f"flink_{way}"] = flink_matches(out / "flink")
             shutil.rmtree(out / "flink")
         matches = require_equal(found)
     written, fastest = min(theirs[way] for way in AS_WRITTEN), min(theirs.values())
+    everyone = {**taken, **{f"flink_{way}": each for way, each in theirs.items()}}
     record(
         "spark_against_flink",
         {
             "events": n,
             "matches": matches,
             "flink": FLINK,
-            "seconds": rounded({**taken, **{f"flink_{k}": v for k, v in theirs.items()}}),
-            "events_per_second": {
-                **{name: round(n / s) for name, s in taken.items()},
-                **{f"flink_{name}": round(n / s) for name, s in theirs.items()},
-            },
-            "times_flink": rounded({k: written / s for k, s in taken.items()}, 1),
-            "times_fastest_flink": rounded({k: fastest / s for k, s in taken.items()}, 1),
+            "seconds": shown(everyone),
+            "events_per_second": {name: round(n / s.clock) for name, s in everyone.items()},
+            "times_flink": {name: ratio(written, s, 1) for name, s in taken.items()},
+            "times_fastest_flink": {name: ratio(fastest, s, 1) for name, s in taken.items()},
         },
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import events
 import pyarrow.dataset as ds
-from measuring import medians, record, rounded, scaled, scratch, session
+from measuring import medians, ratio, record, scaled, scratch, session, shown
 from patterns import ANY_MATCH, INCLUSIVE, NEXT_MATCH, asked, require_equal, triples
 
 SELF_JOIN = f"""
@@ -83,10 +83,10 @@ def compared(answers: dict[str, Any], folder: Path, n: int) -> dict[str, Any]:
     found = {name: triples(ds.dataset(folder / name).to_table()) for name in answers}
     return {
         "matches": require_equal(found),
-        "seconds": rounded(taken),
-        "augury_events_per_second": round(n / taken["augury"]),
+        "seconds": shown(taken),
+        "augury_events_per_second": round(n / taken["augury"].clock),
         "times_faster_than": {
-            name: round(taken[name] / taken["augury"], 1) for name in answers if name != "augury"
+            name: ratio(taken[name], taken["augury"], 1) for name in answers if name != "augury"
         },
     }
 

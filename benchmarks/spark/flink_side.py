@@ -10,10 +10,12 @@ Run: python flink_side.py EVENTS OUT WARM ROUNDS CORES JARS [batch] [filtered]
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import time
 
+from processes import processor
 from pyflink.table import EnvironmentSettings, TableEnvironment
 
 WINDOW_SECONDS = 10
@@ -58,8 +60,8 @@ def environment(batch: bool, cores: int, jars: list[str]) -> TableEnvironment:
     return table
 
 
-def seconds(table: TableEnvironment, name: str, events: str, out: str, filtered: bool) -> float:
-    """Run the query over a folder of Parquet files; return how long it took."""
+def seconds(table: TableEnvironment, name: str, events: str, out: str, filtered: bool) -> tuple:
+    """Run the query over a folder of Parquet files; return its seconds, of clock and processor."""
     shutil.rmtree(out, ignore_errors=True)
     table.execute_sql(SOURCE.format(name=f"events_{name}", path=events))
     table.execute_sql(SINK.format(name=f"matches_{name}", path=out))
@@ -70,9 +72,9 @@ def seconds(table: TableEnvironment, name: str, events: str, out: str, filtered:
         )
         source = f"few_{name}"
     text = QUERY.format(sink=f"matches_{name}", source=source, window=WINDOW_SECONDS)
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), processor(os.getpid())
     table.execute_sql(text).wait()
-    return time.perf_counter() - start
+    return time.perf_counter() - start, processor(os.getpid()) - busy
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import events
 import pyarrow as pa
-from measuring import cores, drain, medians, record, rounded, scaled, session
+from measuring import cores, drain, medians, ratio, record, scaled, session, shown
 from patterns import ABC, COLUMNS, UNCERTAIN, asked
 
 
@@ -43,9 +43,9 @@ def measured(spark: Any, n: int) -> dict[str, Any]:
     return {
         "events": n,
         "matches": found.count(),
-        "seconds": rounded(taken),
-        "augury_events_per_second": round(n / taken["augury"]),
-        "floor_ratio": round(taken["augury"] / taken["bare_spark"], 2),
+        "seconds": shown(taken),
+        "augury_events_per_second": round(n / taken["augury"].clock),
+        "floor_ratio": ratio(taken["augury"], taken["bare_spark"]),
     }
 
 

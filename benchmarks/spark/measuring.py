@@ -2,7 +2,8 @@
 
 A benchmark is a script. It prints its figures and writes them to docs/benchmarks/<name>.json. The
 variable AUGURY_BENCH_SCALE (1 unless set) multiplies the number of events, so that 0.01 tries a
-script out. Figures of a shrunken run are printed and not written down.
+script out; AUGURY_BENCH_ROUNDS (3 unless set) is how often it measures. Figures of a shrunken run
+are printed and not written down.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from processes import processor
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ROUNDS = 3
+ROUNDS = int(os.environ.get("AUGURY_BENCH_ROUNDS", "3"))
 FIGURES = Path(__file__).parents[2] / "docs" / "benchmarks"
 CACHE = Path(os.environ.get("AUGURY_BENCH_CACHE", Path.home() / ".cache" / "augury-bench"))
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -98,14 +101,27 @@ def drain(frame: DataFrame) -> None:
     frame.write.format("noop").mode("overwrite").save()
 
 
-def seconds(work: Callable[[], Any]) -> float:
-    """Return how long a piece of work takes, by the clock."""
-    start = time.perf_counter()
+class Seconds(NamedTuple):
+    """By the clock, and of processor: of this process and all below it, whatever else runs."""
+
+    clock: float
+    processor: float
+
+
+def seconds(work: Callable[[], Any]) -> Seconds:
+    """Return how long a piece of work takes."""
+    start, busy = time.perf_counter(), processor(os.getpid())
     work()
-    return time.perf_counter() - start
+    return Seconds(time.perf_counter() - start, processor(os.getpid()) - busy)
 
 
-def medians(pieces: Mapping[str, Callable[[], Any]], rounds: int = ROUNDS) -> dict[str, float]:
+def median(taken: Iterable[Seconds]) -> Seconds:
+    """Return the median by the clock, and the median of processor."""
+    clock, busy = zip(*taken, strict=True)
+    return Seconds(statistics.median(clock), statistics.median(busy))
+
+
+def medians(pieces: Mapping[str, Callable[[], Any]], rounds: int = ROUNDS) -> dict[str, Seconds]:
     """Return the median seconds of each piece of work.
 
     A first round warms up and does not count. The pieces take turns, so that a neighbour who is
@@ -113,11 +129,23 @@ def medians(pieces: Mapping[str, Callable[[], Any]], rounds: int = ROUNDS) -> di
     """
     for work in pieces.values():
         work()
-    taken: dict[str, list[float]] = {name: [] for name in pieces}
+    taken: dict[str, list[Seconds]] = {name: [] for name in pieces}
     for _ in range(rounds):
         for name, work in pieces.items():
             taken[name].append(seconds(work))
-    return {name: statistics.median(times) for name, times in taken.items()}
+    return {name: median(times) for name, times in taken.items()}
+
+
+def shown(taken: Mapping[str, Seconds]) -> dict[str, dict[str, float]]:
+    """Return seconds fit to be read."""
+    return {name: rounded(each._asdict()) for name, each in taken.items()}
+
+
+def ratio(one: Seconds, other: Seconds, digits: int = 2) -> dict[str, float]:
+    """Return how many times as long one takes as the other, both ways of measuring."""
+    return rounded(
+        {"clock": one.clock / other.clock, "processor": one.processor / other.processor}, digits
+    )
 
 
 def rounded(figures: Mapping[str, float], digits: int = 2) -> dict[str, float]:
@@ -136,9 +164,9 @@ def machine() -> dict[str, Any]:
 
 
 def record(name: str, figures: Mapping[str, Any]) -> None:
-    """Print figures; write them down if the run was of full size."""
+    """Print figures; write them down if the run was a full one."""
     whole = {**figures, "measured_on": machine()}
     print(json.dumps(whole, indent=2), flush=True)
-    if scale() >= 1:
+    if scale() >= 1 and ROUNDS >= 3:
         FIGURES.mkdir(parents=True, exist_ok=True)
         (FIGURES / f"{name}.json").write_text(json.dumps(whole, indent=2) + "\n")

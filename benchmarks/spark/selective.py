@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import events
-from measuring import drain, medians, record, rounded, scaled, session
+from measuring import drain, medians, ratio, record, scaled, session, shown
 from patterns import UNCERTAIN, asked
 
 RARELY = UNCERTAIN.replace(f">= {events.THRESHOLD}", ">= 0.9")
@@ -29,8 +29,8 @@ def measured(spark: Any, n: int) -> dict[str, Any]:
     return {
         "events": n,
         "matches": {name: frame.count() for name, frame in found.items()},
-        "seconds": rounded(taken),
-        "times_faster": round(taken["all"] / taken["one_percent"], 2),
+        "seconds": shown(taken),
+        "times_faster": ratio(taken["all"], taken["one_percent"]),
     }
 
 

@@ -1,4 +1,4 @@
-"""Which stateful operator of Structured Streaming should carry the shards?
+"""The stateful operators of Structured Streaming, bare: which should carry the shards.
 
 Bare operators: each keeps one blob of fixed size per shard in RocksDB, and returns one. They are
 fed plain rows, or rows that `mapInArrow` has packed into Arrow IPC blobs, one per shard and
@@ -11,6 +11,7 @@ from __future__ import annotations
 import statistics
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import events
@@ -74,20 +75,27 @@ def stateless(frame):
     return frame.repartition("shard")
 
 
-def in_pandas_with_state(frame):
+def in_pandas_with_state(frame, size: int = BLOB):
     """Keep a blob with applyInPandasWithState."""
     return frame.groupBy("shard").applyInPandasWithState(
-        _keep, ANSWER, "payload BINARY", "append", "NoTimeout"
+        Keep(size), ANSWER, "payload BINARY", "append", "NoTimeout"
     )
 
 
-def _keep(key, pdfs, state):
-    import pandas as pd  # noqa: PLC0415
+@dataclass(frozen=True)
+class Keep:
+    """Takes all rows in, keeps a blob, and returns it."""
 
-    n = sum(len(pdf) for pdf in pdfs)
-    blob = state.get[0] if state.exists else bytes(BLOB)
-    state.update((blob,))
-    yield pd.DataFrame({"n": [n], "payload": [blob]})
+    size: int
+
+    def __call__(self, key, pdfs, state):
+        """Yield how many rows came, and the blob."""
+        import pandas as pd  # noqa: PLC0415
+
+        n = sum(len(pdf) for pdf in pdfs)
+        blob = state.get[0] if state.exists else bytes(self.size)
+        state.update((blob,))
+        yield pd.DataFrame({"n": [n], "payload": [blob]})
 
 
 def transform_in_pandas(frame):

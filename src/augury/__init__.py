@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from augury.errors import AuguryError, DataError, ModelError, QueryError, StateError
+    from augury.runners.warm_up import warm_up
     from augury.session import Session
 
     __version__: str
@@ -22,6 +23,7 @@ __all__ = [
     "Session",
     "StateError",
     "__version__",
+    "warm_up",
 ]
 
 
@@ -34,6 +36,10 @@ def __getattr__(name: str) -> object:
         from augury.session import Session
 
         return Session
+    if name == "warm_up":
+        from augury.runners.warm_up import warm_up
+
+        return warm_up
     if name in __all__:
         from augury import errors
 

@@ -107,12 +107,12 @@ def _jvm(spark: Any) -> Any:
 
 
 @contextmanager
-def _admin(jvm: Any, options: Mapping[str, str], patience_ms: int = _PATIENCE_MS) -> Iterator[Any]:
+def _admin(jvm: Any, options: Mapping[str, str], patience_ms: int = 0) -> Iterator[Any]:
     properties = jvm.java.util.Properties()
     for key, value in options.items():
         if key.lower().startswith("kafka."):
             properties.put(key[len("kafka.") :], value)
-    properties.put("default.api.timeout.ms", str(patience_ms))
+    properties.put("default.api.timeout.ms", str(patience_ms or _PATIENCE_MS))
     properties.put("request.timeout.ms", str(_PATIENCE_MS // 2))
     admin = _made(jvm, properties, options)
     try:

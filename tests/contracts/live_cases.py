@@ -48,6 +48,7 @@ def comparable(answers: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     found = {}
     for answer in answers:
         events = sorted(answer["events"], key=lambda e: (e["ts"], e["component"], e["event_id"]))
+        events = [event | {"probability": round(event["probability"], 9)} for event in events]
         plain = {
             name: round(value, 9) if isinstance(value, float) else value
             for name, value in answer.items()

@@ -28,6 +28,7 @@ def test_the_public_interface_is_these_names() -> None:
         "Session",
         "StateError",
         "__version__",
+        "warm_up",
     ]
 
 

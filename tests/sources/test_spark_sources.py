@@ -104,6 +104,22 @@ def test_what_is_wrong_with_a_json_row_is_said(spark: SparkSession, tmp_path: Pa
     ]
 
 
+def test_what_follows_an_object_is_not_lost_in_silence(spark: SparkSession, tmp_path: Path) -> None:
+    one = '{"tag": "a } { b", "at": "2026-01-31", "n": 1}'
+    lines = (
+        one,
+        f"{one}  ",
+        f"{one} junk",
+        f"{one}{one}",
+        f"{one}, {one}",
+        one.replace("1}", "1,}"),
+    )
+    schema = stream(ALL, origin=json_folder(tmp_path / "in", *lines))
+    more = "the text goes on after its JSON object"
+    bad = "the text is not a JSON object"
+    assert faults(spark, schema) == [None, None, more, more, more, bad]
+
+
 def test_a_bad_row_keeps_its_text(spark: SparkSession, tmp_path: Path) -> None:
     schema = stream(ALL, origin=json_folder(tmp_path / "in", "{oops"))
     assert [row["_augury_raw"] for row in rows(spark, schema)] == ["{oops"]

@@ -9,9 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from augury import Session
 from augury.matching.codec import FORMAT as MATCH_FORMAT
 from augury.runners.live_state import FORMAT as LIVE_FORMAT
+from augury.runners.network import Network
+from augury.runners.shard import FORMAT as SHARD_FORMAT
+from augury.runners.shard import Shard
 from contracts.operator_cases import Stage, stage_of
 from matching.as_text import Case
 from oracles.model import Comp, Event, Query, Seq
@@ -39,6 +44,7 @@ READS = [
 ]
 PLACES = [("joe", "a", 1, 0.5), ("joe", "b", 1, 0.4), ("joe", "b", 3, 0.5), ("sue", "c", 4, 1.0)]
 BEFORE = 4
+HORIZON = 3
 
 
 def session() -> Session:
@@ -71,6 +77,18 @@ def stage() -> Stage:
     return stage_of(Case((asked,), events, {"v": "LONG", "tag": "STRING"}))
 
 
+def shard() -> Shard:
+    """Return the shard of a streaming run on Spark that the samples of its state belong to."""
+    ag = session()
+    queries = {name: query for name, (query, _) in ag._queries.items()}
+    return Shard(Network.of(["taken", "twice"], queries, ag._catalog))
+
+
+def reads_of(own: Shard, rows: list[dict[str, Any]]) -> dict[str, pa.Table]:
+    """Return rows of the stream `reads` as they come to a shard."""
+    return {"reads": pa.Table.from_pylist(rows, own.schemas["reads"])}
+
+
 def current() -> dict[Path, bytes]:
     """Return the samples of the current versions."""
     ag = session()
@@ -78,7 +96,10 @@ def current() -> dict[Path, bytes]:
     ag.push("places", places()[:2])
     own = stage()
     state, _ = own.matcher.advance(own.matcher.start(own.events), own.events, 4)
+    part = shard()
+    held, _ = part.advance(part.start(), reads_of(part, reads()[:BEFORE]), HORIZON)
     return {
+        FOLDER / f"shard_{SHARD_FORMAT.version}.state": part.dump(held),
         FOLDER / f"match_{MATCH_FORMAT.version}.state": own.matcher.dump(state, own.codebook),
         FOLDER / f"live_{LIVE_FORMAT.version}.state": ag.checkpoint(),
     }

@@ -6,18 +6,33 @@ from pathlib import Path
 
 import pytest
 
+from augury.errors import StateError
 from augury.matching.codec import FORMAT as MATCH_FORMAT
+from augury.matching.codec import Format
 from augury.runners.live_state import FORMAT as LIVE_FORMAT
+from augury.runners.shard import FORMAT as SHARD_FORMAT
 from contracts.operator_cases import facts
-from state.samples import BEFORE, FOLDER, places, reads, session, stage
+from state.samples import (
+    BEFORE,
+    FOLDER,
+    HORIZON,
+    places,
+    reads,
+    reads_of,
+    session,
+    shard,
+    stage,
+)
 
 LIVE = sorted(FOLDER.glob("live_*.state"))
 MATCH = sorted(FOLDER.glob("match_*.state"))
+SHARD = sorted(FOLDER.glob("shard_*.state"))
 
 
 def test_every_version_has_a_sample() -> None:
     assert len(LIVE) == LIVE_FORMAT.version
     assert len(MATCH) == MATCH_FORMAT.version
+    assert len(SHARD) == SHARD_FORMAT.version
 
 
 @pytest.mark.parametrize("sample", MATCH, ids=lambda path: path.stem)
@@ -44,3 +59,29 @@ def test_a_stored_checkpoint_goes_on(sample: Path) -> None:
         ("taken", 0.5),
         ("twice", 0.1875),
     ]
+
+
+@pytest.mark.parametrize("sample", SHARD, ids=lambda path: path.stem)
+def test_the_stored_state_of_a_shard_goes_on(sample: Path) -> None:
+    own = shard()
+    state = own.load(sample.read_bytes())
+    assert state.horizon == HORIZON
+    assert [table.num_rows for table in (state.kept["reads"], state.waiting["reads"])] == [2, 2]
+    state, _ = own.advance(state, reads_of(own, reads()[BEFORE:]), HORIZON)
+    _, answers = own.finish(state)
+    found = [(name, c.as_py()) for name, t in answers.found.items() for c in t["confidence"]]
+    assert sorted(found) == [("taken", 0.375), ("taken", 0.5), ("twice", 0.1875)]
+
+
+@pytest.mark.parametrize("version", [0, SHARD_FORMAT.version + 1])
+def test_the_state_of_a_shard_in_another_version_is_refused(version: int) -> None:
+    own = shard()
+    unknown = Format(SHARD_FORMAT.magic, version).seal(b"", own._mark)
+    with pytest.raises(StateError, match=f"queries taken, twice has format version {version}"):
+        own.load(unknown)
+
+
+def test_the_damaged_state_of_a_shard_is_refused() -> None:
+    data = SHARD[-1].read_bytes()
+    with pytest.raises(StateError, match="is damaged: its checksum does not fit"):
+        shard().load(data[:-1] + bytes([data[-1] ^ 1]))

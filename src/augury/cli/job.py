@@ -133,11 +133,13 @@ def _streams(checked: Checked, queries: Sequence[str], flags: Flags) -> dict[str
 
 
 def texts_of(job: Job) -> dict[str, str]:
-    """Return what the state depends on: the streams without their sources, and the queries."""
+    """Return what the state depends on: the streams with their places, and the queries."""
     texts: dict[str, str] = {}
     for statement in parse(Source(job.name, job.text)).statements:
         if isinstance(statement, CreateStream) and statement.name.lower() in job.streams:
-            texts[statement.name] = to_text(replace(statement, source=None))
+            source = job.streams[statement.name.lower()].source
+            place = None if source is None else replace(source, options=())
+            texts[statement.name] = to_text(replace(statement, source=place))
         elif isinstance(statement, CreateQuery) and statement.name is not None:
             texts[statement.name] = to_text(statement)
     return texts

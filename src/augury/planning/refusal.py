@@ -12,6 +12,7 @@ from augury.errors import NOWHERE, Diagnostic, QueryError, Source, Span
 TOO_MANY_STATES = "P001"
 CANNOT_COMPILE = "P002"
 NOT_EVALUATED = "P003"
+NEEDS_A_WINDOW = "P004"
 
 
 class PlanError(QueryError):

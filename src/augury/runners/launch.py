@@ -40,13 +40,26 @@ def spark_session(launch: Launch) -> tuple[SparkSession, bool]:
     running = SparkSession.getActiveSession()
     if running is not None:
         return running, False
-    settings = {**_QUIET, **_class_path(launch), **launch.settings}
-    if _is_submitted(launch):
+    refuse_connect(launch)
+    settings = {**_QUIET, **class_path(launch), **launch.settings}
+    if runs_elsewhere(launch):
         return _on_a_cluster(launch.master, settings), True
+    # Spark would warn of any other name that the machine has.
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     return local_spark.start(settings, launch.master), True
 
 
-def _is_submitted(launch: Launch) -> bool:
+def refuse_connect(launch: Launch) -> None:
+    """Raise where Spark is behind Connect: a run keeps notes through the driver's own JVM."""
+    remote = os.environ.get("SPARK_REMOTE") or launch.settings.get("spark.remote")
+    if remote or (launch.master or "").startswith("sc://"):
+        raise AuguryError(
+            "augury run needs Spark's driver in this process, not Spark Connect; unset "
+            "SPARK_REMOTE, name a --master such as spark://host:7077, or use Session(spark)"
+        )
+
+
+def runs_elsewhere(launch: Launch) -> bool:
     """Whether Spark runs elsewhere, or spark-submit has chosen where."""
     if launch.master is not None:
         return not launch.master.startswith("local")
@@ -59,7 +72,7 @@ def _on_a_cluster(master: str | None, settings: Mapping[str, str]) -> SparkSessi
     return (builder.master(master) if master is not None else builder).getOrCreate()
 
 
-def _class_path(launch: Launch) -> dict[str, str]:
+def class_path(launch: Launch) -> dict[str, str]:
     """Return the settings for jars and packages, with the Kafka connector where it is needed."""
     jars, packages = list(launch.jars), list(launch.packages)
     if launch.kafka:

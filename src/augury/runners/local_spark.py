@@ -11,6 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from augury.errors import AuguryError
+from augury.runners.warm_up import warm_up
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -34,6 +35,9 @@ def start(more: Mapping[str, str] | None = None, master: str | None = None) -> S
             "Spark needs Java 17 or later, which was not found; install it, or work without Spark: "
             "Session(engine='local')"
         )
+    if master is None or master.startswith("local"):
+        # The workers are on this machine: one compiles, and not all of them at once.
+        warm_up()
     # Without this the workers take another interpreter, which lacks the packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("augury").config(map={**SETTINGS, **(more or {})})

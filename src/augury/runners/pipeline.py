@@ -24,7 +24,7 @@ from augury.runners.ranges import RANGE, Ranges
 from augury.runners.schemas import answer_schema, spark_schema
 from augury.runners.shard import Shard
 from augury.runners.sharding import Sharding, sharding_of
-from augury.runners.streaming import stateful
+from augury.runners.streaming import StreamingPart, stateful
 from augury.runners.tasks import ANSWERS, BoundedTask, MatchRows, Opened
 from augury.sources.rows import ARROW_TYPES, REASON
 
@@ -57,7 +57,10 @@ class Pipeline:
 
     @cached_property
     def parts(self) -> tuple[tuple[Network, Sharding], ...]:
-        """The queries that are cut alike, and how they are cut."""
+        """The queries that are cut alike, and how they are cut.
+
+        Stored state knows parts by their number, so the order of the queries has no say in it.
+        """
         found: dict[Sharding, list[str]] = {}
         own: list[tuple[str, Sharding]] = []
         for name in self.network.names:
@@ -67,7 +70,7 @@ class Pipeline:
             else:
                 found.setdefault(sharding, []).append(name)
         return tuple(
-            [(self._alone(names), sharding) for sharding, names in found.items()]
+            [(self._alone(found[sharding]), sharding) for sharding in sorted(found, key=repr)]
             + [(self._alone([name]), sharding) for name, sharding in own]
         )
 
@@ -79,16 +82,25 @@ class Pipeline:
     @property
     def answers(self) -> DataFrame:
         """The lazy answers of all queries."""
+        told = self._told_by_part()
+        tells = told if self.tells_faults else [frozenset[str]()] * len(told)
+        blobs = [self._blobs(*part, own) for part, own in zip(self.parts, tells, strict=True)]
+        if self.is_streaming:
+            parts = [
+                StreamingPart(network, own, told_here)
+                for (network, _), own, told_here in zip(self.parts, blobs, told, strict=True)
+            ]
+            return stateful(parts, self.shards)
         found = [
-            self._part(network, sharding, tells)
-            for (network, sharding), tells in zip(self.parts, self._told_by_part(), strict=True)
+            self._ordered(own).mapInArrow(BoundedTask(*part, told_here), spark_schema(ANSWERS))
+            for part, own, told_here in zip(self.parts, blobs, told, strict=True)
         ]
         return reduce(lambda one, other: one.unionByName(other), found)
 
     def _told_by_part(self) -> list[frozenset[str]]:
-        """Return the streams whose faults each part tells, so that each is told once."""
+        """Return the streams whose rows each part puts aside, so that each is told once."""
         told: list[frozenset[str]] = []
-        left = set(self.network.bases) if self.tells_faults else set()
+        left = set(self.network.bases)
         for network, _ in self.parts:
             told.append(frozenset(left & set(network.bases)))
             left -= set(network.bases)
@@ -104,13 +116,6 @@ class Pipeline:
         schema = answer_schema(network.plans[name.lower()])
         ordered = self._ordered(self._blobs(network, sharding, frozenset()))
         return ordered.mapInArrow(MatchRows(task, schema), spark_schema(schema))
-
-    def _part(self, network: Network, sharding: Sharding, tells: frozenset[str]) -> DataFrame:
-        blobs = self._blobs(network, sharding, tells)
-        if self.is_streaming:
-            return stateful(blobs, network, self.shards)
-        task = BoundedTask(network, sharding)
-        return self._ordered(blobs).mapInArrow(task, spark_schema(ANSWERS))
 
     def _ordered(self, blobs: DataFrame) -> DataFrame:
         return blobs.repartition("shard").sortWithinPartitions("first")
@@ -140,14 +145,18 @@ class Pipeline:
         return chosen.mapInArrow(Packer(stream, schema), spark_schema(BLOBS))
 
     def _judged(self, network: Network, stream: StreamSchema, *, tells: bool) -> DataFrame:
-        """Return the rows that matter, and those with a fault if they are to be told."""
+        """Return the rows that matter, and those with a fault if they are to be told.
+
+        Who tells faults also tells late and repeated rows, so all that matter to anyone pass.
+        """
         rows = self.inputs[stream.name.lower()]
         if rows.isStreaming:
             rows = spark_rows.with_watermark(rows, stream)
         columns = rows.columns
         rows = rows.withColumn(FAULT, spark_rows.fault_of(stream, columns))
         good = f.col(quoted(FAULT)).isNull()
-        passes = good & spark_rows.matters(network, stream, streaming=rows.isStreaming)
+        asking = self.network if tells else network
+        passes = good & spark_rows.matters(asking, stream, streaming=rows.isStreaming)
         if not tells:
             return rows.where(passes)
         told = rows.withColumn(TOLD, spark_rows.told_rows(stream, columns))

@@ -47,7 +47,7 @@ def run_batch(answers: DataFrame, delivery: Delivery) -> None:
     try:
         delivery.deliver(answers, 0)
     except PySparkException as problem:
-        raise _explained(problem) from problem
+        raise explained(problem) from problem
 
 
 def run_stream(
@@ -80,7 +80,7 @@ def _judge(problem: PySparkException, delivery: Delivery) -> None:
         return
     if isinstance(delivery.failure, AuguryError):
         raise delivery.failure from problem
-    raise _explained(problem) from problem
+    raise explained(problem) from problem
 
 
 class _Watched:
@@ -98,7 +98,7 @@ class _Watched:
                 self._watch(progress)
 
 
-def _explained(problem: PySparkException) -> AuguryError:
+def explained(problem: PySparkException) -> AuguryError:
     """Return an error of augury that crossed Spark as itself, any other in one sentence."""
     if os.environ.get("AUGURY_TRACEBACK"):
         raise problem

@@ -19,6 +19,7 @@ from augury.analysis.checked import CheckedQuery
 from augury.config import value_of
 from augury.errors import DataError
 from augury.planning.expressions.spark_sql import quoted
+from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 from augury.runners import spark_rows
 from augury.runners.encoding import declaration_of
 from augury.runners.network import Network
@@ -54,6 +55,8 @@ class SparkRunner:
         tables = {name: self._relation(name) for name in sorted(network.tables_read)}
         network = replace(network, tables=tables, whole_rows=tells_faults)
         draft = Pipeline(network, self.rows, 1, tells_faults)
+        if draft.is_streaming:
+            _refuse_endless(network)
         return replace(draft, shards=self._shards(streaming=draft.is_streaming))
 
     def late(self, name: str) -> DataFrame:
@@ -126,6 +129,18 @@ class SparkRunner:
         if streaming:
             return value_of("shards")
         return int(self.spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+
+
+def _refuse_endless(network: Network) -> None:
+    """Raise where a query cannot be answered over rows that have no end."""
+    for plan in network.plans.values():
+        query, pattern = plan.query, plan.pattern
+        if query.returns != "MATCHES":
+            message = f"query {query.name} returns {query.returns}, which a streaming run does not"
+            raise PlanError(NOT_EVALUATED, message, "ask for it in batch, over bounded rows")
+        if pattern.window is None and pattern.count_window is None:
+            message = f"query {query.name} has no window, so its state would grow for ever"
+            raise PlanError(NEEDS_A_WINDOW, message, "add WITHIN, or run it over bounded rows")
 
 
 def _is_frame(data: Any) -> bool:

@@ -8,8 +8,9 @@ not wait for new rows of their shard.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import pandas as pd
@@ -25,18 +26,33 @@ from augury.runners.encoding import whole
 from augury.runners.network import Network
 from augury.runners.schemas import spark_schema
 from augury.runners.shard import Shard, ShardState
-from augury.runners.tasks import ANSWERS, Answer, Blob, listed, pieces, unpacked
+from augury.runners.tasks import ANSWERS, Answer, Blob, listed, only_told, pieces, unpacked
 from augury.sources.intake import written
 from augury.sources.rows import REASON
 
 STATE = "shards bigint, blob binary"
+# Parts of a pipeline have numbers of shards of their own: shard k of part n is n * PART + k.
+PART = 2**32
 
 
-def stateful(blobs: DataFrame, network: Network, shards: int) -> DataFrame:
-    """Return the streaming answers to streaming blobs."""
-    task = StreamingTask(network, shards)
+@dataclass(frozen=True)
+class StreamingPart:
+    """Queries that are cut alike, their blobs, and the streams whose rows they put aside."""
+
+    network: Network
+    blobs: DataFrame
+    told: frozenset[str]
+
+
+def stateful(parts: Sequence[StreamingPart], shards: int) -> DataFrame:
+    """Return the streaming answers of all parts: Spark allows one such operator in a query."""
+    blobs = [
+        part.blobs.withColumn("shard", f.col("shard") + f.lit(number * PART))
+        for number, part in enumerate(parts)
+    ]
+    task = StreamingTask(tuple((part.network, part.told) for part in parts), shards)
     return (
-        _never_late(blobs)
+        _never_late(reduce(lambda one, other: one.unionByName(other), blobs))
         .groupBy("shard")
         .applyInPandasWithState(
             task, spark_schema(ANSWERS), STATE, "append", GroupStateTimeout.EventTimeTimeout
@@ -57,27 +73,40 @@ def _never_late(blobs: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True)
 class StreamingTask:
-    """One micro-batch of one shard."""
+    """One micro-batch of one shard of some part."""
 
-    network: Network
+    parts: tuple[tuple[Network, frozenset[str]], ...]
     shards: int
 
     def __call__(
-        self, key: Any, batches: Iterable[pd.DataFrame], state: GroupState
+        self, key: tuple[int], batches: Iterable[pd.DataFrame], state: GroupState
     ) -> Iterator[pd.DataFrame]:
         """Yield the new answers of a shard, and store what it still needs."""
-        shard = Shard(self.network)
+        number = key[0] // PART
+        if number >= len(self.parts):
+            raise StateError(
+                "the checkpoint was written by other queries; go on with those that began it, or "
+                "start with a new checkpoint"
+            )
+        network, told = self.parts[number]
+        answers = self._step(Shard(network), batches, state)
+        kept = only_told(answers, told)
+        if kept:
+            yield pd.DataFrame(kept, columns=ANSWERS.names)
+
+    def _step(
+        self, shard: Shard, batches: Iterable[pd.DataFrame], state: GroupState
+    ) -> list[Answer]:
         before = self._stored(shard, state)
-        horizon = self._horizon(state)
+        horizon = self._horizon(shard, state)
         blobs = [Blob(*row) for batch in batches for row in _rows(batch)]
         after, answers = step(shard, before, blobs, horizon)
-        if answers:
-            yield pd.DataFrame(answers, columns=ANSWERS.names)
         if after.is_empty:
             state.remove()
         else:
             state.update((self.shards, shard.dump(after)))
-            state.setTimeoutTimestamp(self._alarm(state, after))
+            state.setTimeoutTimestamp(self._alarm(shard, state, after))
+        return answers
 
     def _stored(self, shard: Shard, state: GroupState) -> ShardState:
         if not state.exists:
@@ -90,36 +119,39 @@ class StreamingTask:
             )
         return shard.load(bytes(blob))
 
-    def _horizon(self, state: GroupState) -> int:
+    def _horizon(self, shard: Shard, state: GroupState) -> int:
         """Return the watermark in the units of event time; Spark's first one, 0, says nothing."""
         moment = state.getCurrentWatermarkMs()
         if moment <= 0:
             return NEVER_YET
-        return moment if self._is_ticks else moment * 1000
+        return moment if _is_ticks(shard.network) else moment * 1000
 
-    @property
-    def _is_ticks(self) -> bool:
-        return next(iter(self.network.bases.values())).time_is_ticks
-
-    def _alarm(self, state: GroupState, after: ShardState) -> int:
+    def _alarm(self, shard: Shard, state: GroupState, after: ShardState) -> int:
         """Return the watermark, in milliseconds, at which the shard wants to go on."""
         soonest = state.getCurrentWatermarkMs() + 1
-        if self.network.waits and any(rows.num_rows for rows in after.kept.values()):
+        if shard.network.waits and any(rows.num_rows for rows in after.kept.values()):
             return soonest
-        due = self._next_due(after)
-        return soonest if due is None else max(soonest, due if self._is_ticks else due // 1000 + 1)
+        due = _next_due(shard.network, after)
+        if due is None:
+            return soonest
+        return max(soonest, due if _is_ticks(shard.network) else due // 1000 + 1)
 
-    def _next_due(self, after: ShardState) -> int | None:
-        """Return when the next row gets its turn, or else the oldest one can be forgotten."""
-        memory = self.network.memory
-        found = []
-        for name, stream in self.network.bases.items():
-            times = whole(after.waiting[name].column(stream.time))
-            if len(times):
-                found.append(int(times.min()) + 1)
-            elif after.kept[name].num_rows and memory is not None:
-                found.append(int(whole(after.kept[name].column(stream.time)).min()) + memory + 1)
-        return min(found, default=None)
+
+def _is_ticks(network: Network) -> bool:
+    return next(iter(network.bases.values())).time_is_ticks
+
+
+def _next_due(network: Network, after: ShardState) -> int | None:
+    """Return when the next row gets its turn, or else the oldest one can be forgotten."""
+    memory = network.memory
+    found = []
+    for name, stream in network.bases.items():
+        times = whole(after.waiting[name].column(stream.time))
+        if len(times):
+            found.append(int(times.min()) + 1)
+        elif after.kept[name].num_rows and memory is not None:
+            found.append(int(whole(after.kept[name].column(stream.time)).min()) + memory + 1)
+    return min(found, default=None)
 
 
 def step(

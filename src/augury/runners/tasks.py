@@ -26,6 +26,8 @@ ANSWERS = pa.schema(
 )
 # Rows that are evaluated in one step, and rows of an answer in one payload.
 STEP, PAYLOAD = 4_000_000, 50_000
+# The kinds of answers that are rows of a stream.
+ASIDE = ("late", "rejected", "repeated")
 Answer = tuple[str, str, int, bytes]
 
 
@@ -50,15 +52,20 @@ def blobs_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Blob]:
 
 @dataclass(frozen=True)
 class BoundedTask:
-    """Evaluates the shards of one Spark partition, whose blobs come in the order of time."""
+    """Evaluates the shards of one Spark partition, whose blobs come in the order of time.
+
+    `told` are the streams whose rows are put aside here, by lower-case name; None is all of them.
+    """
 
     network: Network
     sharding: Sharding
+    told: frozenset[str] | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield answers; every row of a step is earlier than those of the next."""
+        told = frozenset(self.network.bases) if self.told is None else self.told
         for put_aside, answers in self.steps(blobs_of(batches)):
-            yield from as_batches(put_aside + listed(answers))
+            yield from as_batches(only_told(put_aside + listed(answers), told))
 
     def steps(self, blobs: Iterator[Blob]) -> Iterator[tuple[list[Answer], Answers]]:
         """Yield what was put aside before it came here, and the answers, step by step."""
@@ -115,6 +122,14 @@ def listed(answers: Answers) -> list[Answer]:
     for name, table in answers.rejected.items():
         found += pieces("repeated", name, table)
     return found
+
+
+def only_told(answers: Sequence[Answer], streams: frozenset[str]) -> list[Answer]:
+    """Return matches, and of the rows that were put aside those of some streams.
+
+    A row that several parts of a pipeline see, and put aside, is told by one of them.
+    """
+    return [each for each in answers if each[0] not in ASIDE or each[1].lower() in streams]
 
 
 def pieces(kind: str, name: str, table: pa.Table) -> list[Answer]:

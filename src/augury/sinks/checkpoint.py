@@ -1,6 +1,6 @@
 """Whose checkpoint is it? A file in the folder says which queries wrote it, and in which form.
 
-Spark would take any state for its own, so the queries are compared before it sees them. Sources and
+Spark would take any state for its own, so the queries are compared before it sees them. Options and
 targets may change between two runs; what the state depends on may not.
 """
 

@@ -151,7 +151,18 @@ def _unread(text: Column) -> list[Case]:
         (text.isNull() | (f.trim(text) == ""), f.lit("the message is empty")),
         (~f.col("_augury_utf8"), f.lit("the text is not UTF-8")),
         (is_odd & f.json_object_keys(text).isNull(), f.lit("the text is not a JSON object")),
+        (_has_more(text), f.lit("the text goes on after its JSON object")),
     ]
+
+
+def _has_more(text: Column) -> Column:
+    """Whether something follows the first object; Spark reads no further than to its end.
+
+    Only a text that looks like it is read again, as the one element of a list.
+    """
+    is_odd = text.rlike(r"\}\s*,?\s*\{") | ~text.rlike(r"\}\s*$")
+    listed = f.from_json(f.concat(f.lit("["), text, f.lit("]")), "array<string>")
+    return is_odd & ~f.coalesce(f.size(listed) == 1, f.lit(False))
 
 
 def _unfit(columns: Mapping[str, str], values: Mapping[str, Column], text: Column) -> list[Case]:

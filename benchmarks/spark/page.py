@@ -1,0 +1,159 @@
+"""Write docs/benchmarks/spark.md from the figures that the benchmarks wrote down.
+
+No figure is typed in: a part that was not measured says so. Run: python benchmarks/spark/page.py
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from measuring import FIGURES
+
+Figures = dict[str, Any]
+Row = tuple[str, str, str]
+
+HEAD = """# Benchmarks on Spark
+
+`make bench` measures all of this anew; `AUGURY_BENCH_SCALE=0.05 make bench` tries it out on a
+twentieth of the events. Figures are medians of three, after a warm-up, on local Spark with all
+cores of the machine. *Clock* is what a user waits; *processor* is the work of the driver, its JVM
+and all Python workers together, which neighbours on the same machine do not lengthen. Where the
+two disagree, the machine was busy: *load* says how busy.
+
+Events: 1,000 keys, 8 types, one event per tick, each with a probability; the pattern is
+`SEQ(A a, B b, C c)` per key in a window of about ten events per key. This page is written by
+`benchmarks/spark/page.py` from the JSON files beside it.
+"""
+
+
+def both(ratio: Figures) -> str:
+    """Return a ratio as the clock and the processor see it."""
+    return f"{ratio['clock']:g} (processor {ratio['processor']:g})"
+
+
+def floor(f: Figures) -> list[Row]:
+    """Return the rows of the floor."""
+    return [
+        ("events per second, 10 M events", f"{f['augury_events_per_second']:,}", ""),
+        ("times the seconds of bare Spark", both(f["floor_ratio"]), "at most 1.15"),
+    ]
+
+
+def selective(f: Figures) -> list[Row]:
+    """Return the rows of the selective query."""
+    return [("1 % of the events relevant: times faster", both(f["times_faster"]), "at least 5")]
+
+
+def plain_spark(f: Figures) -> list[Row]:
+    """Return the rows against plain Spark."""
+    faster = {**f["any_match"]["times_faster_than"], **f["next_match"]["times_faster_than"]}
+    named = {
+        "self_join": "self-join, every match",
+        "binned_self_join": "self-join in time bins, every match",
+        "window_functions": "window functions, next match",
+    }
+    return [(f"times faster than a {named[k]}", both(r), "at least 10") for k, r in faster.items()]
+
+
+def flink(f: Figures) -> list[Row]:
+    """Return the rows against Flink."""
+    targets = {"spark": "at least 40", "local": "at least 100"}
+    rows = []
+    for name, target in targets.items():
+        rows.append(
+            (f"{name}: times the throughput of Flink", both(f["times_flink"][name]), target)
+        )
+        fastest = both(f["times_fastest_flink"][name])
+        rows.append((f"{name}: the same, Flink given only A, B and C", fastest, ""))
+    speeds = f["events_per_second"]
+    return rows + [(f"events per second, {name}", f"{n:,}", "") for name, n in speeds.items()]
+
+
+def streaming(f: Figures) -> list[Row]:
+    """Return the rows of streaming."""
+    full, half = f["full_speed"], f["half_load"]
+    waits = ", ".join(f"{name} {s:g} s" for name, s in half["latency_seconds"].items())
+    bare = both(full["ratio_to_bare_operator"])
+    per_event = f"{f['state']['state_bytes_per_live_event']:g}"
+    return [
+        ("events per second, 1 M a micro-batch", f"{full['events_per_second']:,}", ""),
+        (f"latency at {half['offered_events_per_second']:,} events/s", waits, ""),
+        ("bytes of state per live event", per_event, "at most 150"),
+        ("times the bare stateful operator", bare, "at most 1.3"),
+    ]
+
+
+def memory(f: Figures) -> list[Row]:
+    """Return the rows of memory."""
+    stream = f["streaming"]
+    flat = f"{stream['last_tenth_to_second']:g}"
+    return [
+        *(
+            (
+                f"peak of {f[k]['events']:,} events in batch",
+                f"{f[k]['peak_mib']:,} MiB",
+                "6,144 MiB",
+            )
+            for k in ("batch_50m", "batch_100m")
+        ),
+        (f"streaming, {stream['events']:,} events: last tenth to second tenth", flat, "flat"),
+        ("streaming: peak", f"{stream['peak_mib']:,} MiB", ""),
+    ]
+
+
+def operators(f: Figures) -> list[Row]:
+    """Return the rows of the bare stateful operators."""
+    return [
+        (name.replace("_", ": ", 1), f"{value['rows_per_second']:,} rows/s", "")
+        for name, value in f.items()
+        if isinstance(value, dict) and "rows_per_second" in value
+    ]
+
+
+PARTS: list[tuple[str, str, str, Callable[[Figures], list[Row]]]] = [
+    ("Floor", "floor", "spark_floor", floor),
+    ("Selective query", "selective", "spark_selective", selective),
+    ("Against plain Spark", "against_plain_spark", "spark_against_plain_spark", plain_spark),
+    ("Against Flink", "against_flink", "spark_against_flink", flink),
+    ("Streaming", "streaming", "spark_streaming", streaming),
+    ("Stateful operators, bare", "stateful", "spark_stateful_operators", operators),
+    ("Memory", "memory", "spark_memory", memory),
+]
+
+
+def told(script: str) -> str:
+    """Return what a script says that it measures."""
+    text = ast.get_docstring(ast.parse(Path(__file__).with_name(f"{script}.py").read_text()))
+    return (text or "").partition("Run: ")[0].strip()
+
+
+def section(title: str, script: str, name: str, rows: Callable[[Figures], list[Row]]) -> str:
+    """Return one part of the page."""
+    start = f"## {title}\n\n{told(script)}\n\n`benchmarks/spark/{script}.py`"
+    path = FIGURES / f"{name}.json"
+    if not path.exists():
+        return f"{start}: not measured yet.\n"
+    figures = json.loads(path.read_text())
+    on = figures["measured_on"]
+    where = f" on {on['cores']} cores, load {on['load']:g} at the end ([figures]({name}.json)).\n"
+    table = ["| what | measured | target |", "|---|---|---|"]
+    table += [f"| {what} | {value} | {target} |" for what, value, target in rows(figures)]
+    return start + where + "\n" + "\n".join(table) + "\n"
+
+
+def page() -> str:
+    """Return the whole page."""
+    return "\n".join([HEAD, *(section(*part) for part in PARTS)])
+
+
+def main() -> None:
+    """Write the page."""
+    (FIGURES / "spark.md").write_text(page())
+
+
+if __name__ == "__main__":
+    main()

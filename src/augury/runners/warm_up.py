@@ -1,0 +1,32 @@
+"""Compile what a first answer needs, before anybody waits for it.
+
+Compiled kernels are kept on the machine (`augury.kernels.jit`), so this takes most of a minute once
+and a second afterwards. Where Spark's workers share the machine, or the folder is shipped to them,
+they find everything compiled; otherwise each would compile for itself.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from augury.analysis.script import check_text
+from augury.errors import QueryError
+from augury.runners.local import LocalRunner
+
+_SCRIPT = """
+CREATE STREAM s (id LONG, tag STRING, kind STRING, t LONG, p DOUBLE)
+ID id KEY tag TIME t TYPE kind PROBABILITY p;
+CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 9;
+"""
+
+
+def warm_up() -> None:
+    """Compile the kernels, or load them if they were compiled before."""
+    checked = check_text(_SCRIPT)
+    if any(each.severity == "error" for each in checked.diagnostics):
+        raise QueryError(checked.diagnostics)
+    rows = pa.table(
+        {"id": [1, 2], "tag": ["x", "x"], "kind": ["A", "B"], "t": [1, 2], "p": [0.5, 0.5]}
+    )
+    queries = {query.name: query for query in checked.queries}
+    LocalRunner(checked.catalog, queries, {"s": rows}).table("q")

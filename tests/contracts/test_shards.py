@@ -1,0 +1,185 @@
+"""Shards answer what the whole would: any number of them, any cut into batches, stored between.
+
+This is what runs in Spark's workers, without Spark: rows packed by shard, unpacked, evaluated step
+by step behind a watermark. `tests/spark` lets Spark move the same blobs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from augury.errors import StateError
+from augury.matching.matcher import ALWAYS
+from augury.runners.encoding import declaration_of, whole
+from augury.runners.network import Network
+from augury.runners.packing import SHARD, Packer
+from augury.runners.schemas import answer_schema
+from augury.runners.shard import Shard
+from augury.runners.sharding import Sharding, sharding_of
+from augury.runners.streaming import step
+from augury.runners.tasks import Answer, Blob, BoundedTask, blobs_of
+from augury.sources.rows import conform
+from contracts.live_cases import comparable
+from matching.as_text import Case, bindings, session_of
+from matching.random_cases import CONSTRUCTS, random_case
+
+STRATEGIES = ("any", "next", "strict", "partition")
+CASES = st.tuples(
+    st.sampled_from(tuple(CONSTRUCTS)), st.sampled_from(STRATEGIES), st.integers(0, 10**9)
+)
+SHARDS, BATCHES = st.sampled_from((1, 3, 16)), st.sampled_from((1, 7, 10**6))
+
+
+def network_of(case: Case) -> Network:
+    ag = session_of(case)
+    streams = {name.lower() for name in case.streams}
+    queries = {name: query for name, (query, _) in ag._queries.items()}
+    network = Network.of([query.name for query in case.queries], queries, ag._catalog)
+    tables = {name: table for name, table in bindings(case).items() if name not in streams}
+    return Network(network.names, network.queries, network.catalog, tables, network.texts)
+
+
+def expected(case: Case) -> dict[str, Any]:
+    ag = session_of(case)
+    return comparable([row for q in case.queries for row in ag.table(q.name).to_pylist()])
+
+
+def shard_numbers(rows: pa.Table, columns: tuple[str, ...], shards: int) -> list[int]:
+    keys = zip(*(rows.column(name).to_pylist() for name in columns), strict=True)
+    return [hash(tuple(map(str, key))) % shards for key in keys] if columns else [0] * len(rows)
+
+
+def packed(case: Case, network: Network, sharding: Sharding, shards: int) -> dict[int, list[Blob]]:
+    """Return the rows of a case one to a blob, by shard, in an order that LATENESS 2 allows."""
+    found: dict[int, list[Blob]] = {}
+    for name, stream in network.bases.items():
+        rows = conform(bindings(case)[name], declaration_of(stream))
+        numbers = shard_numbers(rows, dict(sharding.columns).get(name, ()), shards)
+        rows = rows.append_column(SHARD, pa.array(numbers, pa.int64()))
+        packer = Packer(stream, Shard(network).schemas[name])
+        for k in range(rows.num_rows):
+            blobs = blobs_of(packer(rows.slice(k, 1).to_batches()))
+            found.setdefault(numbers[k], []).extend(blobs)
+    return found
+
+
+def answered(answers: list[Answer]) -> list[dict[str, Any]]:
+    """Return the match rows of answers."""
+    rows: list[dict[str, Any]] = []
+    for kind, _, n, payload in answers:
+        assert kind == "match", kind
+        table = pa.ipc.open_stream(payload).read_all()
+        assert table.num_rows == n
+        rows += table.to_pylist()
+    return rows
+
+
+def micro_batches(blobs: list[Blob], size: int, rng: random.Random) -> Iterator[list[Blob]]:
+    """Yield blobs a few at a time, as they come when none is late by more than 2."""
+    order = sorted(blobs, key=lambda blob: blob.first + rng.random() * 1.99)
+    for at in range(0, len(order), size):
+        yield order[at : at + size]
+
+
+def streamed(network: Network, blobs: list[Blob], size: int, seed: int) -> list[dict[str, Any]]:
+    """Return what a shard reports whose state is stored after every micro-batch."""
+    shard, rng = Shard(network), random.Random(seed)
+    stored, seen, answers = shard.dump(shard.start()), -(2**62), list[Answer]()
+    for batch in micro_batches(blobs, size, rng):
+        state, found = step(shard, shard.load(stored), batch, seen)
+        stored, answers = shard.dump(state), answers + found
+        seen = max(seen, *(blob.first - 2 for blob in batch))
+    _, found = step(shard, shard.load(stored), [], ALWAYS)
+    return answered(answers + found)
+
+
+@given(case=CASES, shards=SHARDS, size=BATCHES)
+def test_shards_and_micro_batches_change_nothing(
+    case: tuple[str, str, int], shards: int, size: int
+) -> None:
+    made = random_case(*case)
+    network = network_of(made)
+    sharding = sharding_of(network, bounded=False)
+    parts = packed(made, network, sharding, shards if sharding.kind == "key" else 1)
+    found = [row for blobs in parts.values() for row in streamed(network, blobs, size, case[2])]
+    assert comparable(found) == expected(made)
+
+
+@given(case=CASES)
+def test_ranges_of_time_change_nothing(case: tuple[str, str, int]) -> None:
+    made = random_case(*case)
+    for query in made.queries[-1:]:
+        network = network_of(made).only([query.name])
+        sharding = sharding_of(network, bounded=True)
+        if sharding.kind == "time":
+            narrow = Sharding("time", (), 2, sharding.lookback, sharding.lookahead)
+            found = in_ranges(made, network, narrow)
+            ag = session_of(made)
+            assert comparable(found) == comparable(ag.table(query.name).to_pylist())
+
+
+def in_ranges(case: Case, network: Network, sharding: Sharding) -> list[dict[str, Any]]:
+    """Return what two tasks find that share the ranges between them."""
+    from augury.runners.pipeline import travelling_schema
+    from augury.runners.ranges import RANGE
+
+    tasks: dict[int, list[pa.RecordBatch]] = {0: [], 1: []}
+    for name, stream in network.bases.items():
+        rows = conform(bindings(case)[name], declaration_of(stream))
+        times = whole(rows.column(stream.time))
+        packer = Packer(stream, travelling_schema(network, sharding, stream))
+        first, last = times - sharding.lookahead, times + sharding.lookback
+        spans = [
+            range(a // sharding.width, b // sharding.width + 1)
+            for a, b in zip(first, last, strict=True)
+        ]
+        for k, numbers in enumerate(spans):
+            for number in numbers:
+                one = rows.slice(k, 1).append_column(RANGE, pa.array([number], pa.int64()))
+                one = one.append_column(SHARD, pa.array([0], pa.int64()))
+                tasks[number % 2] += list(packer(one.to_batches()))
+    task = BoundedTask(network, sharding)
+    return [
+        row
+        for batches in tasks.values()
+        for _, answers in task.steps(blobs_of(batches))
+        for table in answers.found.values()
+        for row in table.to_pylist()
+    ]
+
+
+@pytest.mark.parametrize("construct", CONSTRUCTS)
+def test_the_columns_of_an_answer_are_known_before_it_is_there(construct: str) -> None:
+    case = random_case(construct, "any", 1)
+    ag = session_of(case)
+    network = network_of(case)
+    for query in case.queries:
+        found = ag.table(query.name).schema.remove_metadata()
+        assert answer_schema(network.plans[query.name.lower()]).equals(found)
+
+
+def test_state_of_other_queries_is_refused() -> None:
+    one, other = (network_of(random_case("seq", "any", seed)) for seed in (1, 2))
+    stored = Shard(one).dump(Shard(one).start())
+    with pytest.raises(StateError, match="belongs to other declarations"):
+        Shard(other).load(stored)
+
+
+def test_what_no_match_can_need_is_forgotten() -> None:
+    case = random_case("negation_at_an_end", "any", 1)
+    network = network_of(case)
+    shard, memory = Shard(network), network.memory
+    assert memory is not None
+    parts = packed(case, network, Sharding("single"), 1)
+    blobs = [blob for own in parts.values() for blob in own]
+    state, _ = step(shard, shard.start(), blobs, -(2**62))
+    assert not state.is_empty
+    latest = max(blob.first for blob in blobs)
+    assert step(shard, state, [], latest + memory + 1)[0].is_empty
