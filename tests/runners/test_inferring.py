@@ -142,3 +142,17 @@ def test_times_that_are_no_ticks_have_a_step() -> None:
     found = ag.table("coffee").to_pylist()
     assert [row["ts"].second for row in found] == [0, 5, 10, 15]
     assert found[1]["probability"] > 0.0
+
+
+def test_an_inferred_stream_is_not_bound_but_its_readings_are() -> None:
+    ag = session("CREATE STREAM at AS FILTER reads USING building;")
+    with pytest.raises(AuguryError, match="at is inferred from reads; bind the rows of reads"):
+        ag.bind("at", [])
+
+
+def test_push_leaves_out_queries_over_inferred_streams() -> None:
+    ag = session(
+        "CREATE STREAM at AS FILTER reads USING building; CREATE QUERY q ON at PATTERN _ x;"
+    )
+    with pytest.warns(UserWarning, match="reads stream at, which is inferred"):
+        ag.push("reads", READS)

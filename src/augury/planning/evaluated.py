@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
 from augury.matching.pattern import MOST_COMPONENTS
 from augury.planning.refusal import NOT_EVALUATED, PlanError
@@ -35,6 +36,15 @@ def unevaluated_note(query: CheckedQuery) -> str | None:
     """Return the same as a sentence, with its code."""
     what = unevaluated(query)
     return what and f"not evaluated yet: it uses {what} ({NOT_EVALUATED})"
+
+
+def refuse_inferred(query: CheckedQuery, catalog: Catalog) -> None:
+    """Raise where a query reads an inferred stream: only the local engine infers as yet."""
+    for stream in query.streams:
+        if stream.name.lower() in catalog.inferred:
+            message = f"query {query.name} reads stream {stream.name}, which is inferred"
+            hint = "bind its readings, and ask for its table with the local engine"
+            raise PlanError(NOT_EVALUATED, message, hint)
 
 
 def refuse_unevaluated(query: CheckedQuery) -> None:
