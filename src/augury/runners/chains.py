@@ -16,8 +16,10 @@ import numpy as np
 
 from augury.kernels.chain.forward import none_of
 from augury.matching import worlds
+from augury.matching.intervals import sequence_probabilities
 from augury.matching.marginal import Chances, Marginaliser, TooManyNumbersError
 from augury.matching.sampled import Bits, ends, share
+from augury.matching.worlds import Step
 from augury.planning.chain_plan import ChainPlan, is_of_the_chain
 from augury.records import Words
 from augury.runners.beliefs import Told
@@ -86,10 +88,19 @@ def _grouped(plan: ChainPlan, told: Told, found: Chances, by: tuple[Words, Words
 def rows_by_time(feed: Feed, times: Words) -> Iterator[Row]:
     """Yield P(some match's last event is at t), for each group and each time of the streams."""
     found = [
-        Holding(group, worlds.probabilities(feed.plan.line, feed.steps(key, loose), hidden))
+        Holding(group, _by_time(feed.plan, feed.steps(key, loose), hidden))
         for key, loose, group, hidden in _asked(feed)
     ]
     yield from _combined(feed.plan, found, np.unique(times).tolist())
+
+
+def _by_time(plan: ChainPlan, steps: list[Step], hidden: int) -> dict[int, float]:
+    """Return P(a match ends at t) of one chain: by intervals where its plan is safe, or at once."""
+    if plan.query.verdict.kind == "safe":
+        by_intervals = sequence_probabilities(plan.line, steps)
+        if by_intervals is not None:
+            return by_intervals
+    return worlds.probabilities(plan.line, steps, hidden)
 
 
 def rows_by_window(feed: Feed, times: Words) -> Iterator[Row]:
