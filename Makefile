@@ -49,6 +49,7 @@ fix: $(STAMP)   ## let ruff repair what it can
 fuzz: $(STAMP)  ## long property runs (AUGURY_FUZZ_EXAMPLES mutations of scripts, 100000 unless set)
 	HYPOTHESIS_PROFILE=nightly AUGURY_FUZZ_EXAMPLES=$${AUGURY_FUZZ_EXAMPLES:-100000} \
 	  $(PYTEST) -q -m "hypothesis and not spark"
+	AUGURY_KILLS=$${AUGURY_KILLS:-50} $(PYTEST) -q tests/fault_tolerance/test_kills.py
 
 bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the events on Spark
 	$(BIN)/python benchmarks/import_time.py
