@@ -267,6 +267,4 @@ inferred = st.builds(
     optional(naturals),
     optional(chances),
 )
-statements = st.one_of(
-    streams, tables, queries, gap_statements, models, inferred, explains, writes
-)
+statements = st.one_of(streams, tables, queries, gap_statements, models, inferred, explains, writes)
