@@ -13,7 +13,7 @@ CREATE STREAM reads (tag STRING, kind STRING, t LONG, p DOUBLE)
 KEY tag TIME t TYPE kind PROBABILITY p MISS RATE 0.1;
 """
 REFUSED = {
-    "repetition": "PATTERN SEQ(A x, B+ b, C z) WHERE [tag] USING SKIP TILL NEXT MATCH"
+    "repetition": "PATTERN AND(A x, B+ b) WHERE [tag] USING SKIP TILL NEXT MATCH"
     " WITHIN 9 RETURN PROBABILITY",
     "next-match": "PATTERN SEQ(A x, B z) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9"
     " ALLOW 1 MISSED OF (z); CREATE GAPS g ON q (x TO z EXPONENTIAL(5))",
@@ -43,7 +43,7 @@ def test_what_is_said_to_be_refused_is_refused(clauses: str) -> None:
         ag.table("q")
 
 
-def test_markov_streams_are_refused() -> None:
+def test_matches_over_markov_streams_are_refused() -> None:
     ag = Session(engine="local")
     ag.sql(MARKOV)
     ag.bind("at", [{"person": "joe", "place": "a", "t": 1, "p": 1.0}])

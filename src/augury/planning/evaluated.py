@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
 from augury.matching.pattern import MOST_COMPONENTS
 from augury.planning.refusal import NOT_EVALUATED, PlanError
+from augury.planning.sequence import unsuited
 from augury.planning.unseen import scores_unseen
 
 
 def unevaluated(query: CheckedQuery) -> str | None:
     """Return what a query uses that no engine evaluates yet, or None."""
+    asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
+    return None if asks_whether and unsuited(query) is None else unmatched(query)
+
+
+def unmatched(query: CheckedQuery) -> str | None:
+    """Return what a query uses that cannot be evaluated by listing its matches, or None."""
     asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
     if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
         return f"RETURN {query.returns} of a repetition under next-match selection"
@@ -39,9 +47,18 @@ def unevaluated_note(query: CheckedQuery) -> str | None:
     return what and f"not evaluated yet: it uses {what} ({NOT_EVALUATED})"
 
 
+def refuse_inferred(query: CheckedQuery, catalog: Catalog) -> None:
+    """Raise where a query reads an inferred stream: only the local engine infers as yet."""
+    for stream in query.streams:
+        if stream.name.lower() in catalog.inferred:
+            message = f"query {query.name} reads stream {stream.name}, which is inferred"
+            hint = "bind its readings, and ask for its table with the local engine"
+            raise PlanError(NOT_EVALUATED, message, hint)
+
+
 def refuse_unevaluated(query: CheckedQuery) -> None:
-    """Raise where a query asks for what is checked and explained, but not evaluated yet."""
-    what = unevaluated(query)
+    """Raise where a query's matches cannot be listed yet."""
+    what = unmatched(query)
     if what is not None:
         message = (
             f"query {query.name} uses {what}, which is checked and explained, but not evaluated"

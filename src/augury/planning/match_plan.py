@@ -70,14 +70,15 @@ def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
         query=query,
         pattern=pattern,
         programs=plan.programs,
-        plays=_plays(plan),
+        plays=plays_of(plan),
         partition_by=dict(plan.partitioning.columns),
         drops_others=plan.drops_others,
         outputs=tuple((out.column, values[out.column.name]) for out in query.outputs),
     )
 
 
-def _plays(plan: PhysicalPlan) -> tuple[Play, ...]:
+def plays_of(plan: PhysicalPlan) -> tuple[Play, ...]:
+    """Return who may play each component."""
     types = {
         (component.index, by.stream): by.type
         for component in plan.query.components

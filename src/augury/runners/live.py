@@ -19,6 +19,7 @@ from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
+from augury.planning.evaluated import refuse_inferred
 from augury.planning.match_plan import plan_match
 from augury.planning.refusal import PlanError
 from augury.runners.encoding import declaration_of, rows_of_table
@@ -126,6 +127,7 @@ class LiveRunner:
         self, query: CheckedQuery, catalog: Catalog, queries: Mapping[str, CheckedQuery]
     ) -> tuple[LiveQuery | Replay, list[str]]:
         """Return how a query is evaluated, and the names of the streams it reads in the end."""
+        refuse_inferred(query, catalog)
         plan = plan_match(learned(query, catalog, self.tables), catalog)
         if needs_replay(plan):
             replay = Replay(query, catalog, queries, self.tables)
