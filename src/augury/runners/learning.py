@@ -22,7 +22,7 @@ from augury.gaps.learning import Learned, Weighted, fit, learn
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.planning.unseen import parts_of
 from augury.records import Reals, Words
-from augury.runners.encoding import Codes, Encoder, declaration_of, whole
+from augury.runners.encoding import Codes, declaration_of, kinds_of, who_plays, whole
 from augury.sources.rows import conform, sift
 
 LONGEST = 2.0**60
@@ -161,9 +161,8 @@ class History:
         return Codes().encode(text)
 
     def _mask(self) -> Words:
-        encoder = Encoder(self.plan, {})
-        kinds = encoder.kinds(self.schema, self.rows)
+        kinds = kinds_of(self.schema, self.rows)
         mask = np.zeros(self.rows.num_rows, np.int64)
         for play in self.plan.plays:
-            mask |= encoder.plays(play, kinds, self.rows).astype(np.int64) << play.component
+            mask |= who_plays(play, kinds, self.rows, {}).astype(np.int64) << play.component
         return mask
