@@ -19,8 +19,10 @@ QUERIES = {
     " RETURN PROBABILITY": False,
     "PATTERN AND(A x, B+ b) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9"
     " RETURN PROBABILITY": True,
-    f"PATTERN SEQ(A x, B y) WHERE [tag] WITHIN 9 ALLOW 1 MISSED OF (y){GAPS}": True,
-    f"PATTERN SEQ(A x, !B y, C z) WHERE [tag] WITHIN 9{GAPS}": True,
+    f"PATTERN SEQ(A x, B y) WHERE [tag] WITHIN 9 ALLOW 1 MISSED OF (y){GAPS}": False,
+    f"PATTERN SEQ(A x, !B y, C z) WHERE [tag] WITHIN 9{GAPS}": False,
+    f"PATTERN SEQ(A x, B y) WHERE [tag] WITHIN 9 EVENTS ALLOW 1 MISSED OF (y){GAPS}": True,
+    f"PATTERN SEQ(A x, !B y, C z) WHERE [tag] WITHIN 9 RETURN PROBABILITY{GAPS}": True,
 }
 
 
