@@ -47,10 +47,27 @@ def test_the_scripts_of_a_document_print_back_to_equal_trees(document: Path) -> 
         assert again.statements == first.statements
 
 
-@pytest.mark.parametrize("block", PYTHON, ids=str)
+def is_about_spark(block: Block) -> bool:
+    return "Session(spark)" in block.code
+
+
+@pytest.mark.parametrize("block", [b for b in PYTHON if not is_about_spark(b)], ids=str)
 def test_python_runs_as_shown(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    test = doctest.DocTestParser().get_doctest(block.code, {}, str(block), None, block.line)
+    run_dialogue(block, {})
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("block", [b for b in PYTHON if is_about_spark(b)], ids=str)
+def test_python_runs_on_spark_as_shown(
+    block: Block, monkeypatch: pytest.MonkeyPatch, spark: object
+) -> None:
+    monkeypatch.chdir(ROOT)
+    run_dialogue(block, {"spark": spark})
+
+
+def run_dialogue(block: Block, known: dict[str, object]) -> None:
+    test = doctest.DocTestParser().get_doctest(block.code, known, str(block), None, block.line)
     assert test.examples, "a Python block shows a dialogue with >>>"
     report: list[str] = []
     doctest.DocTestRunner(verbose=False).run(test, out=report.append)

@@ -68,7 +68,7 @@ def _never_late(blobs: DataFrame) -> DataFrame:
     none is dropped; so the mark is on a column that is NULL, which is never late.
     """
     unknown = f.lit(None).cast("timestamp")
-    return blobs.withColumn("at", unknown.alias("at", metadata={"spark.watermarkDelayMs": 0}))
+    return blobs.withColumn("at", unknown).withMetadata("at", {"spark.watermarkDelayMs": 0})
 
 
 @dataclass(frozen=True)
