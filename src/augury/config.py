@@ -45,6 +45,11 @@ SETTINGS: tuple[Setting, ...] = (
         "states that the automaton of one pattern may have",
     ),
     Setting(
+        "chain_state_limit",
+        100_000,
+        "states that the distribution of one chain may spread over",
+    ),
+    Setting(
         "shards",
         16,
         "parts that a streaming run on Spark cuts its rows into, where a key allows it",

@@ -79,7 +79,8 @@ class Matches:
 
     Items `first_item[m]..first_item[m + 1]` are (component, row) in the order of time; absents
     `first_absent[m]..` are (row, since) as the search kernel gives them, empty where the confidence
-    is final. `confidence` is an upper bound where `is_final` is False.
+    is final. `confidence` is an upper bound where `is_final` is False. `missed` has the components
+    (bits) that were not read, though they are part of the match.
     """
 
     first_item: Words
@@ -91,6 +92,7 @@ class Matches:
     confidence: Reals
     report_time: Words
     is_final: Flags
+    missed: Words
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -100,7 +102,14 @@ class Matches:
         """Return no matches."""
         start, words = np.zeros(1, np.int64), np.zeros(0, np.int64)
         flags = np.zeros(0, np.bool_)
-        return Matches(start, words, words, start, words, words, np.zeros(0), words, flags)
+        return Matches(start, words, words, start, words, words, np.zeros(0), words, flags, words)
+
+    @property
+    def n_missed(self) -> Words:
+        """How many components each match takes as missed."""
+        bits = np.unpackbits(self.missed.view(np.uint8).reshape(-1, 8), axis=1)
+        counted: Words = bits.sum(axis=1, dtype=np.int64)
+        return counted
 
     def only(self, numbers: Words) -> Matches:
         """Return the matches of the given numbers, in that order."""
@@ -116,6 +125,7 @@ class Matches:
             self.confidence[numbers],
             self.report_time[numbers],
             self.is_final[numbers],
+            self.missed[numbers],
         )
 
     def settled(self, confidence: Reals) -> Matches:

@@ -100,6 +100,11 @@ class Session:
         declared = self._catalog.stream(name) or self._catalog.table(name)
         if declared is None:
             raise QueryError([self._unbound(name)])
+        if (how := self._catalog.inferred.get(declared.name.lower())) is not None:
+            raise AuguryError(
+                f"stream {declared.name} is inferred from {how.statement.readings}; "
+                f"bind the rows of {how.statement.readings}"
+            )
         keeps = self.engine == "spark" and type(data).__module__.startswith("pyspark.sql")
         self._bound[declared.name.lower()] = data if keeps else arrow_table(declared.name, data)
         self._runner = None

@@ -47,7 +47,10 @@ def comparable(answers: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return answers by id, rounded, with the events of ties in one order."""
     found = {}
     for answer in answers:
-        events = sorted(answer["events"], key=lambda e: (e["ts"], e["component"], e["event_id"]))
+        events = sorted(
+            answer["events"],
+            key=lambda e: (e["ts"] is None, e["ts"] or 0, e["component"], e["event_id"] or ""),
+        )
         events = [event | {"probability": round(event["probability"], 9)} for event in events]
         plain = {
             name: round(value, 9) if isinstance(value, float) else value

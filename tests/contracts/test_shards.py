@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from augury import Session
 from augury.errors import StateError
 from augury.matching.matcher import ALWAYS
 from augury.runners.encoding import declaration_of, whole
@@ -153,6 +154,41 @@ def in_ranges(case: Case, network: Network, sharding: Sharding) -> list[dict[str
         for table in answers.found.values()
         for row in table.to_pylist()
     ]
+
+
+MISSED = """
+CREATE STREAM s (id LONG, tag STRING, kind STRING, t LONG, p DOUBLE)
+ID id KEY tag TIME t TYPE kind PROBABILITY p MISS RATE 0.2;
+CREATE QUERY m ON s PATTERN SEQ(A a, B b, !X x, C c) WHERE [tag] WITHIN 20 ALLOW 1 MISSED;
+CREATE GAPS g ON m (
+    a TO b EXPONENTIAL(4), b TO x EXPONENTIAL(9) REACHES 0.5, b TO c EXPONENTIAL(5) REACHES 0.9,
+    a BEFORE b EXPONENTIAL(4));
+"""
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_missed_components_are_found_in_shards_too(size: int) -> None:
+    rng = random.Random(3)
+    rows = [
+        {"id": k, "tag": rng.choice("xy"), "kind": rng.choice("AABCX"), "t": 2 * k, "p": 0.9}
+        for k in range(40)
+    ]
+    ag = Session(engine="local")
+    ag.sql(MISSED)
+    ag.bind("s", rows)
+    queries = {name: query for name, (query, _) in ag._queries.items()}
+    network = Network.of(["m"], queries, ag._catalog)
+    shard, stream = Shard(network), network.bases["s"]
+    packer = Packer(stream, shard.schemas["s"])
+    found: list[dict[str, Any]] = []
+    for tag in "xy":
+        own = pa.Table.from_pylist([row | {SHARD: 0} for row in rows if row["tag"] == tag])
+        blobs = [b for k in range(len(own)) for b in blobs_of(packer(own.slice(k, 1).to_batches()))]
+        found += streamed(network, blobs, size, 5)
+    wanted = ag.table("m")
+    assert wanted.schema.remove_metadata().equals(answer_schema(network.plans["m"]))
+    assert any(wanted.column("n_missed").to_pylist())
+    assert comparable(found) == comparable(wanted.to_pylist())
 
 
 @pytest.mark.parametrize("construct", CONSTRUCTS)

@@ -254,4 +254,17 @@ gap_statements = st.builds(tree.CreateGaps, names, names, names) | st.builds(
 )
 explains = st.builds(tree.Explain, names, st.sampled_from(EXPLAIN_FORMATS))
 writes = st.builds(tree.Write, names, sources)
-statements = st.one_of(streams, tables, queries, gap_statements, explains, writes)
+_parts = dict.fromkeys(("states", "initial", "transition", "emission"), names)
+models = st.builds(tree.CreateModel, names, **_parts, step=optional(durations)) | st.builds(
+    tree.CreateModel, names, learn_from=names, learn_on=optional(names)
+)
+inferred = st.builds(
+    tree.InferStream,
+    names,
+    st.sampled_from(("FILTER", "SMOOTH", "VITERBI")),
+    names,
+    names,
+    optional(naturals),
+    optional(chances),
+)
+statements = st.one_of(streams, tables, queries, gap_statements, models, inferred, explains, writes)

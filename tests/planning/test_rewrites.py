@@ -145,7 +145,7 @@ def test_a_component_without_a_gap_cannot_be_missed() -> None:
     assert skip.removed
 
 
-def test_a_run_of_misses_keeps_its_edge_while_its_best_is_unknown() -> None:
+def test_a_run_of_misses_has_the_best_score_of_both_together() -> None:
     plan = planned(
         query(
             "SEQ(SHELF x, COUNTER y, EXIT z)", "WITHIN 1 HOUR ALLOW ALL MISSED OF (y, z) "
@@ -153,8 +153,8 @@ def test_a_run_of_misses_keeps_its_edge_while_its_best_is_unknown() -> None:
         + "CREATE GAPS g ON q (x TO y EXPONENTIAL(1 HOUR), y TO z EXPONENTIAL(1 HOUR));"
     )
     best = {s.components: s.best for s in plan.automaton.skips}
-    assert best[1, 2] is None
-    assert best[1,] is not None
+    assert best[1,] == pytest.approx(0.204925, abs=5e-7)
+    assert best[1, 2] == pytest.approx(0.004663, abs=5e-7)
 
 
 def test_only_needed_columns_are_read() -> None:
@@ -199,3 +199,18 @@ def test_a_cast_that_depends_on_the_session_is_not_left_to_spark() -> None:
     rest = "WHERE CAST(z.price AS STRING) = '1.0' WITHIN 1 HOUR"
     plan = planned(query("SEQ(SHELF x, EXIT z)", rest))
     assert [p.text for p in plan.plays[1].on_arrival] == ["CAST(z.price AS STRING) = '1.0'"]
+
+
+def test_two_misses_score_at_most_the_square_of_the_rate_by_the_paper_and_are_removed() -> None:
+    rest = "WITHIN 100 HOURS ALLOW 2 MISSED OF (y, z) MISS RATE (y 0.1, z 0.1)"
+    gaps = "CREATE GAPS g ON q (x TO y EXPONENTIAL(1 HOUR), y TO z EXPONENTIAL(1 HOUR));"
+    text = query("SEQ(SHELF x, COUNTER y, EXIT z)", f"{rest} HAVING CONFIDENCE >= 0.02 {{}}")
+    ayac = planned(text.format("SCORING AYAC") + gaps).automaton.skips
+    assert {s.components: (round(s.best or 0.0, 4), s.removed) for s in ayac} == {
+        (1,): (0.1, False),
+        (1, 2): (0.005, True),
+        (2,): (0.1, False),
+    }
+    law = planned(text.format("") + gaps).automaton.skips
+    assert not any(s.removed for s in law)
+    assert all((s.best or 0.0) > 0.99 for s in law)

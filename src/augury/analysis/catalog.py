@@ -13,7 +13,14 @@ from enum import Enum
 from types import MappingProxyType
 
 from augury.errors import Source
-from augury.language.tree import CreateGaps, CreateQuery, External, MissRate
+from augury.language.tree import (
+    CreateGaps,
+    CreateModel,
+    CreateQuery,
+    External,
+    InferStream,
+    MissRate,
+)
 
 
 class DataType(Enum):
@@ -97,11 +104,30 @@ class TableSchema:
     source: External | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ModelSchema:
+    """A declared model: the columns of its states; `step` is in microseconds, 1 for ticks."""
+
+    name: str
+    states: tuple[Column, ...]
+    statement: CreateModel
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """How a stream is inferred; `moves` is the stream of its transitions, if it has one."""
+
+    statement: InferStream
+    moves: str | None = None
+
+
 @dataclass(frozen=True)
 class Catalog:
     """Everything declared so far, by lower-case name.
 
-    `outputs` are the queries' output streams; `sources` the texts that declared the queries.
+    `outputs` are the queries' output streams; `sources` the texts that declared the queries;
+    `inferred` has the streams that inference gives, and those of their transitions.
     """
 
     streams: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))
@@ -110,6 +136,8 @@ class Catalog:
     gaps: Mapping[str, CreateGaps] = field(default_factory=lambda: MappingProxyType({}))
     outputs: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))
     sources: Mapping[str, Source] = field(default_factory=lambda: MappingProxyType({}))
+    models: Mapping[str, ModelSchema] = field(default_factory=lambda: MappingProxyType({}))
+    inferred: Mapping[str, Inferred] = field(default_factory=lambda: MappingProxyType({}))
 
     def stream(self, name: str) -> StreamSchema | None:
         return self.streams.get(name.lower())

@@ -7,10 +7,11 @@ so that what refers to them is not judged on that account.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from augury.analysis.catalog import Catalog, StreamSchema, TableSchema
+from augury.analysis.catalog import Catalog, Inferred, ModelSchema, StreamSchema, TableSchema
 from augury.errors import Source
 from augury.language.tree import CreateGaps, CreateQuery
 
@@ -25,6 +26,8 @@ class Ledger:
     gaps: dict[str, CreateGaps]
     outputs: dict[str, StreamSchema]
     sources: dict[str, Source]
+    models: dict[str, ModelSchema] = field(default_factory=dict)
+    inferred: dict[str, Inferred] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     later: dict[str, str] = field(default_factory=dict)
 
@@ -37,6 +40,8 @@ class Ledger:
             dict(catalog.gaps),
             dict(catalog.outputs),
             dict(catalog.sources),
+            dict(catalog.models),
+            dict(catalog.inferred),
         )
 
     def catalog(self) -> Catalog:
@@ -47,6 +52,8 @@ class Ledger:
             MappingProxyType(self.gaps),
             MappingProxyType(self.outputs),
             MappingProxyType(self.sources),
+            MappingProxyType(self.models),
+            MappingProxyType(self.inferred),
         )
 
     def readable(self, name: str) -> StreamSchema | None:
@@ -62,5 +69,10 @@ class Ledger:
 
     def holder(self, name: str) -> str | None:
         """Return what kind of thing already has the name."""
-        kinds = (("stream", self.streams), ("table", self.tables), ("query", self.queries))
+        kinds: tuple[tuple[str, Mapping[str, object]], ...] = (
+            ("stream", self.streams),
+            ("table", self.tables),
+            ("query", self.queries),
+            ("model", self.models),
+        )
         return next((kind for kind, names in kinds if name.lower() in names), None)

@@ -16,16 +16,19 @@ from augury.analysis.conditional import markov_names_transitions
 from augury.analysis.declarations import read_stream, read_table
 from augury.analysis.findings import Findings, in_text_order, suggest
 from augury.analysis.ledger import Ledger
+from augury.analysis.models import read_inferred, read_model
 from augury.analysis.query import read_query
 from augury.analysis.targets import check_write
 from augury.errors import Diagnostic, Source, Span
 from augury.language.parser import parse
 from augury.language.tree import (
     CreateGaps,
+    CreateModel,
     CreateQuery,
     CreateStream,
     CreateTable,
     Explain,
+    InferStream,
     Statement,
     Write,
 )
@@ -101,8 +104,8 @@ class _Script:
                 self.ledger.later[name.lower()] = "query"
             elif isinstance(statement, CreateGaps):
                 self._note_gaps(statement)
-            elif isinstance(statement, CreateStream | CreateTable):
-                kind = "stream" if isinstance(statement, CreateStream) else "table"
+            elif isinstance(statement, CreateStream | CreateTable | InferStream):
+                kind = "table" if isinstance(statement, CreateTable) else "stream"
                 self.ledger.later[statement.name.lower()] = kind
 
     def _is_taken(self, name: str, written: set[str]) -> bool:
@@ -132,6 +135,10 @@ class _Script:
                 self._declare(statement)
             case CreateQuery():
                 self._query(statement)
+            case CreateModel():
+                self._model(statement)
+            case InferStream():
+                self._infer(statement)
             case Write():
                 self._refers(statement)
                 check_write(statement, self.writes, self.findings)
@@ -157,6 +164,28 @@ class _Script:
                 self.ledger.tables[name] = table
         if self.ledger.holder(name) is None:
             self.ledger.failed.add(name)
+
+    def _model(self, statement: CreateModel) -> None:
+        free = self._claim(statement.name, statement.span)
+        model = read_model(statement, self.ledger, self.findings)
+        if model is not None and free:
+            self.ledger.models[statement.name.lower()] = model
+        elif free:
+            self.ledger.failed.add(statement.name.lower())
+
+    def _infer(self, statement: InferStream) -> None:
+        name = statement.name.lower()
+        self.ledger.later.pop(name, None)
+        free = self._claim(statement.name, statement.span)
+        found = read_inferred(statement, self.ledger, self.findings)
+        if found is None or not free:
+            self.ledger.failed |= {name} if free else set()
+            return
+        how, *streams = found
+        for stream in streams:
+            if stream.name.lower() == name or self._claim(stream.name, statement.span):
+                self.ledger.streams[stream.name.lower()] = stream
+                self.ledger.inferred[stream.name.lower()] = how
 
     def _query(self, statement: CreateQuery) -> None:
         name = self._name(statement)

@@ -111,8 +111,18 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     BUDGET,
     BOUNDS,
     BEST,
+    # Stretches of what was not read: how many, and the best that all can score (a double); then
+    # offsets of tables: the components before and after each, its pieces, where a piece is cut, and
+    # the polynomial of each piece (doubles).
+    N_STRETCHES,
+    BEST_SCORE,
+    STRETCH_EARLIER,
+    STRETCH_LATER,
+    PIECE_ROWS,
+    PIECE_CUTS,
+    PIECE_POWERS,
     HEADER_SIZE,
-) = range(79)
+) = range(86)
 
 # A frame: the item (component and event), the transition that took it, the state reached, the
 # components that are complete (bits); which transition and event to try next; where the events that
@@ -144,6 +154,9 @@ GROUP_TAKEN, GROUP_ABSENT, GROUP_MASS, GROUP_SIZE = range(4)
 # A match in `out`; CONDITIONAL tells that it takes more than a product to value it. CONFIDENCE, a
 # double, is then an upper bound.
 FIRST_ITEM, FIRST_ABSENT, REPORT_TIME, CONDITIONAL, CONFIDENCE, MATCH_SIZE = range(6)
+
+# The polynomials of scores have this many coefficients.
+POWERS = 8
 
 # A passed-over or absent event. One that a NEXT(...) would have taken only as the direct neighbour
 # of SINCE need not be absent where something else lies between; with ALSO_SINCE the next row names

@@ -17,6 +17,7 @@ from augury.kernels.layout import (
     ACCEPTING,
     BARRIER,
     BEGIN,
+    BEST_SCORE,
     DEPTH_ROOM,
     DOOMED,
     EDGE_ROWS,
@@ -164,7 +165,7 @@ def search_next(s, start, lane):
     put_real(s.m, frame_at(s, 0, WEIGHT), 1.0)
     if not fits(s, 0, lane, start):
         return True
-    put_real(s.m, frame_at(s, 1, WEIGHT), real_of(s, start, P))
+    put_real(s.m, frame_at(s, 1, WEIGHT), real_of(s, start, P) * get_real(s.m, BEST_SCORE))
     put(s.m, PASSED, 0)
     put(s.m, frame_at(s, 1, FIXED), 0)
     depth, fine = 1, settle_in(s, 1, begin, stop)

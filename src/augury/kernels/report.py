@@ -59,6 +59,7 @@ from augury.kernels.layout import (
 from augury.kernels.memory import get, get_real, put, put_real
 from augury.kernels.order import has_ties, last_of
 from augury.kernels.rules import end_rules_hold, rules_hold
+from augury.kernels.scores import score_of
 
 
 @part
@@ -103,7 +104,7 @@ def emit(s, depth, deadline, begin, stop):
         return True
     put(s.m, STAMP, get(s.m, STAMP) + 1)
     first_absent = get(s.m, ABSENTS)
-    confidence = presence(s, depth)
+    confidence = presence(s, depth) * score_of(s, depth)
     strategy = get(s.m, STRATEGY)
     if strategy != ANY:
         forbid_passed(s, depth, deadline)

@@ -30,6 +30,7 @@ from augury.kernels.layout import (
     ACCEPTING,
     ANY,
     BEGIN,
+    BEST_SCORE,
     BUFFER_FULL,
     DEPTH_ROOM,
     DONE,
@@ -179,7 +180,7 @@ def search_any(s, start, lane):
     put_real(s.m, frame_at(s, 0, WEIGHT), 1.0)
     if not fits(s, 0, lane, start):
         return True
-    put_real(s.m, frame_at(s, 1, WEIGHT), real_of(s, start, P))
+    put_real(s.m, frame_at(s, 1, WEIGHT), real_of(s, start, P) * get_real(s.m, BEST_SCORE))
     depth, fine = 1, True
     fine = arrive(s, depth, begin, stop)
     while depth > 0:

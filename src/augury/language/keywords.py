@@ -14,7 +14,7 @@ from typing import Literal
 
 from augury.language.expressions import Unit
 
-Topic = Literal["statement", "stream", "query", "pattern", "expression", "gaps"]
+Topic = Literal["statement", "stream", "query", "pattern", "expression", "gaps", "model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,8 @@ KEYWORDS: dict[str, Keyword] = {
     **_followed("expression", "TIMESTAMP DATE", ("STRING",)),
     **_followed("expression", "SELECT", _NAMED),
     **_words("gaps", "GAPS LEARN TO BEFORE REACHES"),
+    **_words("model", "MODEL HMM STATES INITIAL TRANSITION EMISSION STEP"),
+    **_words("model", "FILTER SMOOTH VITERBI LAG PRUNE"),
 }
 
 UNITS: dict[str, Unit] = {

@@ -32,6 +32,7 @@ from augury.language.tree import (
     Compares,
     Component,
     CreateGaps,
+    CreateModel,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -42,6 +43,7 @@ from augury.language.tree import (
     Group,
     Having,
     Holds,
+    InferStream,
     MissRate,
     Not,
     Option,
@@ -260,6 +262,30 @@ def _gap(node: Gap) -> str:
     return f"{name_text(node.earlier)} {order} {name_text(node.later)} {family}{reaches}"
 
 
+def _model(node: CreateModel) -> Iterator[str]:
+    parts = (
+        ("STATES", node.states),
+        ("INITIAL", node.initial),
+        ("TRANSITION", node.transition),
+        ("EMISSION", node.emission),
+    )
+    given = [f"{word} {name_text(name)}" for word, name in parts if name is not None]
+    given += [f"STEP {length_text(node.step)}"] if node.step is not None else []
+    yield f"CREATE MODEL {name_text(node.name)} HMM" + (f" ({', '.join(given)})" if given else "")
+    if node.learn_from is not None:
+        on = "" if node.learn_on is None else f" ON {name_text(node.learn_on)}"
+        yield f"LEARN FROM {name_text(node.learn_from)}{on}"
+
+
+def _inferred(node: InferStream) -> Iterator[str]:
+    of = f"{name_text(node.readings)} USING {name_text(node.model)}"
+    yield f"CREATE STREAM {name_text(node.name)} AS {node.method} {of}"
+    if node.lag is not None:
+        yield f"LAG {node.lag}"
+    if node.prune is not None:
+        yield f"PRUNE {node.prune!r}"
+
+
 def _explain(node: Explain) -> Iterator[str]:
     form = "" if node.format == "TEXT" else f" FORMAT {node.format}"
     yield f"EXPLAIN {name_text(node.query)}{form}"
@@ -274,6 +300,8 @@ _STATEMENTS: dict[type, Callable[[Any], Iterator[str]]] = {
     CreateTable: _table,
     CreateQuery: _query,
     CreateGaps: _gaps,
+    CreateModel: _model,
+    InferStream: _inferred,
     Explain: _explain,
     Write: _write,
 }

@@ -332,4 +332,46 @@ class Write(Node):
     target: External
 
 
-Statement = CreateStream | CreateTable | CreateQuery | CreateGaps | Explain | Write
+@dataclass(frozen=True, slots=True)
+class CreateModel(Node):
+    """CREATE MODEL ... HMM: tables by name, and what it is learned from.
+
+    With `learn_on`, `learn_from` has the states of the readings in `learn_on`; without, it is
+    readings alone, by which the model of the tables is improved.
+    """
+
+    name: str
+    states: str | None = None
+    initial: str | None = None
+    transition: str | None = None
+    emission: str | None = None
+    step: Duration | None = None
+    learn_from: str | None = None
+    learn_on: str | None = None
+
+
+Method = Choice["FILTER", "SMOOTH", "VITERBI"]
+
+
+@dataclass(frozen=True, slots=True)
+class InferStream(Node):
+    """`CREATE STREAM at AS SMOOTH readings USING building LAG 5 PRUNE 0.001`."""
+
+    name: str
+    method: Method
+    readings: str
+    model: str
+    lag: int | None = None
+    prune: float | None = None
+
+
+Statement = (
+    CreateStream
+    | CreateTable
+    | CreateQuery
+    | CreateGaps
+    | CreateModel
+    | InferStream
+    | Explain
+    | Write
+)

@@ -76,6 +76,7 @@ def lay_out(
     """Return a fresh arena for one search."""
     tables = {
         **_tables(pattern),
+        **_scores(pattern),
         layout.IS_FLOAT: [int(real) for real in is_float],
         layout.QUEUE_ROWS: queue_rows.tolist(),
         layout.HELD_FROM: _held_from(pattern, room)[:-1],
@@ -84,6 +85,7 @@ def lay_out(
     for entry, value in _scalars(pattern, report, room).items():
         header[entry] = value
     header.view(np.float64)[layout.THRESHOLD] = pattern.threshold
+    header.view(np.float64)[layout.BEST_SCORE] = pattern.best_score
     return _placed(header, tables, _buffers(pattern, room))
 
 
@@ -109,6 +111,7 @@ def _scalars(pattern: Pattern, report: Report, room: Room) -> dict[int, int]:
         layout.ITEM_ROOM: room.items,
         layout.ABSENT_ROOM: room.absents,
         layout.N_STATES: len(pattern.accepting),
+        layout.N_STRETCHES: len(pattern.stretches),
         layout.BOUND_ROOM: room.bounds,
         layout.BOUND_AFTER: room.work_before_bounds,
         layout.OUT_MATCHES: 0,
@@ -194,12 +197,34 @@ def _tables(pattern: Pattern) -> dict[int, Sequence[int]]:
     }
 
 
+def _scores(pattern: Pattern) -> dict[int, Sequence[int]]:
+    """Return the tables of the stretches; pieces are numbered like cuts, so one is to spare."""
+    stretches = pattern.stretches
+    powers = [power for s in stretches for row in (*s.powers, s.powers[-1]) for power in row]
+    return {
+        layout.STRETCH_EARLIER: [s.earlier for s in stretches],
+        layout.STRETCH_LATER: [s.later for s in stretches],
+        layout.PIECE_ROWS: _starts(len(s.cuts) for s in stretches),
+        layout.PIECE_CUTS: _words(cut for s in stretches for cut in s.cuts),
+        layout.PIECE_POWERS: _words(powers),
+    }
+
+
+def _words(reals: Iterable[float]) -> list[int]:
+    words: list[int] = np.array(list(reals), np.float64).view(np.int64).tolist()
+    return words
+
+
 def _matchwide(pattern: Pattern) -> tuple[int, ...]:
-    """Return the rules over positive components, without those applied afterwards."""
+    """Return the rules over positive components, without those applied afterwards.
+
+    One that reads a missed component is applied only if it has a default for it.
+    """
+    own = pattern.positive | pattern.missed
     return tuple(
         k
         for k, rule in enumerate(pattern.rules)
-        if rule.reads & ~pattern.positive == 0 and k not in pattern.after
+        if rule.reads & ~own == 0 and not rule.needs & pattern.missed and k not in pattern.after
     )
 
 

@@ -37,7 +37,8 @@ class Counts:
 
 def is_countable(pattern: Pattern, events: Events) -> bool:
     """Whether the matches of these independent events can be counted without listing them."""
-    if pattern.strategy != "ANY" or pattern.threshold > 0.0 or pattern.strict_threshold:
+    filtered = pattern.threshold > 0.0 or pattern.strict_threshold
+    if pattern.strategy != "ANY" or filtered or pattern.stretches or pattern.variants:
         return False
     if pattern.count_window is not None or not _rules_look_back_once(pattern):
         return False

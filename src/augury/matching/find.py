@@ -7,7 +7,7 @@ are enlarged and the search goes on from there, so nothing is found twice and no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -30,7 +30,8 @@ WORK_BEFORE_BOUNDS = 2000
 class Found:
     """Matches as positions in the sorted events, in compressed rows.
 
-    Items are (component, event), absents (event, since); see `kernels.layout`.
+    Items are (component, event), absents (event, since); see `kernels.layout`. `missed` has the
+    components (bits) that a match takes as missed.
     """
 
     first_item: Words
@@ -40,6 +41,7 @@ class Found:
     confidence: Reals
     report_time: Words
     is_conditional: Flags
+    missed: Words
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -53,31 +55,79 @@ def find(
     report: Report,
     around: Sequence[tuple[int, int]] = (),
 ) -> Found:
-    """Return all matches in the events that `order` lists, sorted.
+    """Return all matches in the events that `order` lists, sorted; variants come last.
 
     Positions in the result are places in `order`. `around` are the (component, event) pairs of a
     match in whose gap the search is made.
     """
-    rows = event_rows(events, order)
-    queue_rows, queue = prepare.queues(rows, len(pattern.components))
-    deepest = most_depth(pattern, len(order), len(around))
-    room = replace(_first_room(events, deepest), **_bound_room(pattern, len(order)))
-    arena = lay_out(pattern, report, room, queue_rows, events.is_float)
-    out = np.zeros(output_size(room), np.int64)
-    slots = np.zeros(max((len(rule.slots) for rule in pattern.rules), default=0) + 1, np.int64)
-    slot_nulls = np.zeros(len(slots), np.bool_)
-    first = 0
-    while True:
-        _surround(arena, around)
-        status, first = search(arena, rows, queue, out, slots, slot_nulls, *predicates, first)
-        if status == layout.DONE:
-            return found_in(arena, out)
-        if status == layout.LIMIT_REACHED or room.matches > MOST_MATCHES:
-            raise too_many(pattern)
-        larger = room.enlarged(deepest)
-        grown = lay_out(pattern, report, larger, queue_rows, events.is_float)
-        out = _moved(arena, out, grown, output_size(larger))
-        arena, room = grown, larger
+    prepared = Prepared(events, event_rows(events, order), predicates, report, tuple(around))
+    found = [prepared.search(way) for way in pattern.ways]
+    return found[0] if len(found) == 1 else joined(found)
+
+
+def joined(found: Sequence[Found]) -> Found:
+    """Return the matches of several searches, one after the other."""
+    items = np.cumsum([0, *(len(each.items) for each in found)])
+    absents = np.cumsum([0, *(len(each.absents) for each in found)])
+    changed: dict[str, Words] = {}
+    for field in fields(Found):
+        own = [getattr(each, field.name) for each in found]
+        if field.name.startswith("first_"):
+            shifts = items if field.name == "first_item" else absents
+            own = [each[:-1] + shift for each, shift in zip(own, shifts, strict=False)]
+            own.append(shifts[-1:])
+        changed[field.name] = np.concatenate(own)
+    return Found(**changed)  # type: ignore[arg-type]
+
+
+class Prepared:
+    """Sorted events as the kernel reads them, for the search of one pattern after the other."""
+
+    def __init__(
+        self,
+        events: Events,
+        rows: Words,
+        predicates: Predicates,
+        report: Report,
+        around: tuple[tuple[int, int], ...],
+    ) -> None:
+        self.events, self.rows, self.predicates = events, rows, predicates
+        self.report, self.around = report, around
+        self._queues: tuple[Words, Words] | None = None
+        self._stamp = 0
+
+    def search(self, pattern: Pattern) -> Found:
+        """Return the matches of one pattern, without its variants."""
+        if self._queues is None:
+            self._queues = prepare.queues(self.rows, len(pattern.components))
+        arena, out = self._searched(pattern, *self._queues)
+        # Marks in the rows stay, so the next search counts on from where this one stopped.
+        self._stamp = int(arena[layout.STAMP])
+        return found_in(arena, out, pattern.missed)
+
+    def _searched(self, pattern: Pattern, queue_rows: Words, queue: Words) -> tuple[Words, Words]:
+        events, rows, n = self.events, self.rows, len(self.rows)
+        deepest = most_depth(pattern, n, len(self.around))
+        room = replace(_first_room(events, deepest), **_bound_room(pattern, n))
+        arena = lay_out(pattern, self.report, room, queue_rows, events.is_float)
+        arena[layout.STAMP] = self._stamp
+        out = np.zeros(output_size(room), np.int64)
+        slots = np.zeros(max((len(rule.slots) for rule in pattern.rules), default=0) + 1, np.int64)
+        slot_nulls = np.zeros(len(slots), np.bool_)
+        first = 0
+        while True:
+            _surround(arena, self.around)
+            status, first = search(
+                arena, rows, queue, out, slots, slot_nulls, *self.predicates, first
+            )
+            if status == layout.DONE:
+                return arena, out
+            if status == layout.LIMIT_REACHED or room.matches > MOST_MATCHES:
+                raise too_many(pattern)
+            larger = room.enlarged(deepest)
+            grown = lay_out(pattern, self.report, larger, queue_rows, events.is_float)
+            out = _moved(arena, out, grown, output_size(larger))
+            arena, room = grown, larger
 
 
 def event_rows(events: Events, order: Words) -> Words:
@@ -142,8 +192,8 @@ def _end_of(arena: Words, out: Words, entry: int) -> int:
     return int(arena[following[entry]]) if entry in following else len(out)
 
 
-def found_in(arena: Words, out: Words) -> Found:
-    """Return what a search left in its output."""
+def found_in(arena: Words, out: Words, missed: int) -> Found:
+    """Return what a search left in its output; `missed` are the components that it did without."""
     n, n_items, n_absents = (int(arena[k]) for k in (layout.MATCHES, layout.ITEMS, layout.ABSENTS))
     rows = out[: n * layout.MATCH_SIZE].reshape(n, layout.MATCH_SIZE)
     items, absents = int(arena[layout.OUT_ITEMS]), int(arena[layout.OUT_ABSENTS])
@@ -157,6 +207,7 @@ def found_in(arena: Words, out: Words) -> Found:
         confidence=rows.view(np.float64)[:, layout.CONFIDENCE].copy(),
         report_time=rows[:, layout.REPORT_TIME].copy(),
         is_conditional=rows[:, layout.CONDITIONAL] != 0,
+        missed=np.full(n, missed, np.int64),
     )
 
 

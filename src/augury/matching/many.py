@@ -50,7 +50,8 @@ def sequence_of(pattern: Pattern) -> list[tuple[int, bool]] | None:
 
     Plain: one event per component, in one order, nothing negated, no window of events.
     """
-    if pattern.guards or pattern.repeats or pattern.count_window is not None:
+    plain = not (pattern.guards or pattern.repeats or pattern.stretches or pattern.variants)
+    if not plain or pattern.count_window is not None:
         return None
     steps, state, before = list[tuple[int, bool]](), 0, None
     while not pattern.accepting[state]:

@@ -118,6 +118,7 @@ def as_matches(found: Found, row: Words, *, is_final: bool) -> Matches:
         confidence=found.confidence,
         report_time=found.report_time,
         is_final=~found.is_conditional & is_final,
+        missed=found.missed,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 from typing import Literal
 
 MOST_COMPONENTS = 62
@@ -66,6 +67,24 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """Components that were not read, between those of `earlier` and those of `later`.
+
+    Its score is a table over its length (see `augury.gaps.tables`): `cuts` of K pieces, and K
+    polynomials. `best` is the highest score within the window, `unseen` are the components. For
+    each missed one, `likely` has lengths and the shares of the stretch where it probably lies.
+    """
+
+    earlier: int
+    later: int
+    unseen: int
+    cuts: tuple[float, ...]
+    powers: tuple[tuple[float, ...], ...]
+    best: float
+    likely: tuple[tuple[int, tuple[float, ...], tuple[float, ...], tuple[float, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Pattern:
     """States, edges (by source, then as written) and rules of one pattern.
 
@@ -73,6 +92,10 @@ class Pattern:
     `closed_by[c]` those that take no more events once c has one. `after` are rules applied to the
     finished match alone. `most_events` bounds the events of one match, None where nothing does.
     `waits` tells that a negation at the end delays the report to the end of the window.
+
+    `stretches` score what was not read. `variants` are the same pattern with components `missed`:
+    each is searched too, its missed components being guards, because nothing that fits one may have
+    been read where it is said to have been missed.
     """
 
     query: str
@@ -94,6 +117,19 @@ class Pattern:
     match_limit: int
     most_events: int | None
     waits: bool
+    stretches: tuple[Stretch, ...] = ()
+    missed: int = 0
+    variants: tuple[Pattern, ...] = ()
+
+    @property
+    def best_score(self) -> float:
+        """The most that all stretches can score together."""
+        return prod(stretch.best for stretch in self.stretches)
+
+    @property
+    def ways(self) -> tuple[Pattern, ...]:
+        """The pattern as written, then its variants."""
+        return (self, *self.variants)
 
     @property
     def guarded(self) -> int:

@@ -6,6 +6,8 @@ and the output stay, and grow when a search asks for more.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from augury.kernels import layout
@@ -100,14 +102,18 @@ class Probe:
 
     def _matches(self, n: int) -> Matches:
         is_final = not self.pattern.is_composite
-        found = as_matches(found_in(self._arena, self._out), self._places[:n], is_final=is_final)
+        found = as_matches(
+            found_in(self._arena, self._out, self.pattern.missed),
+            self._places[:n],
+            is_final=is_final,
+        )
         return found if found.is_final.all() else self._settled(found, n)
 
     def _settled(self, matches: Matches, n: int) -> Matches:
         """Value the matches whose confidence is not a product."""
         events = self._events(n)
         blocks = [(0, k) if g < 0 else (1, g) for k, g in enumerate(events.group.tolist())]
-        chances: dict[object, dict[object, float]] = {}
+        chances: dict[Any, dict[Any, float]] = {}
         for k, p in enumerate(events.p.tolist()):
             chances.setdefault(blocks[k], {})[k] = p
         place = {row: k for k, row in enumerate(events.row.tolist())}

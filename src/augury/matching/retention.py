@@ -18,11 +18,15 @@ NEVER_YET = -(2**62)
 
 def looks_back(pattern: Pattern) -> bool:
     """Whether a negation, with nothing taken before it, can forbid events before the match."""
-    return any(can_lack(pattern, guard.earlier) for guard in pattern.guards)
+    return any(can_lack(way, guard.earlier) for way in pattern.ways for guard in way.guards)
 
 
 def ends_late(pattern: Pattern) -> bool:
     """Whether a match may be known only at the end of its window, not at its last event."""
+    return any(_ends_late(way) for way in pattern.ways)
+
+
+def _ends_late(pattern: Pattern) -> bool:
     left = {edge.source for edge in pattern.edges}
     is_open = any(ends and state in left for state, ends in enumerate(pattern.accepting))
     waits = pattern.waits or any(can_lack(pattern, guard.later) for guard in pattern.guards)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,17 +18,18 @@ from augury.kernels import layout
 from augury.kernels.predicates import Predicates
 from augury.matching.arena import Report
 from augury.matching.find import Found, find
+from augury.matching.inferred import scores, spans
 from augury.matching.lineage import (
     TRUE,
-    Chances,
     Formula,
+    Is,
     at_most,
     conjunction,
     disjunction,
     negation,
     probability,
 )
-from augury.matching.pattern import Guard, Pattern
+from augury.matching.pattern import Guard, Pattern, Stretch
 from augury.records import Events, Matches
 
 TOLERANCE = 1e-9
@@ -47,7 +48,7 @@ class Settlement:
     events: Events
     predicates: Predicates
     formula_of: Callable[[int], Formula]
-    chances: Chances
+    chances: dict[Any, dict[Any, float]]
 
     def settle(self, matches: Matches) -> tuple[Matches, list[Formula]]:
         """Return the matches that pass the threshold, with final confidences and their lineage."""
@@ -76,8 +77,16 @@ class Settlement:
             same = frozenset(_items(matches, m, place)) if self.pattern.is_ambiguous else m
             ways.setdefault(same, []).append(m)
         for numbers in ways.values():
-            each = [conjunction(self._parts(matches, m, place)) for m in numbers]
+            each = [conjunction(self._way(matches, m)._parts(matches, m, place)) for m in numbers]
             yield numbers[0], disjunction(each) if len(each) > 1 else each[0]
+
+    def _way(self, matches: Matches, m: int) -> Settlement:
+        """Return the settlement by the variant of the pattern that match m is of."""
+        if not self.pattern.variants:
+            return self
+        missed = int(matches.missed[m])
+        way = next(way for way in self.pattern.ways if way.missed == missed)
+        return replace(self, pattern=replace(way, variants=()))
 
     def _passes(self, confidence: float) -> bool:
         if self.pattern.strict_threshold:
@@ -95,6 +104,32 @@ class Settlement:
             if guard.inside is not None:
                 yield from self._is_free_of(guard, items)
         yield self._is_within(items)
+        for stretch in self.pattern.stretches:
+            yield self._is_as_needed(stretch, items)
+
+    def _is_as_needed(self, stretch: Stretch, items: Sequence[Item]) -> Formula:
+        """Say that what was not read is as the match needs it: one choice per stretch.
+
+        Matches that leave the same components unseen between the same events share it.
+        """
+        bound = np.array([component for component, _ in items])
+        when = self.events.time[[event for _, event in items]]
+        length = spans(self.pattern, stretch, bound, when, np.zeros(1, np.int64)).length
+        left = [e for c, e in items if (stretch.earlier >> c) & 1]
+        right = [e for c, e in items if (stretch.later >> c) & 1]
+        ends = (max(left, default=-1), min(right, default=-1))
+        rows = tuple(int(self.events.row[e]) if e >= 0 else -1 for e in ends)
+        pattern = self.pattern
+        block = (
+            "unseen",
+            pattern.query,
+            pattern.missed & stretch.unseen,
+            stretch.unseen,
+            rows,
+            int(length[0]),
+        )
+        self.chances.setdefault(block, {True: float(scores(stretch, length)[0])})
+        return Is(block, True)
 
     def _exists(self, event: int) -> Formula:
         return self.formula_of(int(self.events.row[event]))

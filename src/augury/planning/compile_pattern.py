@@ -19,7 +19,9 @@ from augury.planning.automaton import Automaton, Transition
 from augury.planning.automaton import Guard as Forbidden
 from augury.planning.build_automaton import automaton_of
 from augury.planning.expressions.program import Program
+from augury.planning.missed_variants import Variant, variants_of
 from augury.planning.residual import positive_components
+from augury.planning.unseen import scores_unseen, with_guards
 
 Path = tuple[tuple[str, int], ...]
 
@@ -55,7 +57,19 @@ def compile_pattern(
         most_events=None,
         waits=False,
     )
-    return _grown(bare, query, query.shape, automaton)
+    plain = _grown(bare, query, query.shape, automaton)
+    if not scores_unseen(query):
+        return plain
+    own, *others = variants_of(query)
+    variants = tuple(_variant(bare, query, each) for each in others)
+    return replace(plain, stretches=own.stretches, variants=variants)
+
+
+def _variant(bare: Pattern, query: CheckedQuery, variant: Variant) -> Pattern:
+    """Return the pattern in which some components were missed: guards stand in their places."""
+    shape = with_guards(query.shape, variant.missed)
+    known = replace(bare, missed=_bits(variant.missed), stretches=variant.stretches)
+    return _grown(known, query, shape, automaton_of(shape, query.components))
 
 
 def _grown(bare: Pattern, query: CheckedQuery, shape: Shape, automaton: Automaton) -> Pattern:

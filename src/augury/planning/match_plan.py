@@ -17,6 +17,7 @@ from augury.planning.evaluated import refuse_unevaluated
 from augury.planning.expressions.program import ProgramSet
 from augury.planning.expressions.typed import Typed
 from augury.planning.physical import PhysicalPlan, plan_query
+from augury.planning.refusal import NOT_EVALUATED, PlanError
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,12 @@ class MatchPlan:
 def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
     """Return the plan of a query that returns matches."""
     refuse_unevaluated(query)
+    if query.learn_gaps_from is not None:
+        raise PlanError(
+            NOT_EVALUATED,
+            f"query {query.name} learns its gaps from {query.learn_gaps_from}, which has no rows",
+            f"bind them in a local session: bind({query.learn_gaps_from!r}, table)",
+        )
     plan = plan_query(query, catalog)
     rules = [predicate.conjunct for predicate in plan.search.predicates]
     values = dict(plan.outputs)
@@ -63,14 +70,15 @@ def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
         query=query,
         pattern=pattern,
         programs=plan.programs,
-        plays=_plays(plan),
+        plays=plays_of(plan),
         partition_by=dict(plan.partitioning.columns),
         drops_others=plan.drops_others,
         outputs=tuple((out.column, values[out.column.name]) for out in query.outputs),
     )
 
 
-def _plays(plan: PhysicalPlan) -> tuple[Play, ...]:
+def plays_of(plan: PhysicalPlan) -> tuple[Play, ...]:
+    """Return who may play each component."""
     types = {
         (component.index, by.stream): by.type
         for component in plan.query.components

@@ -83,6 +83,7 @@ def _by_key(query: CheckedQuery, classes: tuple[EqualityClass, ...]) -> Partitio
 def _by_time(query: CheckedQuery, automaton: Automaton) -> Partitioning:
     assert query.within is not None
     waits = any(guard.is_trailing for guard in automaton.guards) or _goes_on(query, automaton)
+    waits = waits or _may_miss_the_end(automaton)
     return Partitioning(
         "time",
         "no attribute that could cut the stream is equal over all components, but the window "
@@ -96,6 +97,12 @@ def _goes_on(query: CheckedQuery, automaton: Automaton) -> bool:
     """Return whether a complete match takes further events, so that its end shows only later."""
     accepting = {state.index for state in automaton.states if state.accepting}
     return query.strategy != "ANY" and any(t.source in accepting for t in automaton.transitions)
+
+
+def _may_miss_the_end(automaton: Automaton) -> bool:
+    """Return whether a match may lack its last component, so that it waits for the window's end."""
+    accepting = {state.index for state in automaton.states if state.accepting}
+    return any(skip.target in accepting and not skip.removed for skip in automaton.skips)
 
 
 def _why_whole(query: CheckedQuery) -> str:

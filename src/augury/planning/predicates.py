@@ -45,8 +45,7 @@ class Predicate:
         """Whether each event alone decides it: one component, its own attributes, no aggregate."""
         if len(self.components) != 1 or self.conjunct.after:
             return False
-        read = without_defaults(self.expression)
-        return all(_is_of_the_event(node) for node in nodes_within(read))
+        return reads_each(without_defaults(self.expression))
 
     @property
     def for_a_read_event(self) -> Predicate:
@@ -88,6 +87,11 @@ class Predicate:
 def predicates_of(scope: Scope) -> tuple[Predicate, ...]:
     """Return the conjuncts of the scope's query, in the order written."""
     return tuple(Predicate(c, lower(c.expression, scope)) for c in scope.query.conjuncts)
+
+
+def reads_each(expression: Typed) -> bool:
+    """Return whether the expression reads nothing but attributes of the event at hand."""
+    return all(_is_of_the_event(node) for node in nodes_within(expression))
 
 
 def _is_of_the_event(node: Typed) -> bool:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from augury.analysis.catalog import DataType, StreamSchema, TableSchema
 from augury.planning.expressions.arrow import evaluate_column
-from augury.planning.expressions.typed import inputs_within
+from augury.planning.expressions.typed import Typed, inputs_within
 from augury.planning.match_plan import MatchPlan, Play
 from augury.records import Events, Flags, Reals, Words
 from augury.sources.rows import Declaration, relation_rows
@@ -187,30 +187,12 @@ class Encoder:
 
     def _mask(self, stream: StreamSchema, table: pa.Table) -> Words:
         mask = np.zeros(table.num_rows, np.int64)
-        kinds = self.kinds(stream, table)
+        kinds = kinds_of(stream, table)
         for play in self.plan.plays:
             if play.stream == stream.name:
-                plays = self.plays(play, kinds, table)
+                plays = who_plays(play, kinds, table, self.tables)
                 mask |= plays.astype(np.int64) << play.component
         return mask
-
-    def kinds(self, stream: StreamSchema, table: pa.Table) -> tuple[Words, dict[str, int]]:
-        """Return the type of each row as a number, and the numbers of the types."""
-        if stream.type is None:
-            return np.zeros(0, np.int64), {}
-        codes = Codes()
-        return codes.encode(table.column(stream.type)), codes.known
-
-    def plays(self, play: Play, kinds: tuple[Words, dict[str, int]], table: pa.Table) -> Flags:
-        """Return which rows may play a component."""
-        plays = np.ones(table.num_rows, np.bool_)
-        if play.type is not None:
-            codes, known = kinds
-            plays &= codes == known.get(play.type, -2)
-        for expression in play.filters:
-            outcome = evaluate_column(expression, table, self.tables)
-            plays &= np.asarray(pc.fill_null(outcome, False))
-        return plays
 
     def _attributes(self, table: pa.Table) -> tuple[Words, Flags]:
         columns = self.plan.programs.columns
@@ -233,6 +215,33 @@ class Encoder:
             reals = np.asarray(pc.fill_null(column, 0.0), np.float64)
             return reals.view(np.int64)
         return whole(column)
+
+
+def kinds_of(stream: StreamSchema, table: pa.Table) -> tuple[Words, dict[str, int]]:
+    """Return the type of each row as a number, and the numbers of the types."""
+    if stream.type is None:
+        return np.zeros(0, np.int64), {}
+    codes = Codes()
+    return codes.encode(table.column(stream.type)), codes.known
+
+
+def who_plays(
+    play: Play, kinds: tuple[Words, dict[str, int]], table: pa.Table, tables: Tables
+) -> Flags:
+    """Return which rows may play a component."""
+    plays = np.ones(table.num_rows, np.bool_)
+    if play.type is not None:
+        codes, known = kinds
+        plays &= codes == known.get(play.type, -2)
+    for expression in play.filters:
+        plays &= passing(expression, table, tables)
+    return plays
+
+
+def passing(condition: Typed, table: pa.Table, tables: Tables) -> Flags:
+    """Return for which rows a condition is true; unknown is not true."""
+    outcome = evaluate_column(condition, table, tables)
+    return np.asarray(pc.fill_null(outcome, False), np.bool_)
 
 
 def chances_of(stream: StreamSchema, table: pa.Table) -> Reals:

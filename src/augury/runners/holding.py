@@ -7,7 +7,7 @@ inputs: lineage that is too entangled is refused (setting `lineage_limit`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +16,23 @@ import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
 from augury.language.expressions import Attribute
-from augury.matching.lineage import Formula, conjunction, negation, probability
+from augury.matching.lineage import Formula, conjunction, disjunction, negation, probability
+from augury.matching.sampled import FormulaSampler, sample_size, share
+from augury.planning.chain_plan import ChainPlan
 from augury.planning.match_plan import MatchPlan
-from augury.records import Events, Matches, Words
+from augury.records import Matches, Words
+from augury.runners.beliefs import Told
+from augury.runners.chains import (
+    plain_rows,
+    rows_by_time,
+    rows_by_window,
+    sampled_rows,
+    seed_of,
+)
 from augury.runners.evaluation import Evaluation
+from augury.runners.feed import Feed
 from augury.runners.results import Inputs, gather, moment_type, rows_of
+from augury.runners.windows import windows_of
 from augury.sources.rows import ARROW_TYPES
 
 TOLERANCE = 1e-9
@@ -30,16 +42,51 @@ Row = tuple[tuple[Any, ...], int | None, float]
 def probability_table(evaluation: Evaluation, inputs: Inputs) -> pa.Table:
     """Return the answer of a probability query: one row per group and time or window."""
     query = evaluation.plan.query
+    value, error = _valuation(query, evaluation.chances)
+    by_time = query.returns == "PROBABILITY BY TIME"
+    rows = (_by_time if by_time else _by_window)(evaluation, inputs, value)
+    return answer_table(query, rows, error)
+
+
+def _valuation(
+    query: CheckedQuery, chances: Mapping[Any, Mapping[Any, float]]
+) -> tuple[Callable[[Iterable[Formula]], float], float]:
+    """Return how P(some formula is true) is found, and the bound of its error."""
+    asked = query.approximate
+    if asked is None or query.verdict.kind != "hard":
+        return lambda formulas: any_of(formulas, chances), 0.0
+    size = sample_size(asked.error, asked.risk)
+    sampler = FormulaSampler(chances, size, np.random.default_rng(seed_of(query.name)))
+    return lambda formulas: share(sampler.of(disjunction(formulas))), asked.error
+
+
+def plain_table(plan: ChainPlan, told: Told, times: Words) -> pa.Table | None:
+    """Return the answer of plain chains by their operator; None where it would be too large."""
+    rows = plain_rows(plan, told, times)
+    return None if rows is None else answer_table(plan.query, rows)
+
+
+def chain_table(feed: Feed, times: Words) -> pa.Table:
+    """Return the same answer by chains: exactly, or sampled where the query is hard."""
+    query = feed.plan.query
+    if query.approximate is not None and query.verdict.kind == "hard":
+        return sampled_table(feed, times)
     if query.returns == "PROBABILITY BY TIME":
-        rows = list(_by_time(evaluation, inputs))
-    else:
-        rows = list(_by_window(evaluation, inputs))
-    return _table(query, [row for row in rows if _passes(query, row[2])])
+        return answer_table(query, rows_by_time(feed, times))
+    return answer_table(query, rows_by_window(feed, times))
+
+
+def sampled_table(feed: Feed, times: Words) -> pa.Table:
+    """Return the answer from sampled worlds, as many as APPROXIMATE asks for."""
+    asked = feed.plan.query.approximate
+    assert asked is not None
+    size = sample_size(asked.error, asked.risk)
+    return answer_table(feed.plan.query, sampled_rows(feed, times, size), asked.error)
 
 
 def probability_schema(query: CheckedQuery) -> pa.Schema:
     """Return the columns of a probability."""
-    return _table(query, ()).schema
+    return answer_table(query, ()).schema
 
 
 def _passes(query: CheckedQuery, value: float) -> bool:
@@ -50,7 +97,9 @@ def _passes(query: CheckedQuery, value: float) -> bool:
     return value >= query.having.threshold - TOLERANCE
 
 
-def _by_time(evaluation: Evaluation, inputs: Inputs) -> Iterator[Row]:
+def _by_time(
+    evaluation: Evaluation, inputs: Inputs, value: Callable[[Iterable[Formula]], float]
+) -> Iterator[Row]:
     """Yield P(some match's last event is at t), for each time of the streams."""
     matches, formulas = evaluation.matches()
     ends = _ends(matches, inputs)
@@ -60,13 +109,19 @@ def _by_time(evaluation: Evaluation, inputs: Inputs) -> Iterator[Row]:
         found.setdefault((group, end), []).append(formula)
     for group in sorted(set(groups), key=repr) or ([] if evaluation.plan.query.group_by else [()]):
         for t in np.unique(inputs.time).tolist():
-            yield group, t, any_of(found.get((group, t), ()), evaluation.chances)
+            yield group, t, value(found.get((group, t), ()))
 
 
-def _by_window(evaluation: Evaluation, inputs: Inputs) -> Iterator[Row]:
+def _by_window(
+    evaluation: Evaluation, inputs: Inputs, value: Callable[[Iterable[Formula]], float]
+) -> Iterator[Row]:
     """Yield P(at least one match) for each window that holds an event, seen as the whole input."""
-    for start, events in _windows(evaluation.plan, evaluation.events):
-        inside = replace(evaluation, events=events)
+    events = evaluation.events
+    for start, span in windows_of(evaluation.plan.query, events.time):
+        inside = evaluation
+        if span is not None:
+            held = (events.time >= span[0]) & (events.time < span[1])
+            inside = replace(evaluation, events=events.take(held))
         matches, formulas = inside.matches()
         groups = _groups(evaluation.plan, matches, inputs)
         by_group: dict[tuple[Any, ...], list[Formula]] = {}
@@ -75,23 +130,7 @@ def _by_window(evaluation: Evaluation, inputs: Inputs) -> Iterator[Row]:
         if not evaluation.plan.query.group_by:
             by_group.setdefault((), [])
         for group in sorted(by_group, key=repr):
-            yield group, start, any_of(by_group[group], inside.chances)
-
-
-def _windows(plan: MatchPlan, events: Events) -> Iterator[tuple[int | None, Events]]:
-    """Yield the windows [k s, k s + W) that hold an event, with their events."""
-    within, every = plan.query.within, plan.query.every
-    if within is None or within.events or not len(events):
-        yield None, events
-        return
-    step = every.length if every else within.length
-    first, last = int(events.time.min()), int(events.time.max())
-    k = (first - within.length) // step + 1
-    while k * step <= last:
-        inside = (events.time >= k * step) & (events.time < k * step + within.length)
-        if inside.any():
-            yield k * step, events.take(inside)
-        k += 1
+            yield group, start, value(by_group[group])
 
 
 def any_of(formulas: Iterable[Formula], chances: Mapping[Any, Mapping[Any, float]]) -> float:
@@ -123,7 +162,9 @@ def _group_column(
     return values
 
 
-def _table(query: CheckedQuery, rows: Sequence[Row]) -> pa.Table:
+def answer_table(query: CheckedQuery, found: Iterable[Row], error: float = 0.0) -> pa.Table:
+    """Return the rows that pass HAVING; `error` is the bound of what was sampled, 0 if exact."""
+    rows = [row for row in found if _passes(query, row[2])]
     columns: dict[str, Any] = {"query": pa.array([query.name] * len(rows), pa.string())}
     for k, (name, node) in enumerate(zip(query.group_names, query.group_by, strict=True)):
         assert isinstance(node, Attribute)
@@ -132,6 +173,6 @@ def _table(query: CheckedQuery, rows: Sequence[Row]) -> pa.Table:
         columns[name] = pa.array([group[k] for group, _, _ in rows], kind)
     columns["ts"] = pa.array([ts for _, ts, _ in rows], pa.int64()).cast(moment_type(query))
     columns["probability"] = pa.array([value for _, _, value in rows], pa.float64())
-    columns["method"] = pa.array(["exact"] * len(rows), pa.string())
-    columns["error_bound"] = pa.array([0.0] * len(rows), pa.float64())
+    columns["method"] = pa.array(["sampled" if error else "exact"] * len(rows), pa.string())
+    columns["error_bound"] = pa.array([error] * len(rows), pa.float64())
     return pa.table(columns)

@@ -19,9 +19,11 @@ from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
+from augury.planning.evaluated import refuse_inferred
 from augury.planning.match_plan import plan_match
 from augury.planning.refusal import PlanError
 from augury.runners.encoding import declaration_of, rows_of_table
+from augury.runners.learning import learned
 from augury.runners.live_query import LiveQuery
 from augury.runners.replay import Replay, needs_replay
 from augury.sources.intake import Intake
@@ -125,7 +127,8 @@ class LiveRunner:
         self, query: CheckedQuery, catalog: Catalog, queries: Mapping[str, CheckedQuery]
     ) -> tuple[LiveQuery | Replay, list[str]]:
         """Return how a query is evaluated, and the names of the streams it reads in the end."""
-        plan = plan_match(query, catalog)
+        refuse_inferred(query, catalog)
+        plan = plan_match(learned(query, catalog, self.tables), catalog)
         if needs_replay(plan):
             replay = Replay(query, catalog, queries, self.tables)
             return replay, [stream.name for stream in replay.bases.values()]

@@ -38,7 +38,9 @@ class LiveQuery:
 
     def __init__(self, plan: MatchPlan, tables: Tables) -> None:
         self.plan, self.pattern, self.tables = plan, plan.pattern, tables
-        self._final = 0 if self.pattern.waits else final_components(self.pattern)
+        self._final = 0
+        for way in self.pattern.ways:
+            self._final |= 0 if way.waits else final_components(way)
         self._starts = _starting_components(plan)
         self._ends_late = ends_late(self.pattern)
         self.restart()
@@ -59,7 +61,7 @@ class LiveQuery:
         """Give the predicates the codes of the strings that they name."""
         predicates = link(self.plan.programs, self.encoder.string_codes(), self.tables)
         where, is_float = self.encoder.where, self.encoder.is_float
-        self.probe = Probe(self.pattern, predicates, where, is_float)
+        self.probes = [Probe(way, predicates, where, is_float) for way in self.pattern.ways]
 
     @property
     def memory(self) -> int:
@@ -135,9 +137,10 @@ class LiveQuery:
     def _found(self, numbers: Iterable[int], horizon: int) -> list[dict[str, Any]]:
         answers: list[dict[str, Any]] = []
         for number in numbers:
-            matches = self.probe.find(self.ring, number, self.reported, horizon)
-            if matches is not None and len(matches):
-                answers += self.answers.dicts(matches)
+            for probe in self.probes:
+                matches = probe.find(self.ring, number, self.reported, horizon)
+                if matches is not None and len(matches):
+                    answers += self.answers.dicts(matches)
         return answers
 
     def _drop(self, horizon: int) -> None:
@@ -172,7 +175,8 @@ class LiveQuery:
 
 def _starting_components(plan: MatchPlan) -> int:
     bits = 0
-    for edge in plan.pattern.edges:
-        if edge.source == 0:
-            bits |= 1 << edge.component
+    for way in plan.pattern.ways:
+        for edge in way.edges:
+            if edge.source == 0:
+                bits |= 1 << edge.component
     return bits

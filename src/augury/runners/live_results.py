@@ -16,6 +16,7 @@ import pyarrow as pa
 from augury.analysis.catalog import Column, DataType, StreamSchema
 from augury.kernels import identity, layout
 from augury.kernels.gather import WHEN
+from augury.matching.inferred import inferred
 from augury.matching.ring import Ring
 from augury.planning.expressions.scalar import Scalar, scalar
 from augury.planning.expressions.typed import Aggregated, Input
@@ -75,7 +76,33 @@ class Answers:
             items = range(first[m], first[m + 1])
             pairs = [(components[i], rows[i]) for i in items]
             found.append(self._dict(match_id, pairs, confidence[m], ids))
+        if self.query.allow:
+            self._add_missed(found, matches)
         return found
+
+    def _add_missed(self, found: list[dict[str, Any]], matches: Matches) -> None:
+        """Put what was missed in its place among the events, as `results` does."""
+        for answer, count in zip(found, matches.n_missed.tolist(), strict=True):
+            answer["n_missed"] = count
+            for event in answer["events"]:
+                event |= {"earliest": None, "latest": None}
+        pattern = self.encoder.plan.pattern
+        unseen = inferred(pattern, matches, self.ring.words[matches.row, WHEN])
+        place = unseen.place - matches.first_item[unseen.match]
+        # The last first, so that places stay what they are.
+        for k in reversed(range(len(unseen.match))):
+            ends = (int(unseen.earliest[k]), int(unseen.latest[k]))
+            earliest, latest = (as_stored(moment, self._moment) for moment in ends)
+            event = {
+                "component": self.names[unseen.component[k]],
+                "event_id": None,
+                "ts": None,
+                "probability": float(unseen.probability[k]),
+                "missed": True,
+                "earliest": earliest,
+                "latest": latest,
+            }
+            found[unseen.match[k]]["events"].insert(int(place[k]), event)
 
     def _dict(
         self, match_id: str, items: list[tuple[int, int]], confidence: float, ids: dict[int, Any]

@@ -16,22 +16,30 @@ import pyarrow as pa
 from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
+from augury.matching.worlds import TooManyStatesError
+from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.records import Events, Matches, Reals, Words
+from augury.runners.beliefs import is_plain, told
 from augury.runners.correlated import correlation_of
 from augury.runners.counts import count_table
 from augury.runners.encoding import (
     Encoder,
     Place,
+    Tables,
     chances_of,
     declaration_of,
     rows_of_table,
     whole,
 )
 from augury.runners.evaluation import ALL_TIME, Evaluation, Span
-from augury.runners.holding import probability_table
+from augury.runners.feed import feed_of
+from augury.runners.holding import chain_table, plain_table, probability_table, sampled_table
+from augury.runners.inferring import Inferring
+from augury.runners.learning import learned
 from augury.runners.loaded import Loaded, event_ids
+from augury.runners.objects import MarkovObject, markov_objects
 from augury.runners.results import Inputs, joined_ids, match_table
 from augury.runners.together import Together, shareable
 from augury.sources.rows import conform, sift
@@ -82,6 +90,10 @@ class LocalRunner:
     def _load_declared(self, name: str) -> Loaded:
         schema = self.catalog.stream(name)
         assert schema is not None
+        if name.lower() in self.catalog.inferred:
+            inferring = Inferring(self.catalog, self._load, self._relation)
+            self.loaded |= inferring.streams(name)
+            return self.loaded[name.lower()]
         if name.lower() not in self.bound:
             raise DataError(
                 f"stream {schema.name} has no data; bind it: bind({schema.name!r}, table)"
@@ -95,7 +107,8 @@ class LocalRunner:
     def plan(self, name: str) -> MatchPlan:
         """Return the plan of a query, which is made once."""
         if name not in self.plans:
-            self.plans[name] = plan_match(self.queries[name], self.catalog)
+            query = learned(self.queries[name], self.catalog, self.bound)
+            self.plans[name] = plan_match(query, self.catalog)
         return self.plans[name]
 
     def _run_together(self, names: list[str]) -> None:
@@ -106,7 +119,7 @@ class LocalRunner:
         alone = [name for name in names if name not in read and name not in self.spans]
         for group in shareable(self.plan(name) for name in alone):
             source = self._load(group[0].query.streams[0].name)
-            tables = self._tables(group[0])
+            tables = self._tables(group[0].query)
             together = Together(group, source, _inputs([source]), tables)
             for plan, answer in together.answers():
                 self.answers[plan.query.name.lower()] = answer
@@ -114,11 +127,14 @@ class LocalRunner:
     # One query --------------------------------------------------------------------------------
 
     def _evaluate(self, query: CheckedQuery) -> None:
+        asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
+        if asks_whether and (answer := self._by_chains(query)) is not None:
+            self.answers[query.name.lower()] = answer
+            return
         plan = self.plan(query.name.lower())
         sources = [self._load(stream.name) for stream in query.streams]
-        encoder = Encoder(plan, self._tables(plan))
+        encoder = Encoder(plan, self._tables(query))
         events, inputs = self._events(encoder, sources)
-        asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
         derived = any(s.formulas is not None for s in sources)
         lineage = derived or asks_whether or self._is_read(query.name)
         correlation = None
@@ -150,6 +166,55 @@ class LocalRunner:
                 query.output_schema, result, result.slice(0, 0), formulas, place
             )
 
+    def _by_chains(self, query: CheckedQuery) -> pa.Table | None:
+        """Return the probabilities of a query that is a chain over its rows; None of another."""
+        plan = plan_chain(query, self.catalog)
+        if isinstance(plan, Obstacle):
+            return None
+        sources = [self._load(stream.name) for stream in query.streams]
+        objects = {s.schema.name.lower(): self._objects(s) for s in sources if s.schema.markov}
+        tables, times = self._tables(query), _all_times(sources)
+        is_hard = query.verdict.kind == "hard"
+        if (
+            is_plain(plan)
+            and not is_hard
+            and (query.returns == "PROBABILITY BY TIME" or query.within is None)
+        ):
+            beliefs = told(plan, sources, objects, tables)
+            answer = None if beliefs is None else plain_table(plan, beliefs, times)
+            if answer is not None:
+                return answer
+        return self._by_feed(plan, sources, objects, tables)
+
+    def _by_feed(
+        self,
+        plan: ChainPlan,
+        sources: list[Loaded],
+        objects: dict[str, list[MarkovObject]],
+        tables: Tables,
+    ) -> pa.Table | None:
+        """Return the same of chains that the operator cannot take."""
+        feed = feed_of(plan, sources, objects, tables)
+        if isinstance(feed, Obstacle):
+            return None
+        try:
+            return chain_table(feed, _all_times(sources))
+        except TooManyStatesError:
+            if plan.query.approximate is not None:
+                return sampled_table(feed, _all_times(sources))
+            if objects or any(c.repeats for c in plan.query.components):
+                raise
+            return None
+
+    def _objects(self, source: Loaded) -> list[MarkovObject]:
+        name = source.schema.markov or ""
+        if self.catalog.stream(name) is None:
+            raise DataError(
+                f"MARKOV of stream {source.schema.name} names {name}, which is not declared; "
+                "declare it with CREATE STREAM, and bind its rows"
+            )
+        return markov_objects(source, self._load(name))
+
     def _refuse_readers(self, query: CheckedQuery) -> None:
         """Raise where a query reads, or is read by, one whose matches have no lineage."""
         derived = any(stream.query is not None for stream in query.streams)
@@ -165,10 +230,10 @@ class LocalRunner:
             for stream in q.streams
         )
 
-    def _tables(self, plan: MatchPlan) -> dict[str, list[tuple[Any, ...]]]:
+    def _tables(self, query: CheckedQuery) -> dict[str, list[tuple[Any, ...]]]:
         rows = {}
         for name in self.catalog.tables:
-            if name in self.bound and name != (plan.query.correlated_by or "").lower():
+            if name in self.bound and name != (query.correlated_by or "").lower():
                 rows[name] = rows_of_table(self.catalog.tables[name], self.bound[name])
         return rows
 

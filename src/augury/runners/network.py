@@ -19,6 +19,7 @@ from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.matching.pattern import Pattern
 from augury.matching.retention import NEVER_YET, ends_late, looks_back
+from augury.planning.evaluated import refuse_inferred
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.runners.encoding import rows_of_table
@@ -70,6 +71,8 @@ class Network:
     @cached_property
     def plans(self) -> dict[str, MatchPlan]:
         """The plan of every query."""
+        for query in self.queries.values():
+            refuse_inferred(query, self.catalog)
         return {name: plan_match(query, self.catalog) for name, query in self.queries.items()}
 
     @cached_property
@@ -209,4 +212,6 @@ def _sendable(catalog: Catalog) -> Catalog:
         gaps={},
         outputs=dict(catalog.outputs),
         sources={},
+        models={},
+        inferred={},
     )

@@ -19,6 +19,7 @@ from augury.matching.matcher import ALWAYS
 from augury.matching.pattern import Pattern
 from augury.matching.retention import NEVER_YET, ends_late, looks_back
 from augury.planning.match_plan import MatchPlan, plan_match
+from augury.runners.learning import learned
 from augury.runners.local import LocalRunner
 from augury.sources.intake import Arrival, stored
 from augury.sources.rows import ARROW_TYPES
@@ -53,7 +54,10 @@ class Replay:
     ) -> None:
         self.query, self.catalog, self.tables = query, catalog, tables
         self.queries = _below(query, queries)
-        self.plans = {name: plan_match(each, catalog) for name, each in self.queries.items()}
+        self.plans = {
+            name: plan_match(learned(each, catalog, tables), catalog)
+            for name, each in self.queries.items()
+        }
         self.bases = {
             stream.name.lower(): stream
             for each in self.queries.values()

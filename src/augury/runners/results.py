@@ -1,8 +1,9 @@
 """Matches as an Arrow table: the columns that every match has, then the RETURN columns.
 
 `query, match_id, revision, <keys>, start_ts, end_ts, confidence, n_missed, events ARRAY<STRUCT<
-component, event_id, ts, probability, missed>>`, then what RETURN names. Built column by column:
-nothing loops over matches.
+component, event_id, ts, probability, missed>>`, then what RETURN names. Where the query allows
+missed components, their items have no event and no time of their own, but `earliest` and `latest`.
+Built column by column: nothing loops over matches but those with something missed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 from augury.analysis.catalog import Column, DataType
 from augury.analysis.checked import CheckedQuery
 from augury.kernels import identity
+from augury.matching.inferred import inferred
 from augury.planning.expressions.arrow import Source, evaluate
 from augury.planning.expressions.typed import Aggregated, Input
 from augury.planning.match_plan import MatchPlan
@@ -58,7 +60,7 @@ def match_table(plan: MatchPlan, matches: Matches, inputs: Inputs) -> pa.Table:
     columns["start_ts"] = pa.array(start).cast(moment)
     columns["end_ts"] = pa.array(end).cast(moment)
     columns["confidence"] = pa.array(matches.confidence)
-    columns["n_missed"] = pa.repeat(pa.scalar(0, pa.int64()), n)
+    columns["n_missed"] = pa.array(matches.n_missed)
     columns["events"] = _events_column(plan, matches, inputs, moment)
     for column, expression in plan.outputs:
         columns[column.name] = evaluate(expression, _source(plan, matches, inputs))
@@ -121,8 +123,9 @@ def text_hashes(column: Any, seed: int) -> np.ndarray:
 
 def _events_column(plan: MatchPlan, matches: Matches, inputs: Inputs, moment: Any) -> Any:
     names = pa.array([c.name for c in plan.query.components], pa.string())
-    rows = pa.array(matches.row)
-    ids = pc.take(inputs.ids, rows)
+    if plan.query.allow:
+        return _events_with_missed(plan, matches, inputs, moment)
+    ids = pc.take(inputs.ids, pa.array(matches.row))
     fields = {
         "component": pc.take(names, pa.array(matches.component)),
         "event_id": ids if pa.types.is_string(ids.type) else ids.cast(pa.string()),
@@ -132,6 +135,34 @@ def _events_column(plan: MatchPlan, matches: Matches, inputs: Inputs, moment: An
     }
     items = pa.StructArray.from_arrays(list(fields.values()), list(fields))
     return pa.ListArray.from_arrays(pa.array(matches.first_item.astype(np.int32)), items)
+
+
+def _events_with_missed(plan: MatchPlan, matches: Matches, inputs: Inputs, moment: Any) -> Any:
+    """Return the events with what was missed in its place, and when that probably happened."""
+    names = pa.array([c.name for c in plan.query.components], pa.string())
+    time = inputs.time[matches.row]
+    unseen = inferred(plan.pattern, matches, time)
+    row = np.insert(matches.row, unseen.place, -1)
+    missed = row < 0
+    ids = pc.take(inputs.ids, pa.array(row, mask=missed))
+
+    def moments(seen: Words, inferred: Words, hidden: np.ndarray) -> Any:
+        return pa.array(np.insert(seen, unseen.place, inferred), mask=hidden).cast(moment)
+
+    component = np.insert(matches.component, unseen.place, unseen.component)
+    probability = np.insert(inputs.p[matches.row], unseen.place, unseen.probability)
+    fields = {
+        "component": pc.take(names, pa.array(component)),
+        "event_id": ids if pa.types.is_string(ids.type) else ids.cast(pa.string()),
+        "ts": moments(time, unseen.earliest, missed),
+        "probability": pa.array(probability),
+        "missed": pa.array(missed),
+        "earliest": moments(time, unseen.earliest, ~missed),
+        "latest": moments(time, unseen.latest, ~missed),
+    }
+    items = pa.StructArray.from_arrays(list(fields.values()), list(fields))
+    first = matches.first_item + np.concatenate([[0], np.cumsum(matches.n_missed)])
+    return pa.ListArray.from_arrays(pa.array(first.astype(np.int32)), items)
 
 
 def key_column(query: CheckedQuery, key: Column, taken: tuple[Words, Words], inputs: Inputs) -> Any:

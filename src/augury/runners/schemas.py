@@ -47,6 +47,8 @@ def _match_schema(plan: MatchPlan) -> pa.Schema:
         ("probability", pa.float64()),
         ("missed", pa.bool_()),
     ]
+    if plan.query.allow:
+        event += [("earliest", moment), ("latest", moment)]
     outputs = [(column.name, _type_of(column.type)) for column, _ in plan.outputs]
     return pa.schema(
         [

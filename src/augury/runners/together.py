@@ -18,7 +18,7 @@ from augury.matching.matcher import sort_order
 from augury.planning.expressions.typed import Apply, Input, Typed
 from augury.planning.match_plan import MatchPlan, Play
 from augury.records import Events, Flags, Matches, Words
-from augury.runners.encoding import Encoder, Tables
+from augury.runners.encoding import Encoder, Tables, kinds_of, who_plays
 from augury.runners.evaluation import Evaluation
 from augury.runners.loaded import Loaded
 from augury.runners.results import Inputs, match_table
@@ -75,10 +75,11 @@ class Together:
         return encoder.encode(self.source.schema, self.source.table, 0, self.source.groups())
 
     def _facts(self, predicates: Mapping[Any, int]) -> dict[Any, Flags]:
-        encoder = Encoder(self.plans[0], self.tables)
-        kinds = encoder.kinds(self.source.schema, self.source.table)
+        kinds = kinds_of(self.source.schema, self.source.table)
         return {
-            key: encoder.plays(Play(0, self.source.schema.name, *key), kinds, self.source.table)
+            key: who_plays(
+                Play(0, self.source.schema.name, *key), kinds, self.source.table, self.tables
+            )
             for key in predicates
         }
 

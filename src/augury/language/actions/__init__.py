@@ -7,7 +7,7 @@ node, so that reading goes on. `ACTIONS` collects them all.
 
 from __future__ import annotations
 
-from augury.language.actions import expressions, lahar, patterns, queries, streams, words
+from augury.language.actions import expressions, lahar, models, patterns, queries, streams, words
 from augury.language.machine import Action
 
 ACTIONS: dict[str, Action] = {
@@ -17,4 +17,5 @@ ACTIONS: dict[str, Action] = {
     **lahar.ACTIONS,
     **streams.ACTIONS,
     **queries.ACTIONS,
+    **models.ACTIONS,
 }

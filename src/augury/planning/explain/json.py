@@ -31,7 +31,7 @@ from augury.planning.explain.network import network_of
 from augury.planning.explain.words import guard_text, shape_text
 from augury.planning.physical import PhysicalPlan
 from augury.planning.predicates import Predicate
-from augury.planning.rewrites.drop_edges_below_threshold import can_be_missed
+from augury.planning.unseen import can_be_missed
 
 Facts = dict[str, Any]
 

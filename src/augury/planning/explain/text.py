@@ -26,7 +26,7 @@ from augury.planning.logical import Marginalise
 from augury.planning.partitioning import Partitioning
 from augury.planning.physical import PhysicalPlan
 from augury.planning.predicates import Predicate, last_bound
-from augury.planning.rewrites.drop_edges_below_threshold import can_be_missed
+from augury.planning.unseen import can_be_missed
 
 WIDTH = 88
 # A large automaton is counted, not listed.
@@ -234,7 +234,11 @@ def _missed(plan: PhysicalPlan) -> Lines:
     query = plan.query
     if not query.allow and not query.gaps:
         return []
-    return [f"{c.name}: {_missed_text(plan, c.index)}" for c in query.components]
+    lines = [f"{c.name}: {_missed_text(plan, c.index)}" for c in query.components]
+    skips = plan.automaton.skips
+    if query.allow and skips and all(skip.removed for skip in skips):
+        lines.append("no missed component can reach the threshold, so ALLOW adds no match")
+    return lines
 
 
 def _missed_text(plan: PhysicalPlan, component: int) -> str:

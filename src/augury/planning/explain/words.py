@@ -14,7 +14,7 @@ from augury.analysis.checked import (
 )
 from augury.planning.automaton import Automaton, Guard, Skip, Transition
 from augury.planning.residual import repetition_mark
-from augury.planning.rewrites.drop_edges_below_threshold import gap_of
+from augury.planning.unseen import gap_of
 
 STRATEGIES = {
     "ANY": "skip till any match",

@@ -1,0 +1,311 @@
+"""What a stretch scores by the law: P(all is as the match needs it | what was and was not read).
+
+With R the length that is left, F the chance that a gap has ended (times `reaches`), e the miss
+rate, and step j timed from the missed component before it:
+
+    silent_j(R) = prod_n (1 - (1 - e_n) F_n(R)) * (1 - F(R) + e int_0^R f(v) silent_j+1(R - v) dv)
+    true_j(R)   = e int_0^R f(v) prod_n (1 - e_n F_n(v) - (1 - e_n) F_n(R)) true_j+1(R - v) dv
+
+A step without a missed component ends the stretch: silent is the product alone, and true is
+prod_n (1 - F_n(R)). A negated component that comes after the missed one that ends its reach does
+not break the match, but it must not have been read. The score is true_0 / silent_0.
+
+Oracle: tests/oracles/missed.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from augury.gaps.families import Gap, bends, farthest
+from augury.gaps.integrals import came, each_mean, ended, mean_over
+from augury.gaps.stretch import Backward, Ends, Forward, Step, Stretch, Unseen, unseen_in
+from augury.gaps.tables import Function, tabulate
+from augury.records import Reals
+
+# Inner steps are tabulated finer than the score that is made of them.
+INNER_ERROR = 1e-10
+MOST_CUTS = 4000
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Numerator and denominator of a score as functions of length, and where they bend."""
+
+    true: Function
+    silent: Function
+    cuts: tuple[float, ...]
+    is_slow: bool = False
+
+
+def parts_of(stretch: Stretch, top: float) -> Parts:
+    """Return what the score of a stretch is made of, for lengths up to `top`."""
+    if isinstance(stretch, Forward):
+        return _forward(stretch.steps, top)
+    if isinstance(stretch, Backward):
+        return _backward(stretch)
+    return _ends(stretch, top)
+
+
+def longest(stretch: Stretch) -> float:
+    """Return a length beyond which the score hardly changes."""
+    return 1.25 * sum(farthest(part.gap) for part in unseen_in(stretch))
+
+
+# Forward --------------------------------------------------------------------------------------
+
+
+def _forward(steps: tuple[Step, ...], top: float) -> Parts:
+    step, *rest = steps
+    cuts = _own_cuts(step.negated)
+    if step.missed is None:
+        return Parts(
+            lambda lengths: _within(step, lengths) * _absent(step.negated, lengths),
+            lambda lengths: _unread(step.negated, lengths),
+            (*cuts, *_bounds(step)),
+        )
+    ahead = _forward(tuple(rest), top)
+    cuts = _sums((*_kinks(step.missed.gap), *_bounds(step)), ahead.cuts, cuts)
+    if _is_plain(rest):
+        return _one_missed(step, cuts)
+    true, silent = _tabulated(ahead, top)
+    return _missed(step, (true, silent), ahead.cuts, cuts)
+
+
+def _is_plain(rest: list[Step]) -> bool:
+    """Whether nothing that matters comes after the missed component."""
+    return len(rest) == 1 and not rest[0].negated and not rest[0].is_bounded
+
+
+def _one_missed(step: Step, cuts: tuple[float, ...]) -> Parts:
+    """Return the parts where a component is missed and the rest of the stretch is free."""
+    own = step.missed
+    assert own is not None
+    if step.negated:
+        return _missed(step, (_ones, _ones), (), cuts)
+
+    def true(lengths: Reals) -> Reals:
+        until = came(own.gap, np.minimum(lengths, step.most))
+        found = until - came(own.gap, np.full_like(lengths, step.least)) if step.least else until
+        return own.rate * np.maximum(found, 0.0)
+
+    return Parts(true, lambda lengths: 1.0 - (1.0 - own.rate) * came(own.gap, lengths), cuts)
+
+
+def _missed(
+    step: Step,
+    ahead: tuple[Function, Function],
+    ahead_cuts: Iterable[float],
+    cuts: tuple[float, ...],
+) -> Parts:
+    own, (true_ahead, silent_ahead) = step.missed, ahead
+    assert own is not None
+    turns = tuple(ahead_cuts)
+    own_cuts = _own_cuts(step.negated)
+
+    def true(lengths: Reals) -> Reals:
+        def one(length: float) -> float:
+            def inside(v: Reals) -> Reals:
+                return _absent_until(step.negated, v, np.array(length)) * true_ahead(length - v)
+
+            bent = (*own_cuts, *(length - turn for turn in turns))
+            return mean_over(own.gap, inside, step.least, min(step.most, length), bent)
+
+        return own.rate * each_mean(lengths, one)
+
+    def silent(lengths: Reals) -> Reals:
+        def one(length: float) -> float:
+            bent = tuple(length - turn for turn in turns)
+            return mean_over(own.gap, lambda v: silent_ahead(length - v), 0.0, length, bent)
+
+        came_or_not = 1.0 - came(own.gap, lengths) + own.rate * each_mean(lengths, one)
+        return _unread(step.negated, lengths) * came_or_not
+
+    return Parts(true, silent, cuts)
+
+
+def _tabulated(parts: Parts, top: float) -> Iterable[Function]:
+    for function in (parts.true, parts.silent):
+        yield tabulate(function, parts.cuts, top, INNER_ERROR)
+
+
+# Backward -------------------------------------------------------------------------------------
+
+
+def _backward(stretch: Backward) -> Parts:
+    if stretch.first is None:
+        return Parts(
+            lambda lengths: _absent(stretch.before, lengths),
+            lambda lengths: _unread(stretch.before, lengths),
+            _own_cuts(stretch.before),
+        )
+    cuts = (*bends(stretch.first.gap), *_own_cuts((*stretch.after, *stretch.before)))
+    own = (*_kinks(stretch.first.gap), *_bounds(stretch))
+    kinks = tuple(kink for n in stretch.after for kink in _kinks(n.gap))
+    sums = _sums(own, _own_cuts(stretch.before), (*cuts, *(a - b for a in own for b in kinks)))
+    return Parts(
+        lambda lengths: each_mean(lengths, lambda w: _true_before(stretch, w)),
+        lambda lengths: each_mean(lengths, lambda w: _silent_before(stretch, w), 1.0),
+        sums,
+    )
+
+
+def _true_before(stretch: Backward, window: float) -> float:
+    first = stretch.first
+    assert first is not None
+
+    def inside(u: Reals) -> Reals:
+        return _absent(stretch.after, u) * _absent(stretch.before, window - u)
+
+    cuts = _folded(stretch, window)
+    until = min(stretch.most, window)
+    return first.rate * mean_over(first.gap, inside, stretch.least, until, cuts)
+
+
+def _silent_before(stretch: Backward, window: float) -> float:
+    first = stretch.first
+    assert first is not None
+    if not stretch.after and not stretch.before:
+        return 1.0 - (1.0 - first.rate) * float(came(first.gap, np.array(window)))
+
+    def inside(u: Reals) -> Reals:
+        return _unread(stretch.after, u) * _unread(stretch.before, window - u)
+
+    def outside(u: Reals) -> Reals:
+        # It came before the window, and what is timed from it may have fallen inside, unread.
+        found = np.ones_like(u)
+        for n in stretch.after:
+            found *= 1.0 - (1.0 - n.rate) * (came(n.gap, u) - came(n.gap, u - window))
+        return found
+
+    cuts = _folded(stretch, window)
+    far = max(window, farthest(first.gap))
+    never = 1.0 - first.gap.reaches
+    beyond = first.gap.reaches * (1.0 - float(ended(first.gap)(np.array(far))))
+    inner = first.rate * mean_over(first.gap, inside, 0.0, window, cuts)
+    # An atom at the end of the window belongs to the inside.
+    start = math.nextafter(window, math.inf) if first.gap.has_atoms else window
+    return never + inner + mean_over(first.gap, outside, start, far, cuts) + beyond
+
+
+def _folded(stretch: Backward, window: float) -> tuple[float, ...]:
+    after, before = _own_cuts(stretch.after), _own_cuts(stretch.before)
+    return (*after, *(window + cut for cut in after), *(window - cut for cut in before))
+
+
+# Both ends ------------------------------------------------------------------------------------
+
+
+def _ends(stretch: Ends, top: float) -> Parts:
+    start, end = _backward(stretch.start), _forward(stretch.end.steps, top)
+    first = stretch.start.first
+    assert first is not None
+    is_free = not any(step.negated for step in stretch.end.steps)
+    later = tabulate(end.true, end.cuts, top, INNER_ERROR) if is_free else None
+
+    def true(lengths: Reals) -> Reals:
+        def one(window: float) -> float:
+            def inside(u: Reals) -> Reals:
+                # Negated components must not have been read in what the window leaves the seen.
+                rest = (
+                    _needed(stretch.end.steps, window - u, np.full_like(u, window))
+                    if later is None
+                    else later(window - u)
+                )
+                return _absent(stretch.start.after, u) * rest
+
+            turns = (*_own_cuts(stretch.start.after), *(window - cut for cut in end.cuts))
+            until = min(stretch.start.most, window)
+            return mean_over(first.gap, inside, stretch.start.least, until, turns)
+
+        return first.rate * each_mean(lengths, one)
+
+    cuts = _sums(_kinks(first.gap), end.cuts, start.cuts)
+    cuts = cuts if is_free else tuple(sorted({*_kinks(first.gap), *bends(first.gap)}))
+    slow = not is_free and len(stretch.end.steps) > 1
+    return Parts(true, lambda lengths: start.silent(lengths) * end.silent(lengths), cuts, slow)
+
+
+def _needed(steps: tuple[Step, ...], need: Reals, zone: Reals) -> Reals:
+    """Return the chance that all is as needed within `need`, and nothing is read within `zone`."""
+    step, *rest = steps
+    if step.missed is None:
+        return _absent_until(step.negated, need, zone)
+    own = step.missed
+    found = np.zeros(need.shape)
+    for k, (inner, outer) in enumerate(zip(need.tolist(), zone.tolist(), strict=True)):
+
+        def inside(v: Reals, inner: float = inner, outer: float = outer) -> Reals:
+            ahead = _needed(tuple(rest), inner - v, outer - v)
+            return _absent_until(step.negated, v, np.array(outer)) * ahead
+
+        cuts = [*_own_cuts(step.negated)]
+        for n in (n for after in rest for n in after.negated):
+            cuts += [place - bend for place in (inner, outer) for bend in bends(n.gap)]
+        found[k] = mean_over(own.gap, inside, step.least, min(step.most, inner), cuts)
+    return own.rate * found
+
+
+# Pieces ---------------------------------------------------------------------------------------
+
+
+def _ones(lengths: Reals) -> Reals:
+    return np.ones_like(lengths)
+
+
+def _within(step: Step, lengths: Reals) -> Reals:
+    if not step.is_bounded:
+        return np.ones_like(lengths)
+    return np.where((lengths >= step.least) & (lengths <= step.most), 1.0, 0.0)
+
+
+def _absent(negated: tuple[Unseen, ...], lengths: Reals) -> Reals:
+    """Return the chance that none of them came within the length."""
+    found = np.ones_like(lengths)
+    for n in negated:
+        found = found * (1.0 - came(n.gap, lengths))
+    return found
+
+
+def _unread(negated: tuple[Unseen, ...], lengths: Reals) -> Reals:
+    """Return the chance that none of them was read within the length."""
+    found = np.ones_like(lengths)
+    for n in negated:
+        found = found * (1.0 - (1.0 - n.rate) * came(n.gap, lengths))
+    return found
+
+
+def _absent_until(negated: tuple[Unseen, ...], until: Reals, length: Reals) -> Reals:
+    """Return the chance that none came before `until`, and none was read within the length."""
+    found = np.ones_like(until)
+    for n in negated:
+        whole = came(n.gap, length)
+        found = found * (1.0 - n.rate * came(n.gap, until) - (1.0 - n.rate) * whole)
+    return found
+
+
+def _own_cuts(parts: Iterable[Unseen]) -> tuple[float, ...]:
+    return tuple(cut for part in parts for cut in bends(part.gap))
+
+
+def _kinks(gap: Gap) -> tuple[float, ...]:
+    """Return where F is not smooth at all, so that sums of such places matter."""
+    return gap.parameters if gap.family in ("UNIFORM", "EMPIRICAL") else ()
+
+
+def _bounds(where: Step | Backward) -> tuple[float, ...]:
+    return tuple(b for b in (where.least, where.most) if 0.0 < b < math.inf)
+
+
+def _sums(
+    first: tuple[float, ...], second: tuple[float, ...], others: tuple[float, ...]
+) -> tuple[float, ...]:
+    """Return the cuts of a convolution: all of each, and the sums where there are not too many."""
+    found = {*first, *second, *others}
+    if len(first) * len(second) <= MOST_CUTS:
+        found |= {a + b for a in first for b in second}
+    return tuple(sorted(found))

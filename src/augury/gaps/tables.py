@@ -1,0 +1,103 @@
+"""Tables over time: a function as polynomials on pieces, with a bounded error of interpolation.
+
+A piece is halved until its polynomial agrees with the function between the nodes too. Pieces are
+closed on the left, so a jump that stands at a cut is kept as it is. Kernels read a table as it is:
+find the piece by bisection, then one polynomial.
+
+Shapes: K pieces, D = DEGREE + 1 coefficients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from augury.records import Reals
+
+DEGREE = 7
+ERROR = 2e-9
+MOST_HALVINGS = 40
+# A function that no polynomial fits must not fill the memory: its last pieces stay as they are.
+MOST_PIECES = 4000
+Function = Callable[[Reals], Reals]
+
+# Chebyshev nodes of a piece, which goes from -1 to 1, the inverse of the polynomials at them, and
+# places between the nodes where the polynomial is put to the test. The last one is just inside.
+_NODES = -np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
+_INVERSE = np.linalg.inv(np.vander(_NODES, DEGREE + 1, increasing=True))
+_TESTS = np.array([-1.0, -0.91, -0.7, -0.37, 0.0, 0.37, 0.7, 0.91, 1.0 - 2e-9])
+_AT_TESTS = np.vander(_TESTS, DEGREE + 1, increasing=True)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Pieces [cuts[k], cuts[k + 1]) with polynomials in x, which goes from -1 to 1 over a piece.
+
+    Before the first cut the value is that at the cut, after the last one that of the end.
+    """
+
+    cuts: Reals
+    coefficients: Reals
+
+    def __call__(self, lengths: Reals) -> Reals:
+        """Return the value at each length."""
+        inside = np.clip(lengths, self.cuts[0], self.cuts[-1])
+        piece = np.searchsorted(self.cuts, inside, side="right") - 1
+        piece = np.clip(piece, 0, len(self.cuts) - 2)
+        width = self.cuts[piece + 1] - self.cuts[piece]
+        share = 2.0 * (inside - self.cuts[piece]) / width - 1.0
+        own = self.coefficients[piece]
+        value = own[..., DEGREE]
+        for power in range(DEGREE - 1, -1, -1):
+            value = value * share + own[..., power]
+        return value
+
+    def best(self, longest: float) -> float:
+        """Return the highest value at lengths up to `longest`, but for the error of a table."""
+        shares = np.linspace(0.0, 1.0 - 1e-9, 17)
+        lengths = (self.cuts[:-1, None] + np.diff(self.cuts)[:, None] * shares).ravel()
+        found = self(np.append(lengths[lengths <= longest], min(longest, self.cuts[-1])))
+        return float(found.max(initial=0.0))
+
+
+def constant(value: float) -> Table:
+    """Return a table that has one value everywhere."""
+    coefficients = np.zeros((1, DEGREE + 1))
+    coefficients[0, 0] = value
+    return Table(np.array([0.0, 1.0]), coefficients)
+
+
+def tabulate(function: Function, cuts: Iterable[float], top: float, error: float = ERROR) -> Table:
+    """Return a table of the function on [0, top], whose pieces end at least at the cuts."""
+    inner = sorted({float(cut) for cut in cuts if 0.0 < cut < top})
+    waiting = list(zip([0.0, *inner], [*inner, top], strict=True))
+    done: list[tuple[float, Reals]] = []
+    for halving in range(MOST_HALVINGS):
+        if not waiting:
+            break
+        pairs = np.array(waiting)
+        fits = _fit(function, pairs)
+        last = halving == MOST_HALVINGS - 1 or len(waiting) + len(done) > MOST_PIECES
+        again: list[tuple[float, float]] = []
+        for (low, high), (coefficients, worst) in zip(waiting, fits, strict=True):
+            if worst <= error or last or high - low <= 1e-9 * top:
+                done.append((low, coefficients))
+            else:
+                middle = (low + high) / 2.0
+                again += [(low, middle), (middle, high)]
+        waiting = again
+    done.sort(key=lambda piece: piece[0])
+    starts = [low for low, _ in done]
+    return Table(np.array([*starts, top]), np.array([own for _, own in done]))
+
+
+def _fit(function: Function, pairs: Reals) -> list[tuple[Reals, float]]:
+    """Return the polynomial of each piece, and how far it is off between the nodes."""
+    low, width = pairs[:, :1], np.diff(pairs, axis=1)
+    lengths = low + width * (np.concatenate([_NODES, _TESTS]) + 1.0) / 2.0
+    values = function(lengths.ravel()).reshape(lengths.shape)
+    coefficients = values[:, : DEGREE + 1] @ _INVERSE.T
+    off = np.abs(coefficients @ _AT_TESTS.T - values[:, DEGREE + 1 :]).max(axis=1)
+    return [(own, float(worst)) for own, worst in zip(coefficients, off, strict=True)]

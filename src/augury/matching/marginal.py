@@ -1,0 +1,350 @@
+"""The operator of chains: beliefs in, the probability that a match ends at each step out.
+
+State per chain is constant: the mass over automaton states, and for a Markovian object over hidden
+values too. The states and symbols of the automaton are numbered as they appear and never change
+their number, so that a state survives batches, checkpoints and new symbols alike.
+
+An automaton state is the set of nodes that runs wait at (bits), a symbol is what a step means: bits
+of the components that some event matches, those that accept one, and whether anything happened.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from augury.errors import StateError
+from augury.kernels.chain import forward
+from augury.matching.line import Line
+from augury.records import Flags, Reals, Words
+
+NOWHERE, BEGINNING = 0, 1
+NEVER = forward.NEVER
+VERSION = 1
+MOST_STATES = 4096
+_SHIFT = 31
+
+
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """T rows of what may have happened, by chain and time.
+
+    Independent rows of one `group` exclude each other. Of a Markovian object, a row says that it
+    goes from `origin` to `value` with probability `p`; hidden values are numbers from 2 on.
+    `matches` and `accepted` are bits by component; an event that means nothing has neither.
+    """
+
+    chain: Words
+    time: Words
+    group: Words
+    origin: Words
+    value: Words
+    p: Reals
+    matches: Words
+    accepted: Words
+
+    def __len__(self) -> int:
+        return len(self.chain)
+
+    def take(self, rows: Words | Flags) -> Beliefs:
+        """Return the rows at the given positions."""
+        return Beliefs(*(getattr(self, item.name)[rows] for item in fields(self)))
+
+    def contiguous(self) -> Beliefs:
+        """Return the same rows in memory as kernels were compiled for."""
+        return Beliefs(*(np.ascontiguousarray(getattr(self, item.name)) for item in fields(self)))
+
+    @staticmethod
+    def joined(first: Beliefs, second: Beliefs) -> Beliefs:
+        """Return the rows of both, first those of the first."""
+        pairs = ((getattr(first, f.name), getattr(second, f.name)) for f in fields(Beliefs))
+        return Beliefs(*(np.concatenate(pair) for pair in pairs))
+
+
+@dataclass(frozen=True, slots=True)
+class Chances:
+    """P(a match ends in `chain` at `time`), for every step of every chain."""
+
+    chain: Words
+    time: Words
+    p: Reals
+
+
+@dataclass(frozen=True)
+class MarginalState:
+    """What has been carried so far: mass by chain in compressed rows, and rows that still wait.
+
+    Entries `first[c]..first[c + 1]` of chain c are `value` and `mass` (entries, Q); `states` and
+    `symbols` are the automaton's, in the order of their numbers.
+    """
+
+    states: tuple[int, ...]
+    symbols: tuple[int, ...]
+    first: Words
+    value: Words
+    mass: Reals
+    last: Words
+    waiting: Beliefs
+
+    @property
+    def n_chains(self) -> int:
+        return len(self.last)
+
+
+@dataclass(frozen=True)
+class Marginaliser:
+    """Carries one line over the beliefs of many chains (an `Operator`).
+
+    `is_markovian` tells which kind of rows come; `ticks` that Markovian times follow each other by
+    one; `ever` asks whether a match has ended by now, instead of at this step.
+    """
+
+    line: Line
+    is_markovian: bool = False
+    ticks: bool = True
+    ever: bool = False
+    _steps: dict[tuple[int, int], tuple[int, bool]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def start(self, like: Beliefs) -> MarginalState:
+        none = np.zeros(0, np.int64)
+        nothing = like.take(np.zeros(len(like), np.bool_))
+        return MarginalState(
+            (0,), (0,), np.zeros(1, np.int64), none, np.zeros((0, 1)), none, nothing
+        )
+
+    def advance(
+        self, state: MarginalState, batch: Beliefs, horizon: int
+    ) -> tuple[MarginalState, Chances]:
+        rows = Beliefs.joined(state.waiting, batch) if len(state.waiting) else batch
+        ready = rows.time < horizon
+        waiting = rows.take(~ready)
+        rows = rows if ready.all() else rows.take(ready)
+        if not forward.is_sorted(rows.chain, rows.time, rows.group):
+            rows = rows.take(np.lexsort((rows.group, rows.time, rows.chain)))
+        rows = rows.contiguous()
+        found, codes = self._numbered(state.symbols, rows)
+        state = self._grown(replace(state, waiting=waiting), found, rows)
+        carry = self._markovian if self.is_markovian else self._independent
+        return carry(state, rows, codes)
+
+    def finish(self, state: MarginalState) -> tuple[MarginalState, Chances]:
+        nothing = state.waiting.take(np.zeros(len(state.waiting), np.bool_))
+        return self.advance(state, nothing, 2**62)
+
+    def dump(self, state: MarginalState) -> bytes:
+        stream = io.BytesIO()
+        arrays = {f"waiting_{f.name}": getattr(state.waiting, f.name) for f in fields(Beliefs)}
+        np.savez(
+            stream,
+            version=np.array([VERSION]),
+            line=np.frombuffer(repr(self.line).encode(), np.uint8),
+            states=np.array(state.states, np.int64),
+            symbols=np.array(state.symbols, np.int64),
+            first=state.first,
+            value=state.value,
+            mass=state.mass,
+            last=state.last,
+            **arrays,
+        )
+        return stream.getvalue()
+
+    def load(self, data: bytes) -> MarginalState:
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as found:
+                parts = {name: found[name] for name in found.files}
+        except (ValueError, OSError, EOFError, zipfile.BadZipFile) as problem:
+            raise StateError(f"the state of a chain is damaged: {problem}; begin anew") from problem
+        return self._loaded(parts)
+
+    def _loaded(self, parts: dict[str, Any]) -> MarginalState:
+        version = int(parts["version"][0]) if "version" in parts else -1
+        if version != VERSION:
+            raise StateError(
+                f"the state of a chain has version {version}, but this release reads {VERSION}; "
+                "use the release that wrote it, or begin anew"
+            )
+        if bytes(parts["line"]) != repr(self.line).encode():
+            raise StateError("the state is of another query; begin anew, or restore its own query")
+        waiting = Beliefs(*(parts[f"waiting_{f.name}"] for f in fields(Beliefs)))
+        return MarginalState(
+            tuple(parts["states"].tolist()),
+            tuple(parts["symbols"].tolist()),
+            parts["first"],
+            parts["value"],
+            parts["mass"],
+            parts["last"],
+            waiting,
+        )
+
+    # Carrying ---------------------------------------------------------------------------------
+
+    def _independent(
+        self, state: MarginalState, rows: Beliefs, codes: Words
+    ) -> tuple[MarginalState, Chances]:
+        delta, done = self._tables(state)
+        union = _unions(state.symbols)
+        mass, out = state.mass.copy(), np.full(len(rows), np.nan)
+        columns = (rows.chain, rows.time, rows.group, codes)
+        forward.independent(columns, rows.p, (delta, done, union), mass, self.ever, out)
+        last = state.last.copy()
+        np.maximum.at(last, rows.chain, rows.time)
+        return replace(state, mass=mass, last=last), _chances(rows, out)
+
+    def _markovian(
+        self, state: MarginalState, rows: Beliefs, codes: Words
+    ) -> tuple[MarginalState, Chances]:
+        room, n_chains = len(state.value) + len(rows) + state.n_chains, state.n_chains
+        after = (
+            np.zeros(n_chains + 1, np.int64),
+            np.zeros(room, np.int64),
+            np.zeros((room, len(state.states))),
+            np.zeros(n_chains, np.int64),
+        )
+        out = np.full(len(rows), np.nan)
+        before = (state.first, state.value, state.mass, state.last)
+        columns = (rows.chain, rows.time, rows.origin, rows.value, codes)
+        filled = forward.markovian(
+            columns, rows.p, self._tables(state), before, self.ticks, after, out
+        )
+        first, value, mass, last = after
+        changed = replace(state, first=first, value=value[:filled], mass=mass[:filled], last=last)
+        return changed, _chances(rows, out)
+
+    # The automaton ----------------------------------------------------------------------------
+
+    def _numbered(self, known: tuple[int, ...], rows: Beliefs) -> tuple[tuple[int, ...], Words]:
+        """Return the symbols, with new ones at the end, and the number of each row's."""
+        room = np.zeros(MOST_STATES, np.int64)
+        room[: len(known)] = known
+        codes = np.zeros(len(rows), np.int64)
+        count = forward.number_symbols(self._symbols(rows), room, len(known), codes)
+        if count < 0:
+            raise TooManyNumbersError
+        return tuple(room[:count].tolist()), codes
+
+    def _grown(self, state: MarginalState, found: tuple[int, ...], rows: Beliefs) -> MarginalState:
+        """Return the state with room for new chains, symbols and automaton states."""
+        symbols = self._closed(state.symbols, found)
+        states = self._reachable(state.states, symbols)
+        n_chains = max(state.n_chains, int(rows.chain.max(initial=-1)) + 1)
+        fresh = n_chains - state.n_chains
+        width = len(states) - len(state.states)
+        mass = np.pad(state.mass, ((0, fresh), (0, width)))
+        if fresh:
+            mass[len(state.mass) :, 0] = 1.0
+        ends = state.first[-1] + np.arange(1, fresh + 1)
+        return replace(
+            state,
+            states=states,
+            symbols=symbols,
+            first=np.concatenate([state.first, ends]),
+            value=np.concatenate([state.value, np.full(fresh, BEGINNING, np.int64)]),
+            mass=mass,
+            last=np.concatenate([state.last, np.full(fresh, NEVER, np.int64)]),
+        )
+
+    def _symbols(self, rows: Beliefs) -> Words:
+        symbols: Words = rows.matches | rows.accepted << _SHIFT
+        if self.line.sees_everything:
+            is_event = rows.value != NOWHERE if self.is_markovian else np.bool_(True)
+            symbols = symbols | np.int64(is_event) << (2 * _SHIFT)
+        return symbols
+
+    def _closed(self, known: tuple[int, ...], found: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the symbols, and of independent rows all that several may mean together."""
+        symbols = dict.fromkeys(found)
+        if self.is_markovian:
+            return found
+        waiting = [s for s in symbols if s not in known]
+        while waiting:
+            one = waiting.pop()
+            for other in list(symbols):
+                if one | other not in symbols:
+                    symbols[one | other] = None
+                    waiting.append(one | other)
+            self._refuse_above(len(symbols))
+        return tuple(symbols)
+
+    def _reachable(self, known: tuple[int, ...], symbols: tuple[int, ...]) -> tuple[int, ...]:
+        states = dict.fromkeys(known)
+        waiting = list(states)
+        while waiting:
+            state = waiting.pop()
+            for symbol in symbols:
+                after, _ = self._step(state, symbol)
+                if after not in states:
+                    states[after] = None
+                    waiting.append(after)
+            self._refuse_above(len(states))
+        return tuple(states)
+
+    @staticmethod
+    def _refuse_above(count: int) -> None:
+        if count > MOST_STATES:
+            raise TooManyNumbersError
+
+    def _tables(self, state: MarginalState) -> tuple[Words, Flags]:
+        number = {mask: q for q, mask in enumerate(state.states)}
+        delta = np.zeros((len(state.states), len(state.symbols)), np.int64)
+        done = np.zeros(delta.shape, np.bool_)
+        for q, mask in enumerate(state.states):
+            for s, symbol in enumerate(state.symbols):
+                after, ended = self._step(mask, symbol)
+                delta[q, s], done[q, s] = number[after], ended
+        return delta, done
+
+    def _step(self, state: int, symbol: int) -> tuple[int, bool]:
+        """Return the automaton state after a symbol, and whether a match ends with it."""
+        if (state, symbol) not in self._steps:
+            self._steps[state, symbol] = mask_step(self.line, state, symbol)
+        return self._steps[state, symbol]
+
+
+class TooManyNumbersError(Exception):
+    """The automaton of a line has more states or symbols than a table can hold."""
+
+
+def mask_step(line: Line, state: int, symbol: int) -> tuple[int, bool]:
+    """Return where the waiting nodes (bits of `state`) are after a step that means `symbol`."""
+    low = (1 << _SHIFT) - 1
+    matches, accepted, anything = symbol & low, symbol >> _SHIFT & low, symbol >> (2 * _SHIFT)
+    after, done = 0, False
+    for k, node in enumerate(line.nodes):
+        if not (state >> k & 1 or k in line.start):
+            continue
+        if state >> k & 1 and _stays(line, k, matches, anything):
+            after |= 1 << k
+        if accepted >> node.component & 1:
+            done |= node.is_final
+            for target in node.after:
+                after |= 1 << target
+    for k in line.start:
+        # Every run may begin at any time, so waiting there is no news.
+        after &= ~(1 << k)
+    return after, done
+
+
+def _stays(line: Line, k: int, matches: int, anything: int) -> bool:
+    node = line.nodes[k]
+    if line.skipping == "STRICT":
+        return not anything
+    if node.guards & matches:
+        return False
+    return line.skipping == "ANY" or not matches >> node.component & 1
+
+
+def _unions(symbols: tuple[int, ...]) -> Words:
+    number = {symbol: s for s, symbol in enumerate(symbols)}
+    union = [[number[a | b] for b in symbols] for a in symbols]
+    return np.array(union, np.int64)
+
+
+def _chances(rows: Beliefs, out: Reals) -> Chances:
+    at = np.flatnonzero(~np.isnan(out))
+    return Chances(rows.chain[at], rows.time[at], out[at])

@@ -1,0 +1,266 @@
+"""The engine's share of the plan of a probability query: a waiting line and what feeds it.
+
+A sequence whose conditions each look at one event, or equate attributes, becomes a `Line`: an
+automaton over what matches and what is accepted, with the values that must be met again. What cuts
+the stream into independent parts gives one chain each. Patterns of another make are no chain, and
+the `Obstacle` says why; they are evaluated from lineage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from augury.analysis.catalog import Catalog
+from augury.analysis.checked import CheckedQuery, EqualityClass
+from augury.analysis.equalities import equal_attributes, pinned_attribute
+from augury.language import expressions as ex
+from augury.matching.line import Line, Node
+from augury.planning.expressions.typed import Typed, without_defaults
+from augury.planning.match_plan import Play, plays_of
+from augury.planning.physical import PhysicalPlan, plan_query
+from augury.planning.predicates import Predicate, reads_each
+from augury.planning.sequence import Slot, slots_of, unsuited
+
+Columns = Mapping[str, tuple[str, ...]]
+MOST_NODES = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a query is no chain, as the end of a sentence that begins with its name."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChainPlan:
+    """What a runner needs to marginalise a query over Arrow columns.
+
+    `judged` are the conditions of AFTER WHERE by component. `partition_by` maps each stream to the
+    columns that cut it into chains. `remembered` are the equalities that runs carry. `groups` are
+    the GROUP BY attributes as (component, column).
+    """
+
+    query: CheckedQuery
+    line: Line
+    plays: tuple[Play, ...]
+    judged: tuple[tuple[int, Typed], ...]
+    partition_by: Columns
+    remembered: tuple[EqualityClass, ...]
+    groups: tuple[tuple[int, str], ...]
+
+
+def plan_chain(query: CheckedQuery, catalog: Catalog) -> ChainPlan | Obstacle:
+    """Return the chain of a probability query, or why it has none."""
+    reason = unsuited(query)
+    if reason is not None:
+        return Obstacle(reason)
+    plan = plan_query(query, catalog)
+    columns, cut = _cut(query, plan)
+    classes = _remembered(query, cut)
+    rules = [p for p in plan.search.predicates if not _is_class_equality(p, query)]
+    reason = _unsuited_rules(query, columns, classes, rules)
+    line = _line(query, len(classes)) if reason is None else None
+    if line is None or reason is not None:
+        return Obstacle(reason or "has a negation that is not between two events, or is too long")
+    return ChainPlan(
+        query=query,
+        line=line,
+        plays=plays_of(plan),
+        judged=tuple((p.components[0], without_defaults(p.expression)) for p in rules),
+        partition_by=columns,
+        remembered=classes,
+        groups=_groups(query),
+    )
+
+
+# What is no chain ---------------------------------------------------------------------------------
+
+
+def _unsuited_rules(
+    query: CheckedQuery,
+    columns: Columns,
+    classes: tuple[EqualityClass, ...],
+    rules: list[Predicate],
+) -> str | None:
+    distant = [p for p in rules if not _judges_one_event(p)]
+    if distant:
+        return f"has the condition {distant[0].text}, which looks at several events"
+    late = next((c for c in classes if _guards_too_early(query, c)), None)
+    if late is not None:
+        return "negates a component that is equated with a later one only"
+    loose = [c for c, name in _groups(query) if not is_of_the_chain(query, columns, name)]
+    if any(query.components[component].repeats for component in loose):
+        return "groups by an attribute of a repetition"
+    return None
+
+
+def is_of_the_chain(query: CheckedQuery, columns: Mapping[str, tuple[str, ...]], name: str) -> bool:
+    """Return whether all events of a chain have one value of an attribute."""
+    return all(name in columns.get(stream.name, ()) for stream in query.streams)
+
+
+def _judges_one_event(predicate: Predicate) -> bool:
+    return (
+        predicate.conjunct.after
+        and len(predicate.components) == 1
+        and reads_each(predicate.expression)
+    )
+
+
+def _guards_too_early(query: CheckedQuery, equality: EqualityClass) -> bool:
+    """Return whether a negation would have to know a value that is bound after it."""
+    members = [c for c, _ in equality.members]
+    sure = [c for c in members if not query.components[c].negated and query.components[c].minimum]
+    return any(query.components[c].negated and not any(s < c for s in sure) for c in members)
+
+
+# Equalities ---------------------------------------------------------------------------------------
+
+
+def _cut(query: CheckedQuery, plan: PhysicalPlan) -> tuple[Columns, tuple[EqualityClass, ...]]:
+    """Return the columns that cut each stream into chains, and the classes that this makes equal.
+
+    Under PARTITION CONTIGUITY a run lies within one key, whatever is equated.
+    """
+    if query.strategy == "PARTITION":
+        columns = {stream.name: stream.key for stream in query.streams}
+        return columns, tuple(c for c in query.equalities if _is_in_key(query, c))
+    cut = plan.partitioning
+    if cut.kind == "key":
+        return dict(cut.columns), cut.classes
+    # One component that repeats is tied to itself, which cuts nothing for a search.
+    tied = [c for c in query.equalities if c.covers_all and _is_in_key(query, c)]
+    if query.strategy == "STRICT" or len(query.components) > 1 or not tied:
+        return {}, ()
+    names = tuple(c.members[0][1] for c in tied)
+    return {stream.name: names for stream in query.streams}, tuple(tied)
+
+
+def _is_in_key(query: CheckedQuery, equality: EqualityClass) -> bool:
+    """Return whether the class is one column of the key, at the same place in every stream."""
+    streams = {s.name: s for s in query.streams}
+    places = {
+        streams[by.stream].key.index(name) if name in streams[by.stream].key else -1
+        for component, name in equality.members
+        for by in query.components[component].played_by
+    }
+    return len(places) == 1 and -1 not in places
+
+
+def _remembered(query: CheckedQuery, cut: tuple[EqualityClass, ...]) -> tuple[EqualityClass, ...]:
+    """Return the classes that neither cut the stream nor are pinned by one constant."""
+    pinned = _pinned(query)
+    return tuple(
+        c
+        for c in query.equalities
+        if c not in cut and len({pinned.get(member) for member in c.members} | {None}) != 2
+    )
+
+
+def _pinned(query: CheckedQuery) -> dict[tuple[int, str], ex.Literal]:
+    """Return the constant of each attribute that has one."""
+    found: dict[tuple[int, str], ex.Literal] = {}
+    for conjunct in query.conjuncts:
+        pair = None if conjunct.after else pinned_attribute(conjunct.expression)
+        if pair is not None and (pair[0].index is None or pair[0].index.kind == "each"):
+            found.setdefault((conjunct.components[0], pair[0].name), pair[1])
+    return found
+
+
+def _is_class_equality(predicate: Predicate, query: CheckedQuery) -> bool:
+    """Return whether the predicate is one of the equalities that made a class."""
+    node = predicate.conjunct.expression
+    if predicate.conjunct.after or not isinstance(node, ex.Binary) or node.operator != "=":
+        return False
+    pair = equal_attributes(node)
+    if pair is None:
+        return False
+    number = {c.name: c.index for c in query.components}
+    members = [(number[a.component or ""], a.name) for a in pair]
+    kinds = {a.index.kind if a.index else "each" for a in pair}
+    whole = kinds == {"each"} or (members[0] == members[1] and _is_tie(pair))
+    return whole and any(set(members) <= set(c.members) for c in query.equalities)
+
+
+def _is_tie(pair: tuple[ex.Attribute, ex.Attribute]) -> bool:
+    return all(
+        a.index is None
+        or a.index.kind in ("each", "previous")
+        or (a.index.kind == "number" and a.index.number == 1)
+        for a in pair
+    )
+
+
+def _groups(query: CheckedQuery) -> tuple[tuple[int, str], ...]:
+    number = {c.name: c.index for c in query.components}
+    nodes = [node for node in query.group_by if isinstance(node, ex.Attribute)]
+    return tuple((number[node.component or ""], node.name) for node in nodes)
+
+
+# The line -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Waiting for the k-th event of a slot, with what would end the wait."""
+
+    slot: int
+    copy: int
+    guards: int
+
+
+def _line(query: CheckedQuery, remembers: int) -> Line | None:
+    slots = slots_of(query)
+    assert slots is not None
+    start = list(_ahead(slots, -1))
+    places, edges = list(dict.fromkeys(start)), []
+    for place in places:
+        after = [*_again(slots, place), *_beyond(slots, place)]
+        edges.append(after)
+        places += [p for p in dict.fromkeys(after) if p not in places]
+        if len(places) > MOST_NODES:
+            return None
+    number = {place: k for k, place in enumerate(places)}
+    nodes = tuple(
+        Node(
+            slots[place.slot].component,
+            place.guards,
+            tuple(sorted({number[p] for p in after})),
+            _is_final(slots, place),
+        )
+        for place, after in zip(places, edges, strict=True)
+    )
+    skipping = "STRICT" if query.strategy == "PARTITION" else query.strategy
+    window = query.within if query.returns == "PROBABILITY BY TIME" else None
+    first = tuple(sorted({number[p] for p in start}))
+    return Line(nodes, first, skipping, window.length if window else None, remembers)
+
+
+def _ahead(slots: list[Slot], last: int) -> Iterator[_Place]:
+    """Yield where to wait after slot `last` is complete: the next one, and beyond optional ones."""
+    guards = 0
+    for k in range(last + 1, len(slots)):
+        guards |= slots[k].guards
+        yield _Place(k, 1, guards)
+        if slots[k].minimum:
+            return
+
+
+def _again(slots: list[Slot], place: _Place) -> Iterator[_Place]:
+    """Yield the next event of the same slot, if it may hold one more; the last copy loops."""
+    slot = slots[place.slot]
+    if slot.maximum is None:
+        yield _Place(place.slot, min(place.copy + 1, max(slot.minimum, 1)), 0)
+    elif place.copy < slot.maximum:
+        yield _Place(place.slot, place.copy + 1, 0)
+
+
+def _beyond(slots: list[Slot], place: _Place) -> Iterable[_Place]:
+    return _ahead(slots, place.slot) if place.copy >= slots[place.slot].minimum else ()
+
+
+def _is_final(slots: list[Slot], place: _Place) -> bool:
+    enough = place.copy >= slots[place.slot].minimum
+    return enough and all(slot.minimum == 0 for slot in slots[place.slot + 1 :])

@@ -1,0 +1,202 @@
+"""Inferred streams: the rows of readings, through a model, to alternatives and their transitions.
+
+The tables of a model are bound like any other; the model is built when a stream first needs it.
+Readings that it cannot take, and those that no reachable state explains, are the stream's rejected
+rows, each with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from augury.analysis.catalog import Catalog, ModelSchema, StreamSchema
+from augury.errors import DataError, ModelError
+from augury.inference.learning import UNKNOWN, baum_welch, even_model, learn, sensors_of
+from augury.inference.model import Model, State, build
+from augury.inference.readings import Readings, arrange
+from augury.inference.smoothing import Belief, decoded, filtered, lagged, smoothed
+from augury.inference.tables import Columns, alternatives, transitions
+from augury.language.tree import InferStream
+from augury.runners.encoding import whole
+from augury.runners.loaded import Loaded
+from augury.sources.rows import ARROW_TYPES, REASON
+
+Rows = list[tuple[Any, int, Any, Any]]
+Table = list[dict[str, Any]]
+READS = None
+
+
+@dataclass(frozen=True)
+class Inferring:
+    """What inference needs of a runner: the catalog, loaded streams, and rows of tables."""
+
+    catalog: Catalog
+    load: Callable[[str], Loaded]
+    table: Callable[[str], pa.Table]
+
+    def streams(self, name: str) -> dict[str, Loaded]:
+        """Return an inferred stream, and that of its transitions, by lower-case name."""
+        how = self.catalog.inferred[name.lower()]
+        statement = how.statement
+        schema = self.catalog.models[statement.model.lower()]
+        source = self.load(statement.readings)
+        step = 1 if source.schema.time_is_ticks else schema.step
+        model = self._model(schema, source.schema, step)
+        value = self._value_column(schema, source.schema)
+        readings = arrange(model, _rows(source, value), step)
+        belief = _inferred(statement, model, readings)
+        return self._loaded(statement, model, belief, source)
+
+    def _loaded(
+        self, statement: InferStream, model: Model, belief: Belief, source: Loaded
+    ) -> dict[str, Loaded]:
+        own = self.catalog.streams[statement.name.lower()]
+        columns = Columns(own.key, own.time or "", own.alternatives, own.probability or "")
+        rejected = _rejected(belief, source)
+        table = _typed(alternatives(model, belief, columns), own)
+        found = {statement.name.lower(): Loaded(own, table, rejected)}
+        if own.markov is not None:
+            moves = self.catalog.streams[own.markov.lower()]
+            linked = _typed(transitions(model, belief, columns), moves)
+            found[own.markov.lower()] = Loaded(moves, linked, rejected.slice(0, 0))
+        return found
+
+    # Models -----------------------------------------------------------------------------------
+
+    def _model(self, schema: ModelSchema, readings: StreamSchema, step: int) -> Model:
+        statement = schema.statement
+        if statement.learn_on is not None:
+            return self._learned(schema, step)
+        value = self._value_column(schema, readings)
+        model = self._built(schema, readings.type or "", value)
+        if statement.learn_from is not None:
+            source = self.load(statement.learn_from)
+            rows = _rows(source, value)
+            model, _ = baum_welch(model, arrange(model, rows, step))
+        return model
+
+    def _built(self, schema: ModelSchema, sensor: str, value: str | None) -> Model:
+        names, statement = [c.name for c in schema.states], schema.statement
+        states = [_state(row, names) for row in self._rows(statement.states)]
+        initial = None
+        if statement.initial is not None:
+            initial = {_state(row, names): row["p"] for row in self._rows(statement.initial)}
+        ends = [[f"{name}{end}" for name in names] for end in ("_from", "_to")]
+        moves = {
+            (_state(row, ends[0]), _state(row, ends[1])): row["p"]
+            for row in self._rows(statement.transition)
+        }
+        emission: dict[tuple[State, Any, Any], float] = {}
+        for row in self._rows(statement.emission):
+            read = row[value] if value else READS
+            emission[_state(row, names), row[sensor], read] = row["p"]
+        return build(schema.name, states, initial, moves, emission)
+
+    def _learned(self, schema: ModelSchema, step: int) -> Model:
+        labels = self.load(schema.statement.learn_from or "")
+        source = self.load(schema.statement.learn_on or "")
+        names = [c.name for c in schema.states]
+        told = {
+            (key, time // step): _state(row, names)
+            for key, time, row in zip(
+                _keys(labels), _times(labels), labels.table.to_pylist(), strict=True
+            )
+        }
+        states = list(dict.fromkeys(told.values()))
+        rows = _rows(source, None)
+        model = even_model(schema.name, states, sensors_of(rows, len(states)))
+        readings = arrange(model, rows, step)
+        own = np.repeat(np.arange(len(readings.keys)), np.diff(readings.first))
+        number = {state: k for k, state in enumerate(states)}
+        known = [
+            number.get(told.get((readings.keys[c], int(t) // step)), UNKNOWN)
+            if (readings.keys[c], int(t) // step) in told
+            else UNKNOWN
+            for c, t in zip(own.tolist(), readings.time.tolist(), strict=True)
+        ]
+        return learn(model, readings, np.array(known, np.int64))
+
+    def _value_column(self, schema: ModelSchema, readings: StreamSchema) -> str | None:
+        """Return the column of the values that sensors read, if the emission table has one."""
+        table = self.catalog.tables.get((schema.statement.emission or "").lower())
+        if table is None:
+            return None
+        apart = {c.name for c in schema.states} | {"p", readings.type}
+        names = [c.name for c in table.columns if c.name not in apart]
+        column = readings.column(names[0]) if names else None
+        if names and column is None:
+            raise ModelError(
+                f"model {schema.name}: table {table.name} gives sensors values in {names[0]}, "
+                f"which stream {readings.name} does not have; call the column the same in both"
+            )
+        return column.name if column else None
+
+    def _rows(self, name: str | None) -> Table:
+        found: Table = self.table(name or "").to_pylist()
+        return found
+
+
+def _inferred(statement: InferStream, model: Model, readings: Readings) -> Belief:
+    prune = statement.prune or 0.0
+    if statement.method == "FILTER":
+        return filtered(model, readings, prune)
+    if statement.method == "VITERBI":
+        return decoded(model, readings)
+    if statement.lag is not None:
+        return lagged(model, readings, statement.lag, prune)
+    return smoothed(model, readings, prune)
+
+
+# Rows ---------------------------------------------------------------------------------------------
+
+
+def _state(row: Mapping[str, Any], names: Sequence[str]) -> State:
+    """Return a state by its columns; all NULL is nowhere."""
+    values = tuple(row[name] for name in names)
+    return None if all(value is None for value in values) else values
+
+
+def _keys(source: Loaded) -> list[tuple[Any, ...]]:
+    columns = [source.table.column(name).to_pylist() for name in source.schema.key]
+    return list(zip(*columns, strict=True)) if columns else [()] * source.table.num_rows
+
+
+def _times(source: Loaded) -> list[int]:
+    times: list[int] = whole(source.table.column(source.schema.time)).tolist()
+    return times
+
+
+def _rows(source: Loaded, value: str | None) -> Rows:
+    """Return readings as key, time, sensor and value."""
+    table, schema = source.table, source.schema
+    if schema.type is None:
+        raise DataError(f"stream {schema.name} has no TYPE, so its readings name no sensor")
+    sensors = table.column(schema.type).to_pylist()
+    values = table.column(value).to_pylist() if value else [READS] * table.num_rows
+    return list(zip(_keys(source), _times(source), sensors, values, strict=True))
+
+
+def _typed(table: pa.Table, schema: StreamSchema) -> pa.Table:
+    """Return a table with the stream's columns, in its types."""
+    columns = []
+    for column in schema.columns:
+        kind, own = ARROW_TYPES[column.type.value], table.column(column.name)
+        columns.append(own if own.type == kind else own.cast(kind))
+    return pa.table(columns, names=[column.name for column in schema.columns])
+
+
+def _rejected(belief: Belief, source: Loaded) -> pa.Table:
+    """Return the readings that were put aside, and the rows that were none."""
+    reasons = dict(belief.readings.rejected)
+    for row, step in belief.readings.row_step.items():
+        if belief.impossible[step]:
+            reasons[row] = "no state that can be reached explains the readings of this step"
+    rows = sorted(reasons)
+    aside = source.table.take(pa.array(rows, pa.int64()))
+    told = aside.append_column(REASON, pa.array([reasons[row] for row in rows], pa.string()))
+    return pa.concat_tables([source.rejected, told])

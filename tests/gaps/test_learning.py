@@ -1,0 +1,40 @@
+"""Gaps and miss rates learned from a simulated history are those that it was drawn from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from augury.gaps.learning import Weighted, fit, learn
+
+
+def history(miss: float, n: int = 6000) -> np.ndarray:
+    rng = np.random.default_rng(7)
+    steps = [np.zeros(n), rng.gamma(3.0, 20.0, n), rng.lognormal(np.log(30.0), 0.5, n)]
+    times = np.cumsum(steps, axis=0).T
+    never = rng.random(n) > 0.8
+    times[never, 2] = np.nan
+    unread = rng.random((n, 3)) < np.array([0.0, miss, miss])
+    times[unread] = np.nan
+    return times
+
+
+def test_a_history_without_misses_gives_its_own_gaps() -> None:
+    found = learn(history(0.0), (0.0, 0.0, 0.0), 1e9)
+    assert [gap.family for gap in found.gaps] == ["GAMMA", "LOGNORMAL"]
+    assert found.gaps[0].parameters == pytest.approx((60.0, 3.0), rel=0.05)
+    assert found.gaps[1].parameters == pytest.approx((30.0, 0.5), rel=0.05)
+    assert found.gaps[1].reaches == pytest.approx(0.8, abs=0.02)
+
+
+def test_a_history_with_misses_gives_the_same_gaps_and_the_rate_of_misses() -> None:
+    found = learn(history(0.3), (0.0, None, 0.3), 1e9)
+    assert found.rates[1] == pytest.approx(0.3, abs=0.03)
+    assert found.gaps[0].parameters == pytest.approx((60.0, 3.0), rel=0.1)
+    assert found.gaps[1].parameters == pytest.approx((30.0, 0.5), rel=0.1)
+    assert found.gaps[1].reaches == pytest.approx(0.8, abs=0.05)
+
+
+def test_few_lengths_give_an_exponential_gap() -> None:
+    gap = fit(Weighted(np.array([10.0, 20.0]), np.ones(2)))
+    assert (gap.family, gap.parameters) == ("EXPONENTIAL", (15.0,))

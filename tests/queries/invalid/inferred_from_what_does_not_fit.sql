@@ -1,0 +1,10 @@
+CREATE TABLE places (place STRING);
+CREATE TABLE steps (place_from STRING, place_to STRING, p DOUBLE);
+CREATE TABLE heard (place STRING, antenna STRING, p DOUBLE);
+CREATE MODEL building HMM (STATES places, TRANSITION steps, EMISSION heard, STEP 2 SECONDS);
+CREATE STREAM reads (tag STRING, reader STRING, t LONG) KEY tag TIME t TYPE reader;
+CREATE STREAM plain (tag STRING, t TIMESTAMP) KEY tag TIME t;
+CREATE STREAM at AS FILTER reads USING bilding;
+CREATE STREAM here AS SMOOTH redas USING building;
+CREATE STREAM there AS SMOOTH plain USING building;
+CREATE STREAM nowhere AS SMOOTH reads USING building;

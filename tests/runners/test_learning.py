@@ -1,0 +1,59 @@
+"""CREATE GAPS ... LEARN FROM: a query with learned gaps answers as one with the gaps written."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from augury import QueryError, Session
+from augury.errors import DataError
+
+STREAMS = """
+CREATE STREAM s (tag LONG, kind STRING, t LONG) KEY tag TIME t TYPE kind MISS RATE 0.2;
+CREATE STREAM history (tag LONG, kind STRING, t LONG) KEY tag TIME t TYPE kind;
+CREATE QUERY q ON s PATTERN SEQ(X x, !N n, Y y, Z z) WHERE [tag]
+WITHIN 100000 ALLOW 1 MISSED OF (y);
+"""
+READS = [{"tag": 1, "kind": "X", "t": 0}, {"tag": 1, "kind": "Z", "t": 2500}]
+
+
+def history(n: int = 3000) -> pa.Table:
+    rng = np.random.default_rng(11)
+    start = np.arange(n) * 1_000_000
+    y = start + rng.exponential(1000, n)
+    comes = rng.random(n) < 0.5
+    times = {"X": start, "N": start + rng.exponential(2000, n), "Y": y}
+    times["Z"] = y + rng.exponential(1500, n)
+    kept = {"X": np.ones(n, bool), "N": comes & (rng.random(n) > 0.2)}
+    kept |= {"Y": rng.random(n) > 0.2, "Z": rng.random(n) > 0.2}
+    return pa.table({
+        "tag": np.concatenate([np.arange(n)[kept[k]] for k in times]),
+        "kind": np.concatenate([np.repeat(k, kept[k].sum()) for k in times]),
+        "t": np.concatenate([times[k][kept[k]].astype(np.int64) for k in times]),
+    })  # fmt: skip
+
+
+def confidences(gaps: str, rows: pa.Table | None = None) -> list[float]:
+    ag = Session(engine="local")
+    ag.sql(f"{STREAMS} CREATE GAPS g ON q {gaps};")
+    ag.bind("s", READS)
+    if rows is not None:
+        ag.bind("history", rows)
+    return ag.table("q").column("confidence").to_pylist()
+
+
+def test_learned_gaps_answer_like_those_the_history_was_drawn_from() -> None:
+    written = confidences("(x TO y EXPONENTIAL(1000), x TO n EXPONENTIAL(2000) REACHES 0.5)")
+    found = confidences("LEARN FROM history", history())
+    assert found == pytest.approx(written, abs=0.05)
+
+
+def test_a_history_without_rows_is_asked_for() -> None:
+    with pytest.raises(QueryError, match="P003"):
+        confidences("LEARN FROM history")
+
+
+def test_a_history_of_other_things_is_refused() -> None:
+    with pytest.raises(DataError, match="no read that can play"):
+        confidences("LEARN FROM history", history().slice(0, 0))
