@@ -24,6 +24,7 @@ from augury.runners.ranges import RANGE, Ranges
 from augury.runners.schemas import answer_schema, spark_schema
 from augury.runners.shard import Shard
 from augury.runners.sharding import Sharding, sharding_of
+from augury.runners.spread import spread
 from augury.runners.streaming import StreamingPart, stateful
 from augury.runners.tasks import ANSWERS, BoundedTask, MatchRows, Opened
 from augury.sources.rows import ARROW_TYPES, REASON
@@ -35,14 +36,15 @@ Read = Callable[[StreamSchema], DataFrame]
 class Pipeline:
     """Queries over bound DataFrames; `read` gives the rows of a declared stream.
 
-    `shards` is how many parts the rows are cut into where a key cuts them. `tells_faults` brings
-    the rows that are put aside along.
+    `shards` is how many parts the rows are cut into where a key cuts them, `partitions` how many
+    Spark shuffles into. `tells_faults` brings the rows that are put aside along.
     """
 
     network: Network
     read: Read
     shards: int
     tells_faults: bool = False
+    partitions: int = 1
 
     @cached_property
     def inputs(self) -> Mapping[str, DataFrame]:
@@ -118,7 +120,10 @@ class Pipeline:
         return ordered.mapInArrow(MatchRows(task, schema), spark_schema(schema))
 
     def _ordered(self, blobs: DataFrame) -> DataFrame:
-        return blobs.repartition("shard").sortWithinPartitions("first")
+        """Return the blobs where they are evaluated, as many shards in every partition."""
+        numbers = f.array(*(f.lit(n).cast("bigint") for n in spread(self.shards, self.partitions)))
+        named = blobs.withColumn("shard", f.element_at(numbers, f.col("shard").cast("int") + 1))
+        return named.repartition("shard").sortWithinPartitions("first")
 
     def _blobs(self, network: Network, sharding: Sharding, tells: frozenset[str]) -> DataFrame:
         packed = [

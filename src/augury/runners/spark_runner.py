@@ -57,7 +57,8 @@ class SparkRunner:
         draft = Pipeline(network, self.rows, 1, tells_faults)
         if draft.is_streaming:
             _refuse_endless(network)
-        return replace(draft, shards=self._shards(streaming=draft.is_streaming))
+        shards = self._shards(streaming=draft.is_streaming)
+        return replace(draft, shards=shards, partitions=self._partitions())
 
     def late(self, name: str) -> DataFrame:
         """Return the rows of a stream that come after the watermark, with the reason."""
@@ -128,6 +129,9 @@ class SparkRunner:
             return self.shards
         if streaming:
             return value_of("shards")
+        return self._partitions()
+
+    def _partitions(self) -> int:
         return int(self.spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
 
 

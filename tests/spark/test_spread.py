@@ -1,0 +1,29 @@
+"""Shards are spread evenly over the partitions that Spark makes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from augury.runners.spread import partition_of, spread
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.mark.parametrize(("shards", "partitions"), [(1, 1), (2, 2), (16, 3), (3, 16), (200, 200)])
+def test_every_partition_gets_as_many_shards(shards: int, partitions: int) -> None:
+    numbers = spread(shards, partitions)
+    assert len(set(numbers)) == shards
+    loads = Counter(partition_of(number, partitions) for number in numbers)
+    assert max(loads.values()) == -(-shards // partitions)
+
+
+@pytest.mark.spark
+def test_the_partition_of_a_number_is_spark_s(spark: SparkSession) -> None:
+    numbers = [0, 1, 2, 7, 2**31, 2**32, 2**40 + 3, 2**62]
+    data = spark.createDataFrame([(n,) for n in numbers], "n long")
+    found = dict(data.selectExpr("n", "pmod(hash(n), 7)").collect())
+    assert {n: partition_of(n, 7) for n in numbers} == found
