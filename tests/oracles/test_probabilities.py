@@ -85,11 +85,12 @@ def test_both_oracles_give_a_sequence_the_same_probability(data: st.DataObject) 
     ours = [
         Goal(
             "s",
-            {"place": place} if place else {"place": Var("l")},
-            after=(lambda b, v=value: b["l"] != v) if place is None else (lambda _: True),
+            # Each variable has its own name: one name twice would ask for one place twice.
+            {"place": place} if place else {"place": Var(f"l{k}")},
+            after=(lambda b, n=f"l{k}", v=value: b[n] != v) if place is None else (lambda _: True),
             shared=frozenset() if plus else None,
         )
-        for (place, plus), value in zip(goals, judged, strict=True)
+        for k, ((place, plus), value) in enumerate(zip(goals, judged, strict=True))
     ]
     parts = tuple(_component(k, place, plus) for k, (place, plus) in enumerate(goals))
     after = tuple(

@@ -25,7 +25,7 @@ ANSWERS = pa.schema(
     [("kind", pa.string()), ("name", pa.string()), ("n", pa.int64()), ("payload", pa.binary())]
 )
 # Rows that are evaluated in one step, and rows of an answer in one payload.
-STEP, PAYLOAD = 4_000_000, 50_000
+STEP, PAYLOAD = 500_000, 50_000
 # The kinds of answers that are rows of a stream.
 ASIDE = ("late", "rejected", "repeated")
 Answer = tuple[str, str, int, bytes]
