@@ -270,7 +270,7 @@ class Session:
         self._catalog = checked.catalog
         self._runner, self._live_is_current = None, False
         self._queries |= {query.name.lower(): (query, source) for query in checked.queries}
-        self._warnings += found
+        self._warnings += (*found, *_planned(checked.queries, source))
         return parsed.statements
 
     def _explained(self, statement: Explain) -> str:
@@ -299,6 +299,17 @@ class Session:
         hint = suggest(name, self.queries, f"known queries: {known}")
         message = f"query {name} is not declared"
         return Diagnostic("A029", message, Span(0, len(name)), Source("<query>", name), hint)
+
+
+def _planned(queries: Sequence[CheckedQuery], source: Source) -> list[Diagnostic]:
+    """Return what only planning finds out about queries that may miss events."""
+    missing = [query for query in queries if query.allow and query.having is not None]
+    if not missing:
+        return []
+    from augury.planning.unreachable import threshold_warning
+
+    found = (threshold_warning(query, source) for query in missing)
+    return [each for each in found if each is not None]
 
 
 def _explains(statements: tuple[Statement, ...]) -> list[Explain]:
