@@ -2,9 +2,9 @@
 
 Rows of a history play the query's components as those of its own streams would: by type and by the
 conditions on single events. Within one value of what the query equates, an instance is a run of
-reads in order; a read that does not go on begins the next one. Rows come sorted by that value and by
-time, batch after batch, so neither the local engine nor a task of Spark has to hold a history: what
-is left of it is one row of times per instance.
+reads in order; a read that does not go on begins the next one. Rows come sorted by that value and
+by time, batch after batch, so no task of Spark has to hold a history: what is left of it is one row
+of times per instance.
 
 Shapes: C components of the longest list.
 """
@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -72,18 +71,16 @@ class Lesson:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the instances of rows that are sorted by `columns`."""
-        runs = [Run(own, self.window) for own in self.lists]
+        runs = [Run(own, self.width, self.window) for own in self.lists]
         for batch in batches:
             reads = list(self._reads(pa.Table.from_batches([batch])))
             yield self._rows([(k, row) for k, run in enumerate(runs) for row in run.over(reads)])
         yield self._rows([(k, row) for k, run in enumerate(runs) for row in run.rest()])
 
     def _rows(self, found: list[tuple[int, Instance]]) -> pa.RecordBatch:
-        columns: list[Any] = [[k for k, _ in found], [row.hash for _, row in found]]
-        for place in range(self.width):
-            columns.append([row.times[place] if place < len(row.times) else np.nan
-                            for _, row in found])  # fmt: skip
-        arrays = [pa.array(own, kind.type) for own, kind in zip(columns, self.answer, strict=True)]
+        numbers = [[k for k, _ in found], [row.hash for _, row in found]]
+        times = np.array([row.times for _, row in found]).reshape(-1, self.width)
+        arrays = [pa.array(own, pa.int64()) for own in numbers] + [pa.array(t) for t in times.T]
         return pa.RecordBatch.from_arrays(arrays, schema=self.answer)
 
     def _reads(self, rows: pa.Table) -> Iterator[Read]:
@@ -114,8 +111,8 @@ class Instance:
 class Run:
     """The run of reads that is going on, of one list of components."""
 
-    def __init__(self, components: tuple[int, ...], window: float) -> None:
-        self.components, self.window = components, window
+    def __init__(self, components: tuple[int, ...], width: int, window: float) -> None:
+        self.components, self.width, self.window = components, width, window
         self.times: list[float] | None = None
         self.owner, self.start, self.latest, self.last = "", 0, 0, -1
 
@@ -128,7 +125,7 @@ class Run:
             place = self._following(owner, at, plays)
             if place is None:
                 yield from self.rest()
-                self.times = [float("nan")] * len(self.components)
+                self.times = [float("nan")] * self.width
                 self.owner, self.start, place = owner, at, plays[0]
             assert self.times is not None
             self.times[place] = float(at)

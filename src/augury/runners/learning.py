@@ -43,9 +43,7 @@ def learned(query: CheckedQuery, catalog: Catalog, bound: Mapping[str, pa.Table]
     return taught(query, catalog, tables, lambda lesson: _of_table(lesson, bound[name.lower()]))
 
 
-def taught(
-    query: CheckedQuery, catalog: Catalog, tables: Tables, collect: Collect
-) -> CheckedQuery:
+def taught(query: CheckedQuery, catalog: Catalog, tables: Tables, collect: Collect) -> CheckedQuery:
     """Return the query with the gaps that its history teaches; `collect` gives the instances."""
     schema = catalog.stream(query.learn_gaps_from or "")
     if schema is None:
