@@ -49,7 +49,7 @@ def history(n: int = 200) -> pa.Table:
                     "kind": np.repeat(kind, kept.sum()),
                     "t": own[kept].astype(np.int64),
                 }
-            )  # fmt: skip
+            )
         )
     return pa.concat_tables(tables)
 
