@@ -5,8 +5,8 @@
 A simulated store: an item leaves the shelf (x), is paid for (y) or not, and leaves the store (z). A
 theft is x and z without y between them. Every reader misses a quarter of the reads, so plain
 matching loses thefts whose x or z was missed, and calls the honest thieves whose y was. The
-threshold is chosen on one store, as the lowest that is a point more precise than plain
-matching there, and judged on another. With the path of the RFID room, a bed exit (on the bed, then walking) is looked
+threshold is chosen on one store, as the lowest that is more precise than plain matching there, and
+judged on another. With the path of the RFID room, a bed exit (on the bed, then walking) is looked
 for in trials from which neither gaps nor threshold were learned. Writes
 docs/benchmarks/missed-quality.json.
 """
@@ -24,9 +24,9 @@ from matching.harness import FIGURES
 from missed.room import bed_exits
 from missed.simulated import reads_of
 
-TAGS, RATE, PAID = 40_000, 0.25, 0.7
+TAGS, RATE, PAID = 150_000, 0.25, 0.7
 # Precision differs from store to store; what is chosen must hold on the next one.
-TO_SPARE = 0.01
+TO_SPARE = 0.003
 QUERY = "PATTERN SEQ(X x, !Y y, Z z) WHERE [tag] WITHIN 20000"
 GAPS = f"""
 x TO y EXPONENTIAL(1000) REACHES {PAID}, x TO z GAMMA(4000, 4), x BEFORE z GAMMA(4000, 4)"""

@@ -303,13 +303,12 @@ class Session:
 
 def _planned(queries: Sequence[CheckedQuery], source: Source) -> list[Diagnostic]:
     """Return what only planning finds out about queries that may miss events."""
-    missing = [query for query in queries if query.allow and query.having is not None]
+    missing = [query for query in queries if query.allow and query.gaps]
     if not missing:
         return []
-    from augury.planning.unreachable import threshold_warning
+    from augury.planning.unreachable import warnings_of
 
-    found = (threshold_warning(query, source) for query in missing)
-    return [each for each in found if each is not None]
+    return [warning for query in missing for warning in warnings_of(query, source)]
 
 
 def _explains(statements: tuple[Statement, ...]) -> list[Explain]:

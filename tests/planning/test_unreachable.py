@@ -41,6 +41,22 @@ def test_a_threshold_that_can_be_reached_is_not(clauses: str) -> None:
     assert warned(clauses) == []
 
 
+def test_a_gap_longer_than_the_window_is_warned_of() -> None:
+    ag = Session(engine="local")
+    text = SCRIPT.format(clauses="").replace("EXPONENTIAL(10)", "UNIFORM(21, 30)")
+    ag.sql(text)
+    (warning,) = ag.warnings
+    assert warning.code == "P006"
+    assert "the gap of b is always longer than the window" in warning.message
+    assert "P006" in ag.explain("q")
+
+
+def test_a_gap_that_can_end_inside_the_window_is_not() -> None:
+    ag = Session(engine="local")
+    ag.sql(SCRIPT.format(clauses="").replace("EXPONENTIAL(10)", "UNIFORM(19, 30)"))
+    assert ag.warnings == ()
+
+
 def test_explain_and_check_show_the_warning_too() -> None:
     text = SCRIPT.format(clauses="HAVING CONFIDENCE >= 0.4")
     ag = Session(engine="local")

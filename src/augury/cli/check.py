@@ -47,11 +47,11 @@ class Report:
         """What the checker found, and what only planning finds."""
         if self.checked is None:
             return ()
-        from augury.planning.unreachable import threshold_warning
+        from augury.planning.unreachable import warnings_of
 
         source = Source(self.file, self.text)
-        planned = (threshold_warning(query, source) for query in self.checked.queries)
-        return (*self.checked.diagnostics, *(each for each in planned if each is not None))
+        planned = (w for query in self.checked.queries for w in warnings_of(query, source))
+        return (*self.checked.diagnostics, *planned)
 
     @property
     def not_evaluated(self) -> dict[str, str]:

@@ -1,47 +1,78 @@
-"""A threshold that no match with a missed component can reach: ALLOW is then without effect.
+"""Missed components that cannot matter: no score reaches the threshold, or no gap fits the window.
 
 What a stretch scores at best follows from gaps and miss rates, so the checker, which does not know
-scores, cannot tell. It is a warning: matches whose components were all read may still pass.
+scores, cannot tell. These are warnings: matches whose components were all read may still pass.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from augury.analysis import places
 from augury.analysis.checked import CheckedQuery
-from augury.errors import Diagnostic, Source
+from augury.errors import Diagnostic, Source, Span
+from augury.gaps.families import Gap, chance
 from augury.planning.evaluated import unevaluated
-from augury.planning.missed_variants import can_pass, missing
-from augury.planning.refusal import UNREACHABLE, PlanError
+from augury.planning.missed_variants import can_pass, missing, window_of
+from augury.planning.refusal import OUT_OF_REACH, UNREACHABLE, PlanError
+from augury.planning.unseen import can_be_missed, gap_of
+
+Warned = tuple[str, str, str]
 
 
-def unreachable(query: CheckedQuery) -> tuple[str, str] | None:
-    """Return what to say of a threshold above all that missed components can score, or None."""
+def unreachable(query: CheckedQuery) -> list[Warned]:
+    """Return code, message and hint of what ALLOW asks for in vain."""
+    if not query.allow or query.learn_gaps_from is not None or unevaluated(query) is not None:
+        return []
+    return [*_gaps_beyond_the_window(query), *_threshold_above_all(query)]
+
+
+def _gaps_beyond_the_window(query: CheckedQuery) -> Iterator[Warned]:
+    window = window_of(query)
+    for component in query.may_miss:
+        gap = gap_of(query, component)
+        if gap is None or not can_be_missed(query, component):
+            continue
+        if chance(Gap(gap.family, gap.parameters), window) <= 0.0:
+            name = query.components[component].name
+            yield (
+                OUT_OF_REACH,
+                f"the gap of {name} is always longer than the window, so {name} must be seen",
+                "widen the window, or give a shorter gap",
+            )
+
+
+def _threshold_above_all(query: CheckedQuery) -> Iterator[Warned]:
     having = query.having
-    is_known = query.allow and query.learn_gaps_from is None and unevaluated(query) is None
-    if not is_known or having is None or having.measure != "CONFIDENCE":
-        return None
+    if having is None or having.measure != "CONFIDENCE":
+        return
     try:
         variants = list(missing(query))
     except PlanError:
-        return None
+        return
     if not variants or any(can_pass(query, variant.best) for variant in variants):
-        return None
+        return
     best = max(variants, key=lambda variant: variant.best)
     names = ", ".join(query.components[c].name for c in sorted(best.missed))
-    return (
+    yield (
+        UNREACHABLE,
         f"no match with a missed component can reach {having.threshold:g}: the best, without "
         f"{names}, scores {best.best:.3g}, so ALLOW adds no match",
         "lower the threshold, or widen the window, or leave out ALLOW",
     )
 
 
-def threshold_warning(query: CheckedQuery, source: Source) -> Diagnostic | None:
-    """Return the same as a finding in the text of the query."""
-    found = unreachable(query)
-    if found is None:
-        return None
-    message, hint = found
-    span = places.word(source, query.span, "HAVING")
-    if span == query.span:
-        span = places.word(source, query.span, "THRESHOLD")
-    return Diagnostic(UNREACHABLE, message, span, source, hint, "warning")
+def warnings_of(query: CheckedQuery, source: Source) -> tuple[Diagnostic, ...]:
+    """Return the same as findings in the text of the query."""
+    return tuple(
+        Diagnostic(code, message, _place(query, source, code), source, hint, "warning")
+        for code, message, hint in unreachable(query)
+    )
+
+
+_KEYWORDS = {UNREACHABLE: ("HAVING", "THRESHOLD"), OUT_OF_REACH: ("WITHIN",)}
+
+
+def _place(query: CheckedQuery, source: Source, code: str) -> Span:
+    found = (places.word(source, query.span, keyword) for keyword in _KEYWORDS[code])
+    return next((span for span in found if span != query.span), query.span)

@@ -26,7 +26,6 @@ from augury.planning.logical import Marginalise
 from augury.planning.partitioning import Partitioning
 from augury.planning.physical import PhysicalPlan
 from augury.planning.predicates import Predicate, last_bound
-from augury.planning.refusal import UNREACHABLE
 from augury.planning.unreachable import unreachable
 from augury.planning.unseen import can_be_missed
 
@@ -265,8 +264,7 @@ def _network(plan: PhysicalPlan, catalog: Catalog | None) -> Lines:
 def _warnings(plan: PhysicalPlan) -> Lines:
     lines = []
     warnings = [(w.code, w.message, w.hint) for w in plan.query.warnings]
-    threshold = unreachable(plan.query)
-    warnings += [(UNREACHABLE, *threshold)] if threshold else []
+    warnings += unreachable(plan.query)
     for code, message, hint in warnings:
         lines += _wrapped(f"{code}  {message}", 6)
         lines += _wrapped(f"      {hint}", 6) if hint else []
