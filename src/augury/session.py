@@ -89,6 +89,15 @@ class Session:
         checked, source = self._query(query)
         return _explain(checked, source, format, self._catalog)
 
+    def gaps(self, query: str) -> str:
+        """Return the gaps of a query as a statement: as written, or as its history teaches them."""
+        from augury.planning.written_gaps import gaps_text
+
+        checked, _ = self._query(query)
+        if checked.learn_gaps_from is not None:
+            checked = self._run().with_gaps(checked)
+        return gaps_text(checked)
+
     def bind(self, name: str, data: Any) -> None:
         """Give a declared stream or table its rows: a pandas DataFrame, Arrow data, or dicts.
 

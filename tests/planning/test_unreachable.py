@@ -57,6 +57,13 @@ def test_a_gap_that_can_end_inside_the_window_is_not() -> None:
     assert ag.warnings == ()
 
 
+def test_the_papers_dialect_which_implies_allow_is_not_warned_of() -> None:
+    ag = Session(engine="local")
+    text = SCRIPT.format(clauses="").split("ALLOW")[0].replace("PATTERN SEQ(", "SEQUENCE (")
+    ag.sql(f"{text} THRESHOLD 0.4; CREATE GAPS g ON q (a TO b EXPONENTIAL(10));")
+    assert [w.code for w in ag.warnings] == []
+
+
 def test_explain_and_check_show_the_warning_too() -> None:
     text = SCRIPT.format(clauses="HAVING CONFIDENCE >= 0.4")
     ag = Session(engine="local")

@@ -63,7 +63,9 @@ def _threshold_above_all(query: CheckedQuery) -> Iterator[Warned]:
 
 
 def warnings_of(query: CheckedQuery, source: Source) -> tuple[Diagnostic, ...]:
-    """Return the same as findings in the text of the query."""
+    """Return the same as findings in the text of the query, if it says ALLOW itself."""
+    if places.word(source, query.span, "ALLOW") == query.span:
+        return ()
     return tuple(
         Diagnostic(code, message, _place(query, source, code), source, hint, "warning")
         for code, message, hint in unreachable(query)

@@ -71,11 +71,11 @@ class SparkRunner:
         for name in names:
             for lower, query in below(self.queries[name.lower()], self.queries).items():
                 if query.learn_gaps_from is not None:
-                    found[lower] = self._learned(query)
+                    found[lower] = self.with_gaps(query)
         return found
 
-    def _learned(self, query: CheckedQuery) -> CheckedQuery:
-        """Return a query with learned gaps; a history is read once."""
+    def with_gaps(self, query: CheckedQuery) -> CheckedQuery:
+        """Return a query with the gaps that its history teaches; it is read once."""
         name = query.name.lower()
         if name not in self._taught:
             plain = replace(query, learn_gaps_from=None, gaps=())
