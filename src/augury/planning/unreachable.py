@@ -13,11 +13,12 @@ from augury.analysis.checked import CheckedQuery
 from augury.errors import Diagnostic, Source, Span
 from augury.gaps.families import Gap, chance
 from augury.planning.evaluated import unevaluated
-from augury.planning.missed_variants import can_pass, missing, window_of
+from augury.planning.missed_variants import Variant, can_pass, missing, window_of
 from augury.planning.refusal import OUT_OF_REACH, UNREACHABLE, PlanError
 from augury.planning.unseen import can_be_missed, gap_of
 
 Warned = tuple[str, str, str]
+MOST_VARIANTS = 50
 
 
 def unreachable(query: CheckedQuery) -> list[Warned]:
@@ -46,13 +47,9 @@ def _threshold_above_all(query: CheckedQuery) -> Iterator[Warned]:
     having = query.having
     if having is None or having.measure != "CONFIDENCE":
         return
-    try:
-        variants = list(missing(query))
-    except PlanError:
+    best = _best(query)
+    if best is None:
         return
-    if not variants or any(can_pass(query, variant.best) for variant in variants):
-        return
-    best = max(variants, key=lambda variant: variant.best)
     names = ", ".join(query.components[c].name for c in sorted(best.missed))
     yield (
         UNREACHABLE,
@@ -60,6 +57,19 @@ def _threshold_above_all(query: CheckedQuery) -> Iterator[Warned]:
         f"{names}, scores {best.best:.3g}, so ALLOW adds no match",
         "lower the threshold, or widen the window, or leave out ALLOW",
     )
+
+
+def _best(query: CheckedQuery) -> Variant | None:
+    """Return what scores best; None where it passes, or where looking at all would take long."""
+    best: Variant | None = None
+    try:
+        for number, variant in enumerate(missing(query)):
+            if number > MOST_VARIANTS or can_pass(query, variant.best):
+                return None
+            best = variant if best is None or variant.best > best.best else best
+    except PlanError:
+        return None
+    return best
 
 
 def warnings_of(query: CheckedQuery, source: Source) -> tuple[Diagnostic, ...]:
