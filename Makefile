@@ -60,6 +60,10 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/throughput.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/quality.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/home.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/throughput.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/window.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/quality.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/calibration.py docs/benchmarks
 	$(BIN)/python benchmarks/spark/run.py
 
 demo: setup     ## find thieves in a simulated store with known truth; writes out/demo.html

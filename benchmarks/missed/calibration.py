@@ -20,7 +20,7 @@ from missed.simulated import FAMILIES, Case, case, script
 
 SEQUENCES = 200_000
 RATES = (0.05, 0.1, 0.2, 0.3, 0.4)
-KINDS = ("middle", "first", "last", "negated")
+KINDS = ("middle", "first", "last", "negated", "negated first", "negated last")
 BINS = 10
 LEAST = 500
 SIZE, MARGIN = 320, 44

@@ -53,7 +53,7 @@ def reads_of(times: dict[str, np.ndarray], rate: float, rng: np.random.Generator
 
 
 def case(kind: str, family: str, rate: float, n: int, rng: np.random.Generator) -> Case:
-    """Return sequences where a component is missed in the middle, first or last, or is negated."""
+    """Return sequences with a component that may be missed, positive or negated, in some place."""
     start = rng.uniform(0, 1000 * n, n)
     gap = np.where(rng.random(n) < REACHES, draw(family, rng, n), np.inf)
     wait = rng.gamma(2.0, 800.0, n)
@@ -68,6 +68,15 @@ def case(kind: str, family: str, rate: float, n: int, rng: np.random.Generator) 
         times = {"X": start, "Y": start + gap}
         query, gaps = f"PATTERN SEQ(X x, Y y) {within} ALLOW 1 MISSED OF (y)", f"x TO y {law}"
         true = gap <= WINDOW
+    elif kind == "negated first":
+        # What the window leaves before x is forbidden to n.
+        times = {"X": start, "N": start - gap, "Z": start + wait}
+        query, gaps = f"PATTERN SEQ(!N n, X x, Z z) {within}", f"n BEFORE x {law}"
+        true = gap > WINDOW - wait
+    elif kind == "negated last":
+        times = {"X": start, "Z": start + wait, "N": start + wait + gap}
+        query, gaps = f"PATTERN SEQ(X x, Z z, !N n) {within}", f"z TO n {law}"
+        true = gap > WINDOW - wait
     elif kind == "negated":
         times = {"X": start, "N": start + gap, "Z": start + wait}
         query, gaps = f"PATTERN SEQ(X x, !N n, Z z) {within}", f"x TO n {law}"

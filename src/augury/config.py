@@ -50,6 +50,11 @@ SETTINGS: tuple[Setting, ...] = (
         "states that the distribution of one chain may spread over",
     ),
     Setting(
+        "history_limit",
+        100_000,
+        "instances of a history that CREATE GAPS ... LEARN FROM learns from; of more, a sample",
+    ),
+    Setting(
         "shards",
         16,
         "parts that a streaming run on Spark cuts its rows into, where a key allows it",

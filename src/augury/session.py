@@ -89,6 +89,15 @@ class Session:
         checked, source = self._query(query)
         return _explain(checked, source, format, self._catalog)
 
+    def gaps(self, query: str) -> str:
+        """Return the gaps of a query as a statement: as written, or as its history teaches them."""
+        from augury.planning.written_gaps import gaps_text
+
+        checked, _ = self._query(query)
+        if checked.learn_gaps_from is not None:
+            checked = self._run().with_gaps(checked)
+        return gaps_text(checked)
+
     def bind(self, name: str, data: Any) -> None:
         """Give a declared stream or table its rows: a pandas DataFrame, Arrow data, or dicts.
 
@@ -270,7 +279,7 @@ class Session:
         self._catalog = checked.catalog
         self._runner, self._live_is_current = None, False
         self._queries |= {query.name.lower(): (query, source) for query in checked.queries}
-        self._warnings += found
+        self._warnings += (*found, *_planned(checked.queries, source))
         return parsed.statements
 
     def _explained(self, statement: Explain) -> str:
@@ -299,6 +308,16 @@ class Session:
         hint = suggest(name, self.queries, f"known queries: {known}")
         message = f"query {name} is not declared"
         return Diagnostic("A029", message, Span(0, len(name)), Source("<query>", name), hint)
+
+
+def _planned(queries: Sequence[CheckedQuery], source: Source) -> list[Diagnostic]:
+    """Return what only planning finds out about queries that may miss events."""
+    missing = [query for query in queries if query.allow and query.gaps]
+    if not missing:
+        return []
+    from augury.planning.unreachable import warnings_of
+
+    return [warning for query in missing for warning in warnings_of(query, source)]
 
 
 def _explains(statements: tuple[Statement, ...]) -> list[Explain]:

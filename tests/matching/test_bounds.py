@@ -29,3 +29,11 @@ def test_bounds_change_no_answer(monkeypatch, construct, strategy):
     without = with_bounds_after(monkeypatch, 2**62, construct, strategy)
     assert with_bounds_after(monkeypatch, 0, construct, strategy) == without
     assert with_bounds_after(monkeypatch, 3, construct, strategy) == without
+
+
+@pytest.mark.parametrize("construct", sorted(CONSTRUCTS))
+def test_an_outlook_changes_no_answer(monkeypatch, construct):
+    without = with_bounds_after(monkeypatch, 2**62, construct, "any")
+    monkeypatch.setattr(find, "PASSES_BEFORE_OUTLOOK", 0)
+    assert with_bounds_after(monkeypatch, 2**62, construct, "any") == without
+    assert with_bounds_after(monkeypatch, 3, construct, "any") == without

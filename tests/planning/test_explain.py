@@ -264,6 +264,20 @@ def test_an_edge_over_several_that_must_be_seen_names_them_all(second: str, why:
 
 
 @pytest.mark.parametrize(
+    ("gaps", "why"),
+    [
+        ("x BEFORE y EXPONENTIAL(9 MINUTES)", "no gap times them all from a seen component"),
+        ("x BEFORE y UNIFORM(2 HOURS, 3 HOURS)", "the window is too short for it"),
+    ],
+)
+def test_an_edge_that_can_never_be_taken_says_why(gaps: str, why: str) -> None:
+    rest = "WITHIN 1 HOUR ALLOW 2 MISSED"
+    pattern = "SEQ(SHELF x, COUNTER y, EXIT z)"
+    text = f"CREATE GAPS g ON q ({gaps}, x TO y EXPONENTIAL(9 MINUTES));"
+    assert f"(removed: {why})" in explain(checked(query(pattern, rest) + text)[0])
+
+
+@pytest.mark.parametrize(
     ("pattern", "when"),
     [
         ("SEQ(SHELF a, EXIT b)", "when b is bound"),

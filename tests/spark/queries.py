@@ -36,14 +36,23 @@ QUERIES = {
     "neighbours": "NEXT(A a, B b) WITHIN 9",
     "keyless": "SEQ(A a, C c) WHERE a.v = c.v WITHIN 4",
     "counted": "SEQ(A a, C c) WITHIN 4 EVENTS",
+    "unread_middle": "SEQ(A a, B b, C c) WHERE [tag] WITHIN 15 ALLOW 1 MISSED OF (b) "
+    "MISS RATE (b 0.2)",
+    "unread_end": "SEQ(A a, B b) WHERE [tag] WITHIN 9 ALLOW 1 MISSED MISS RATE (a 0.1, b 0.3)",
+    "unread_negation": "SEQ(A a, !B b, C c) WHERE [tag] WITHIN 15 MISS RATE (b 0.2)",
 }
+GAPS = """
+CREATE GAPS g1 ON unread_middle (a TO b EXPONENTIAL(4) REACHES 0.9);
+CREATE GAPS g2 ON unread_end (a TO b GAMMA(4, 2) REACHES 0.8, a BEFORE b EXPONENTIAL(3));
+CREATE GAPS g3 ON unread_negation (a TO b UNIFORM(1, 9) REACHES 0.7);
+"""
 OVER = "CREATE QUERY over ON middle, s PATTERN SEQ(middle m, D d) WHERE [tag] WITHIN 15;"
 
 
 def script() -> str:
     """Return the declarations."""
     queries = [f"CREATE QUERY {name} ON s PATTERN {rest};" for name, rest in QUERIES.items()]
-    return "\n".join([STREAM, *queries, OVER])
+    return "\n".join([STREAM, *queries, GAPS, OVER])
 
 
 NAMES = (*QUERIES, "over")

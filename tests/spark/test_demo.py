@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from augury import Session
+from augury.demo.readers.play import Readers
+from augury.demo.readers.visits import simulate as hear
 from augury.demo.store.play import Store
 from augury.demo.store.truth import Day
 from augury.demo.store.visits import simulate
@@ -23,6 +25,16 @@ def test_the_store_is_judged_alike_on_spark_and_in_this_process(spark: SparkSess
     here = store.run(day, Session(engine="local"))
     there = store.run(day, Session(spark, shards=2))
     assert len(here.matches) > 20
+    assert there == here
+
+
+def test_readers_that_miss_are_judged_alike_on_spark_and_in_this_process(
+    spark: SparkSession,
+) -> None:
+    readers, day = Readers(), hear(4, items=300)
+    here = readers.run(day, Session(engine="local"))
+    there = readers.run(day, Session(spark, shards=2))
+    assert here.inferred
     assert there == here
 
 

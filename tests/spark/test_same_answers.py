@@ -44,6 +44,8 @@ def test_batch_is_local(spark: SparkSession, shards: int) -> None:
     data = spark.createDataFrame(shuffled(rows, shards)).repartition(3)
     found = opened(on_spark(spark, data, shards).pipeline(NAMES).answers)
     assert comparable(found) == comparable(local(rows))
+    missing = {row["query"] for row in found if row["n_missed"]}
+    assert missing == {"unread_middle", "unread_end"}
 
 
 @pytest.mark.parametrize("name", ["plain", "keyless", "over"])

@@ -179,6 +179,19 @@ def _note(draft: Draft, index: int, timed: set[int], code: str, what: str, so: s
         draft.findings.note(code, message, span, hint)
 
 
+def components_are_told_apart(draft: Draft) -> None:
+    """Warn of a component that every event fits: it is never missed where anything was read."""
+    if not draft.allow or not draft.complete:
+        return
+    judged = {c.components[0] for c in draft.conjuncts if len(c.components) == 1}
+    for component in draft.components:
+        open_to = {played.stream for played in component.played_by if played.type is None}
+        if component.index not in judged and open_to == {s.name for s in draft.streams}:
+            message = f"every event fits {component.name}: no type and no condition of its own"
+            hint = f"give it a type, or a condition such as {component.name}.reader = 'A'"
+            draft.findings.warning("W013", message, component.span, hint)
+
+
 def conditions_survive_a_miss(draft: Draft) -> None:
     """Conditions on the time of a missed component bound a difference to a neighbour."""
     if not draft.allow:

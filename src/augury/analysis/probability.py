@@ -23,12 +23,15 @@ def having_fits_what_returns(draft: Draft) -> None:
 
 
 def threshold_is_a_probability(draft: Draft) -> None:
-    """Thresholds lie in [0, 1]."""
+    """Thresholds lie in [0, 1], and something can pass them."""
     having = draft.statement.having
     if having is not None and not 0 <= having.threshold <= 1:
         message = f"the threshold {having.threshold:g} is outside [0, 1]"
         span = draft.clause(_threshold_clause(draft))
         draft.findings.error("A057", message, span, "write a probability, such as 0.8")
+    elif having is not None and having.strict and having.threshold == 1:
+        span = draft.clause(_threshold_clause(draft))
+        draft.findings.error("A057", "nothing is above the threshold 1", span, "write >= 1")
 
 
 def _threshold_clause(draft: Draft) -> str:

@@ -41,6 +41,7 @@ RULES: tuple[Rule, ...] = (
     missed.allowed_components_can_be_missed,
     missed.rates_are_of_components,
     missed.missing_needs_matches,
+    missed.components_are_told_apart,
     missed.conditions_survive_a_miss,
     correlation.correlation_applies,
     conditional.correlation_names_pairs,

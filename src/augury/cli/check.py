@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import click
 
 from augury.cli import findings, scripts
-from augury.errors import UnreadableError
+from augury.errors import Diagnostic, Source, UnreadableError
 
 if TYPE_CHECKING:
     from augury.analysis.script import Checked
@@ -21,6 +22,7 @@ class Report:
 
     file: str
     checked: Checked | None = None
+    text: str = ""
     unreadable: str = ""
 
     @property
@@ -35,10 +37,21 @@ class Report:
         return {
             "file": self.file,
             "ok": self.exit_code == 0,
-            "diagnostics": [d.as_dict() for d in self.checked.diagnostics],
+            "diagnostics": [d.as_dict() for d in self.diagnostics],
             "queries": {q.name: q.verdict.kind for q in self.checked.queries},
             "not_evaluated": self.not_evaluated,
         }
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What the checker found, and what only planning finds."""
+        if self.checked is None:
+            return ()
+        from augury.planning.unreachable import warnings_of
+
+        source = Source(self.file, self.text)
+        planned = (w for query in self.checked.queries for w in warnings_of(query, source))
+        return (*self.checked.diagnostics, *planned)
 
     @property
     def not_evaluated(self) -> dict[str, str]:
@@ -77,7 +90,8 @@ def _report(file: str) -> Report:
 
     name = scripts.shown_name(file)
     try:
-        return Report(name, checked=check_text(scripts.read(file), name))
+        text = scripts.read(file)
+        return Report(name, checked=check_text(text, name), text=text)
     except UnreadableError as error:
         return Report(name, unreadable=str(error))
 
@@ -93,7 +107,7 @@ def _print_text(reports: list[Report]) -> None:
         if report.checked is None:
             click.echo(click.style("error", fg="red", bold=True) + f": {report.unreadable}\n")
         else:
-            findings.show(report.checked.diagnostics)
+            findings.show(report.diagnostics)
             for name, what in report.not_evaluated.items():
                 label = click.style("note[P003]", fg="cyan", bold=True)
                 click.echo(f"{label}: query {name} uses {what}, which is not evaluated yet\n")
@@ -102,7 +116,7 @@ def _print_text(reports: list[Report]) -> None:
 
 def _summary(reports: list[Report]) -> str:
     read = [report.checked for report in reports if report.checked is not None]
-    found = [finding for script in read for finding in script.diagnostics]
+    found = [finding for report in reports for finding in report.diagnostics]
     files = findings.number(len(read), "file")
     queries = findings.number(sum(len(script.queries) for script in read), "query")
     if any(script.has_errors for script in read):

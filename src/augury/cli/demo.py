@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from augury.cli.doctor import installed, java_version
+from augury.demo import SCENES
 from augury.errors import AuguryError
 
 if TYPE_CHECKING:
     from augury.demo.engine import Engine
     from augury.demo.scene import Scene
+    from augury.session import Session
 
-SCENE_NAMES = ("store",)
 ENGINES: tuple[Engine, ...] = ("spark", "local")
 ENGINE_NAMES = {"spark": "local Spark", "local": "the local engine"}
 
@@ -29,36 +30,40 @@ ENGINE_NAMES = {"spark": "local Spark", "local": "the local engine"}
 @click.command()
 @click.option(
     "--scene",
-    "scene_name",
-    type=click.Choice(SCENE_NAMES),
-    default="store",
-    show_default=True,
-    help="What is simulated.",
+    "scene_names",
+    type=click.Choice(tuple(SCENES)),
+    multiple=True,
+    help="What is simulated; may be given several times. Unless it is, all scenes are played.",
 )
 @click.option("--out", default="out/demo.html", show_default=True, help="Where the report goes.")
 @click.option("--engine", type=click.Choice(ENGINES), help="Spark where there is Java, else local.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed, another world.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-def demo(scene_name: str, out: str, engine: Engine | None, seed: int, as_json: bool) -> None:
-    """Simulate a world with known truth, query it, and write a report.
+def demo(
+    scene_names: tuple[str, ...], out: str, engine: Engine | None, seed: int, as_json: bool
+) -> None:
+    """Simulate worlds with known truth, query them, and write a report.
 
-    The store: RFID readers that are never quite sure, shoppers, and some who do not pay. Prints
-    what was found, and precision and recall against what really happened; writes one HTML page.
+    The store: RFID readers that are never quite sure, shoppers, and some who do not pay; and the
+    same with readers that miss reads. Prints what was found, and precision and recall against what
+    really happened; writes one HTML page.
 
     \b
     augury demo
-    augury demo --engine local --seed 7 --out day7.html
+    augury demo --scene store --engine local --seed 7 --out day7.html
     """
     from augury.demo.scene import scene_named
 
-    chosen = choose_engine(engine)
-    played = play(scene_named(scene_name), chosen, seed)
-    report = _write(Path(out), played.page(seed))
+    chosen, names = choose_engine(engine), scene_names or tuple(SCENES)
+    played = play([scene_named(name) for name in dict.fromkeys(names)], chosen, seed)
+    report = _write(Path(out), _page(played, seed))
     if as_json:
-        about = {"scene": scene_name, "seed": seed, "engine": chosen.name, "report": str(report)}
-        click.echo(json.dumps(about | played.figures, indent=2))
+        about = {"seed": seed, "engine": chosen.name, "report": str(report)}
+        figures = {each.scene.name: each.figures for each in played}
+        click.echo(json.dumps(about | figures, indent=2))
     else:
-        click.echo("\n".join([*played.opening, *played.lines, "", f"wrote {report}"]))
+        lines = [line for each in played for line in (*each.opening, *each.lines, "")]
+        click.echo("\n".join([*lines, f"wrote {report}"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,36 +105,54 @@ class Played:
     story: Any
     made: str
 
-    def page(self, seed: int) -> str:
-        """Return the report."""
-        from augury.demo.report import Frame, page
 
-        command = f"augury demo --scene {self.scene.name} --seed {seed}"
-        frame = Frame(self.scene.title, self.scene.lead, self.made, command)
-        return page(frame, self.story)
+def _page(played: list[Played], seed: int) -> str:
+    """Return the report on all scenes: the first one leads, the others are chapters."""
+    from augury.demo.report import Frame, page
+
+    chosen = " ".join(f"--scene {each.scene.name}" for each in played)
+    command = f"augury demo {chosen} --seed {seed}"
+    first, *others = [
+        (Frame(each.scene.title, each.scene.lead, each.made, command), each.story)
+        for each in played
+    ]
+    return page(*first, others)
 
 
-def play(scene: Scene[Any, Any, Any], engine: Choice, seed: int) -> Played:
-    """Simulate, run and judge a scene, with progress on a terminal."""
-    from augury.demo.engine import opened
+def play(scenes: Sequence[Scene[Any, Any, Any]], engine: Choice, seed: int) -> list[Played]:
+    """Simulate, run and judge scenes, with progress on a terminal."""
+    from augury.demo.engine import another, opened
 
     with _progress() as say:
-        say("simulating")
-        world = scene.simulate(seed)
         say(f"starting {ENGINE_NAMES[engine.name]}")
         with opened(engine.name) as session:
-            say("answering the queries; the first time, kernels are compiled for a minute")
-            before = perf_counter()
-            answer = scene.run(world, session)
-            seconds = perf_counter() - before
-        say("holding the answers against the truth")
-        verdict = scene.judge(world, answer)
-        story = scene.story(world, answer, verdict)
+            return [_play(scene, another(session), engine, seed, say) for scene in scenes]
+
+
+def _play(
+    scene: Scene[Any, Any, Any],
+    session: Session,
+    engine: Choice,
+    seed: int,
+    say: Callable[[str], None],
+) -> Played:
+    say(f"{scene.name}: simulating")
+    world = scene.simulate(seed)
+    say(f"{scene.name}: answering the queries; the first time, kernels are compiled for a minute")
+    before = perf_counter()
+    answer = scene.run(world, session)
+    seconds = perf_counter() - before
+    verdict = scene.judge(world, answer)
     made = f"Seed {seed}; answered by {ENGINE_NAMES[engine.name]} in {seconds:.1f} s"
     made += f" ({engine.reason})." if engine.reason else "."
-    figures = scene.figures(world, verdict) | {"seconds": round(seconds, 3)}
-    lines = scene.lines(world, verdict)
-    return Played(scene, [scene.title, made], lines, figures, story, made)
+    return Played(
+        scene,
+        [scene.title, made],
+        scene.lines(world, verdict),
+        scene.figures(world, verdict) | {"seconds": round(seconds, 3)},
+        scene.story(world, answer, verdict),
+        made,
+    )
 
 
 @contextmanager

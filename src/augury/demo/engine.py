@@ -40,6 +40,13 @@ def opened(engine: Engine) -> Iterator[Session]:
             spark.stop()
 
 
+def another(session: Session) -> Session:
+    """Return a session without declarations, on the same engine."""
+    if session.engine == "local":
+        return Session(engine="local")
+    return Session(session.spark, shards=2)
+
+
 @contextmanager
 def _log() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="augury-demo-", ignore_cleanup_errors=True) as folder:

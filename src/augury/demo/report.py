@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -20,8 +21,8 @@ class Frame:
     command: str
 
 
-def page(frame: Frame, story: Story) -> str:
-    """Return the page."""
+def page(frame: Frame, story: Story, chapters: Sequence[tuple[Frame, Story]] = ()) -> str:
+    """Return the page of a story, with further ones as chapters; only the first may have a cut."""
     return "\n".join(
         (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -32,6 +33,7 @@ def page(frame: Frame, story: Story) -> str:
             "<main>",
             *map(_section, story.sections),
             "</main>",
+            *(_chapter(*chapter) for chapter in chapters),
             f"<footer><p>{escape(frame.made)}</p><p>Made again by <code>{escape(frame.command)}"
             "</code></p></footer>",
             '<div id="tip" hidden></div>',
@@ -58,6 +60,19 @@ def _top(frame: Frame, story: Story) -> str:
         f'<h1>{escape(frame.title)}</h1><p class="lead">{escape(frame.lead)}</p>'
         f'<p class="made">{escape(frame.made)}</p>'
         f'<div class="figures">{figures}</div>{_cut(story.cut)}</header>'
+    )
+
+
+def _chapter(frame: Frame, story: Story) -> str:
+    return "\n".join(
+        (
+            f'<header class="top chapter"><h1>{escape(frame.title)}</h1>'
+            f'<p class="lead">{escape(frame.lead)}</p><p class="made">{escape(frame.made)}</p>'
+            f'<div class="figures">{"".join(map(_figure, story.head))}</div></header>',
+            "<main>",
+            *map(_section, story.sections),
+            "</main>",
+        )
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
+from augury.demo import SCENES
 from augury.session import Session
 
 World = TypeVar("World")
@@ -84,9 +85,6 @@ class Scene(Protocol[World, Answer, Verdict]):
 
     def story(self, world: World, answer: Answer, verdict: Verdict) -> Story:
         """Return what the page shows."""
-
-
-SCENES = {"store": "augury.demo.store.play"}
 
 
 def scene_named(name: str) -> Scene[Any, Any, Any]:

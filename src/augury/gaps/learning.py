@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -36,6 +37,15 @@ class Learned:
 
 
 @dataclass(frozen=True)
+class History:
+    """Instances (I, C); the lengths between read components that have unread ones between them."""
+
+    times: Reals
+    between: dict[tuple[int, int], Reals]
+    horizon: float
+
+
+@dataclass(frozen=True)
 class Weighted:
     """Lengths of one gap with their weights."""
 
@@ -52,9 +62,9 @@ def learn(times: Reals, rates: tuple[float | None, ...], horizon: float) -> Lear
     start = tuple(0.1 if rate is None else rate for rate in rates)
     # From a chance of 1 to come at all, nothing that is unread could ever lead away.
     gaps = tuple(replace(fit(_seen(times, c)), reaches=0.9) for c in range(times.shape[1] - 1))
-    current = Learned(gaps, start)
+    current, history = Learned(gaps, start), History(times, _gaps_between(times), horizon)
     for _ in range(MOST_ROUNDS):
-        following = _improved(times, current, rates, horizon)
+        following = _improved(history, current, rates)
         if _is_close(current, following):
             return following
         current = following
@@ -82,23 +92,21 @@ def _is_close(one: Learned, other: Learned) -> bool:
 # One round ------------------------------------------------------------------------------------
 
 
-def _improved(
-    times: Reals, now: Learned, given: tuple[float | None, ...], horizon: float
-) -> Learned:
-    n_components = times.shape[1]
+def _improved(history: History, now: Learned, given: tuple[float | None, ...]) -> Learned:
+    times, n_components = history.times, history.times.shape[1]
     samples: list[list[Weighted]] = [[_seen(times, c)] for c in range(n_components - 1)]
     missed, happened = np.zeros(n_components), np.isfinite(times).sum(axis=0).astype(float)
     came = np.zeros(n_components - 1)
     tried = np.zeros(n_components - 1)
-    for pattern, count in _gaps_between(times).items():
-        _add_between(pattern, np.array(count), now, (samples, missed, happened))
+    for ends, lengths in history.between.items():
+        _add_between(ends, lengths, now, (samples, missed, happened))
     for c in range(n_components - 1):
         later = np.isfinite(times[:, c + 1 :]).any(axis=1)
         here = np.isfinite(times[:, c])
         came[c] += (here & later).sum()
         tried[c] += here.sum()
         open_ended = float((here & ~later).sum())
-        unread = _unread_share(now.gaps[c], now.rates[c + 1], horizon)
+        unread = _unread_share(now.gaps[c], now.rates[c + 1], history.horizon)
         came[c] += open_ended * unread
         missed[c + 1] += open_ended * unread
         happened[c + 1] += open_ended * unread
@@ -122,14 +130,14 @@ def _unread_share(gap: Gap, rate: float, horizon: float) -> float:
     return rate * q / (1.0 - (1.0 - rate) * q) if rate * q > 0.0 else 0.0
 
 
-def _gaps_between(times: Reals) -> dict[tuple[int, int], list[float]]:
+def _gaps_between(times: Reals) -> dict[tuple[int, int], Reals]:
     """Return the lengths between read components that have unread ones between them."""
-    found: dict[tuple[int, int], list[float]] = {}
-    for row in times:
-        read = np.flatnonzero(np.isfinite(row))
-        for a, b in zip(read[:-1].tolist(), read[1:].tolist(), strict=True):
-            if b - a > 1 and row[b] > row[a]:
-                found.setdefault((a, b), []).append(float(row[b] - row[a]))
+    read, found = np.isfinite(times), {}
+    for first, last in combinations(range(times.shape[1]), 2):
+        own = read[:, first] & read[:, last] & ~read[:, first + 1 : last].any(axis=1)
+        lengths = (times[:, last] - times[:, first])[own]
+        if last - first > 1 and (lengths > 0.0).any():
+            found[first, last] = lengths[lengths > 0.0]
     return found
 
 

@@ -121,8 +121,19 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     PIECE_ROWS,
     PIECE_CUTS,
     PIECE_POWERS,
+    # Outlook: after how many passes' worth of work it is made (-1: never), the partition it is
+    # about (by its end), events looked at there so far, whether it is made; then buffers: the
+    # bounds, the events ahead of each state, and where these begin and end.
+    OUTLOOK_AFTER,
+    OUTLOOK_STOP,
+    OUTLOOK_WORK,
+    SEES_AHEAD,
+    OUTLOOK,
+    AHEAD,
+    AHEAD_FIRST,
+    AHEAD_LAST,
     HEADER_SIZE,
-) = range(86)
+) = range(94)
 
 # A frame: the item (component and event), the transition that took it, the state reached, the
 # components that are complete (bits); which transition and event to try next; where the events that

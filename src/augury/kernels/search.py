@@ -71,6 +71,12 @@ from augury.kernels.memory import (
 from augury.kernels.next_run import (
     search_next,
 )
+from augury.kernels.outlook import (
+    count_work,
+    look_ahead,
+    may_lead_on,
+    may_start,
+)
 from augury.kernels.report import (
     emit,
 )
@@ -129,12 +135,14 @@ def next_in_queue(s, depth, lane, stop):
     if get(s.m, frame_at(s, depth, SCAN)) < 0:
         put(s.m, frame_at(s, depth, SCAN), queue_position(s, component, event_at(s, depth)))
     first, end = get(s.m, frame_at(s, depth, SCAN)), entry(s, QUEUE_ROWS, component + 1)
-    i = first
+    i, so_far = first, get_real(s.m, frame_at(s, depth, WEIGHT))
     while i < end and not is_over(s, start, get(s.q, i), stop):
         event = get(s.q, i)
         i += 1
         weight = weight_with(s, depth, event)
-        if may_pass(s, weight) and not is_bound(s, depth, event):
+        if not may_pass(s, weight) or not may_lead_on(s, lane, event, so_far):
+            continue
+        if not is_bound(s, depth, event):
             if fits(s, depth, lane, event):
                 put(s.m, frame_at(s, depth, SCAN), i)
                 put(s.m, WORK, get(s.m, WORK) + i - first)
@@ -208,14 +216,18 @@ def arrive(s, depth, begin, stop):
 def search_from(s, start):
     """Find the matches of one start event, by every component it may play; False if out of room."""
     forget_bounds(s)
+    look_ahead(s, start)
     for lane in range(entry(s, EDGE_ROWS, 0), entry(s, EDGE_ROWS, 1)):
         if (of(s, start, MASK) >> entry(s, EDGE_COMPONENT, lane)) & 1:
+            if not may_start(s, lane, start):
+                continue
             if get(s.m, STRATEGY) == ANY:
                 fine = search_any(s, start, lane)
             else:
                 fine = search_next(s, start, lane)
             if not fine:
                 return False
+    count_work(s)
     return True
 
 

@@ -52,6 +52,8 @@ class Room:
     groups: int
     bounds: int = 0
     work_before_bounds: int = 0
+    events_ahead: int = 0
+    passes_before_outlook: int = 1
 
     def enlarged(self, most_depth: int) -> Room:
         """Return four times the room."""
@@ -114,6 +116,8 @@ def _scalars(pattern: Pattern, report: Report, room: Room) -> dict[int, int]:
         layout.N_STRETCHES: len(pattern.stretches),
         layout.BOUND_ROOM: room.bounds,
         layout.BOUND_AFTER: room.work_before_bounds,
+        layout.OUTLOOK_AFTER: room.passes_before_outlook if room.events_ahead else -1,
+        layout.OUTLOOK_STOP: -1,
         layout.OUT_MATCHES: 0,
         layout.OUT_ITEMS: room.matches * layout.MATCH_SIZE,
         layout.OUT_ABSENTS: room.matches * layout.MATCH_SIZE + room.items * layout.ITEM_SIZE,
@@ -150,6 +154,10 @@ def _buffers(pattern: Pattern, room: Room) -> dict[int, int]:
         layout.PASSED_OVER: room.passed * layout.ABSENT_SIZE,
         layout.BEST: len(pattern.accepting),
         layout.BOUNDS: room.bounds,
+        layout.AHEAD_FIRST: len(pattern.accepting),
+        layout.AHEAD_LAST: len(pattern.accepting),
+        layout.AHEAD: room.events_ahead * len(pattern.accepting),
+        layout.OUTLOOK: room.events_ahead * len(pattern.edges),
     }
 
 

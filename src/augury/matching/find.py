@@ -24,6 +24,7 @@ FIRST_DEPTH = 64
 MOST_MATCHES = 1 << 28
 MOST_BOUNDS = 1 << 22
 WORK_BEFORE_BOUNDS = 2000
+PASSES_BEFORE_OUTLOOK = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +160,20 @@ def _first_room(events: Events, deepest: int) -> Room:
 
 
 def _bound_room(pattern: Pattern, n_events: int) -> dict[str, int]:
-    """Return the room for bounds: trees over all events, in memory that is touched where used."""
+    """Return the room for bounds and outlook, in memory that is touched where it is used."""
     words = min(MOST_BOUNDS, 4 * len(pattern.edges) * max(n_events, 1))
-    return {"bounds": words, "work_before_bounds": WORK_BEFORE_BOUNDS}
+    return {
+        "bounds": words,
+        "work_before_bounds": WORK_BEFORE_BOUNDS,
+        "passes_before_outlook": PASSES_BEFORE_OUTLOOK,
+        "events_ahead": n_events if _can_look_ahead(pattern, n_events) else 0,
+    }
+
+
+def _can_look_ahead(pattern: Pattern, n_events: int) -> bool:
+    """Whether an outlook for all events is not much larger than the events themselves."""
+    words = len(pattern.edges) + len(pattern.accepting)
+    return pattern.strategy == "ANY" and words * n_events <= max(MOST_BOUNDS, 16 * n_events)
 
 
 def _surround(arena: Words, around: Sequence[tuple[int, int]]) -> None:

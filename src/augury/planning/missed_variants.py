@@ -45,10 +45,11 @@ def variants_of(query: CheckedQuery) -> tuple[Variant, ...]:
     _refuse_untimed(query)
     plain = _variant(query, frozenset())
     assert plain is not None
-    return (plain, *_missing(query))
+    return (plain, *(each for each in missing(query) if can_pass(query, each.best)))
 
 
-def _missing(query: CheckedQuery) -> Iterator[Variant]:
+def missing(query: CheckedQuery) -> Iterator[Variant]:
+    """Yield every set of components that a match may do without, whatever it can score."""
     usable = [c for c in query.may_miss if can_be_missed(query, c)]
     limit, n = value_of("automaton_state_limit"), 0
     for size in range(1, min(query.allow, len(usable)) + 1):
@@ -57,7 +58,7 @@ def _missing(query: CheckedQuery) -> Iterator[Variant]:
             if n > limit:
                 raise _too_many(limit)
             variant = _variant(query, frozenset(chosen))
-            if variant is not None and can_pass(query, variant.best):
+            if variant is not None:
                 yield variant
 
 

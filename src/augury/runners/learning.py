@@ -1,15 +1,14 @@
 """CREATE GAPS ... LEARN FROM: the gaps of a query, learned from the rows of a stream of history.
 
-Rows of the history play the query's components as those of its own streams would: by type and by
-the conditions on single events. Within one value of what the query equates, an instance is a run
-of reads in the order of the pattern; a read that does not go on begins the next one.
+Rows become instances (see `instances`), wherever they are; gaps and rates are learned from those,
+in one place. Of more instances than the setting `history_limit` a sample is taken: those of the
+lowest hashes, so it is the same sample each time and in every engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,152 +16,145 @@ import pyarrow.compute as pc
 
 from augury.analysis.catalog import Catalog, StreamSchema
 from augury.analysis.checked import CheckedGap, CheckedQuery
+from augury.config import value_of
 from augury.errors import DataError
 from augury.gaps.learning import Learned, Weighted, fit, learn
-from augury.planning.match_plan import MatchPlan, plan_match
+from augury.planning.match_plan import plan_match
 from augury.planning.unseen import parts_of
-from augury.records import Reals, Words
-from augury.runners.encoding import Codes, declaration_of, kinds_of, who_plays, whole
+from augury.records import Reals
+from augury.runners.encoding import Tables, declaration_of, rows_of_table
+from augury.runners.instances import HASH, LIST, Lesson, lesson_of
 from augury.sources.rows import conform, sift
 
-LONGEST = 2.0**60
+# Rows of a history by the lesson that reads them, to instances.
+Collect = Callable[[Lesson], pa.Table]
 
 
 def learned(query: CheckedQuery, catalog: Catalog, bound: Mapping[str, pa.Table]) -> CheckedQuery:
-    """Return the query with gaps learned from its history; itself where it learns nothing."""
+    """Return the query with gaps learned from bound rows; itself where it learns nothing."""
     name = query.learn_gaps_from
     if name is None or name.lower() not in bound:
         return query
-    schema = catalog.stream(name)
+    tables = {
+        table: rows_of_table(schema, bound[table])
+        for table, schema in catalog.tables.items()
+        if table in bound
+    }
+    return taught(query, catalog, tables, lambda lesson: _of_table(lesson, bound[name.lower()]))
+
+
+def taught(query: CheckedQuery, catalog: Catalog, tables: Tables, collect: Collect) -> CheckedQuery:
+    """Return the query with the gaps that its history teaches; `collect` gives the instances."""
+    schema = catalog.stream(query.learn_gaps_from or "")
     if schema is None:
         raise DataError(
-            f"query {query.name} learns its gaps from {name}, which is not declared; declare it "
-            "with CREATE STREAM, so that its columns are known"
+            f"query {query.name} learns its gaps from {query.learn_gaps_from}, which is not "
+            "declared; declare it with CREATE STREAM, so that its columns are known"
         )
     # Gaps that are written stand; what is learned fills the rest.
     plain = replace(query, learn_gaps_from=None, allow=0, gaps=())
-    declared = declaration_of(schema)
-    rows, _ = sift(conform(bound[name.lower()], declared), declared)
-    history = History(plan_match(plain, catalog), schema, rows)
-    return history.taught(replace(query, learn_gaps_from=None))
+    lists = (_positive(query), *((before, own) for before, own in _negated(query)))
+    lesson = lesson_of(plan_match(plain, catalog), schema, lists, tables)
+    found = _sample(collect(lesson))
+    times = tuple(_times(found, k, len(own)) for k, own in enumerate(lists))
+    return Taught(replace(query, learn_gaps_from=None), schema, times).query
 
 
-class History:
-    """The rows of a history, as instances of a query's pattern."""
+def _of_table(lesson: Lesson, table: pa.Table) -> pa.Table:
+    declared = declaration_of(lesson.schema)
+    rows, _ = sift(conform(table, declared), declared)
+    rows = rows.select(list(lesson.columns))
+    keys = [(name, "ascending") for name in lesson.columns]
+    order = pc.sort_indices(rows, sort_keys=keys)
+    batches = rows.take(order).combine_chunks().to_batches()
+    return pa.Table.from_batches(lesson(batches), lesson.answer)
 
-    def __init__(self, plan: MatchPlan, schema: StreamSchema, rows: pa.Table) -> None:
-        self.plan, self.schema, self.rows = plan, schema, rows
-        self.query = plan.query
-        time = whole(rows.column(schema.time))
-        partition = self._partition()
-        self.order = np.lexsort((time, partition))
-        self.time = time[self.order].astype(np.float64)
-        self.partition = partition[self.order]
-        self.mask = self._mask()[self.order]
 
-    def taught(self, query: CheckedQuery) -> CheckedQuery:
-        """Return the query with its gaps, and with rates where none was declared."""
-        positive = [
-            part.components[0]
-            for part in parts_of(query)
-            if not part.negated and len(part.components) == 1
-        ]
-        given = tuple(query.miss_rates[c] for c in positive)
-        horizon = (
-            float(query.within.length) if query.within and not query.within.events else LONGEST
-        )
-        times = self._instances(positive)
-        if not np.isfinite(times).any():
+def _sample(found: pa.Table) -> pa.Table:
+    """Return the instances in the order of their hashes, no more than the limit allows."""
+    keys = [(HASH, "ascending"), *((n, "ascending") for n in found.column_names if n != HASH)]
+    order = pc.sort_indices(found, sort_keys=keys)
+    return found.take(order.slice(0, value_of("history_limit")))
+
+
+def _times(found: pa.Table, number: int, width: int) -> Reals:
+    own = found.filter(pc.equal(found.column(LIST), number))
+    columns = [np.asarray(own.column(f"t{k}"), np.float64) for k in range(width)]
+    return np.stack(columns, axis=1)
+
+
+def _positive(query: CheckedQuery) -> tuple[int, ...]:
+    parts = [part for part in parts_of(query) if not part.negated and len(part.components) == 1]
+    return tuple(part.components[0] for part in parts)
+
+
+def _negated(query: CheckedQuery) -> list[tuple[int, int]]:
+    """Return the negated components that can be missed, each after the one that times it."""
+    found, parts = [], parts_of(query)
+    for k, part in enumerate(parts):
+        before = [p.components[0] for p in parts[:k] if not p.negated]
+        if part.negated and before and query.miss_rates[part.components[0]]:
+            found.append((before[-1], part.components[0]))
+    return found
+
+
+@dataclass(frozen=True)
+class Taught:
+    """A query and the instances of its history, list by list: `own`, then one per negation."""
+
+    untaught: CheckedQuery
+    schema: StreamSchema
+    times: tuple[Reals, ...]
+
+    @property
+    def query(self) -> CheckedQuery:
+        """The query with its gaps, and with rates where none was declared."""
+        query, positive = self.untaught, _positive(self.untaught)
+        within = query.within
+        horizon = float(within.length) if within and not within.events else 2.0**60
+        if not np.isfinite(self.times[0]).any():
             raise DataError(
                 f"stream {self.schema.name} has no read that can play a component of query "
                 f"{query.name}, so no gap can be learned from it; bind a history of such reads"
             )
-        found = learn(times, given, horizon)
-        gaps = [*query.gaps, *self._forward(query, positive, found)]
-        gaps += [*self._backward(positive, times), *self._negated(query, positive)]
+        found = learn(self.times[0], tuple(query.miss_rates[c] for c in positive), horizon)
+        gaps = [*query.gaps, *self._forward(positive, found)]
+        gaps += [*self._backward(positive), *self._before_negations()]
         rates = list(query.miss_rates)
         for c, rate in zip(positive, found.rates, strict=True):
             rates[c] = rate if rates[c] is None else rates[c]
         kept = {(g.earlier, g.later, g.backward): g for g in reversed(gaps)}
         return replace(query, gaps=tuple(kept.values()), miss_rates=tuple(rates))
 
-    def _forward(
-        self, query: CheckedQuery, positive: list[int], found: Learned
-    ) -> list[CheckedGap]:
+    def _forward(self, positive: tuple[int, ...], found: Learned) -> list[CheckedGap]:
         return [
             CheckedGap(a, b, False, gap.family, gap.parameters, gap.reaches)
             for a, b, gap in zip(positive, positive[1:], found.gaps, strict=False)
-            if b in query.may_miss
+            if b in self.untaught.may_miss
         ]
 
-    def _backward(self, positive: list[int], times: Reals) -> list[CheckedGap]:
+    def _backward(self, positive: tuple[int, ...]) -> list[CheckedGap]:
         """Return the gap from the second component back to the first."""
-        if len(positive) < 2 or positive[0] not in self.query.may_miss:
+        if len(positive) < 2 or positive[0] not in self.untaught.may_miss:
             return []
-        second = np.isfinite(times[:, 1])
-        lengths = (times[:, 1] - times[:, 0])[second & np.isfinite(times[:, 0])]
-        if not len(lengths):
-            return []
-        gap = fit(Weighted(lengths, np.ones(len(lengths))))
-        rate = self.query.miss_rates[positive[0]] or 0.0
-        # Of those without a read before them, some had it missed.
-        read = len(lengths) / second.sum()
-        reaches = float(min(1.0, read / (1.0 - rate)))
-        return [CheckedGap(positive[0], positive[1], True, gap.family, gap.parameters, reaches)]
+        second, first = self.times[0][:, 1], self.times[0][:, 0]
+        own = self._fitted(second - first, np.isfinite(second), positive[0])
+        return [replace(own, earlier=positive[0], later=positive[1], backward=True)] if own else []
 
-    def _negated(self, query: CheckedQuery, positive: list[int]) -> list[CheckedGap]:
+    def _before_negations(self) -> list[CheckedGap]:
         """Return the gaps of negated components: from a read to the first of them, if any."""
         found = []
-        parts = parts_of(query)
-        for k, part in enumerate(parts):
-            before = [p.components[0] for p in parts[:k] if not p.negated]
-            if not part.negated or not before or not query.miss_rates[part.components[0]]:
-                continue
-            own = part.components[0]
-            times = self._instances([before[-1], own])
-            started = np.isfinite(times[:, 0])
-            lengths = (times[:, 1] - times[:, 0])[started & np.isfinite(times[:, 1])]
-            if len(lengths):
-                rate = query.miss_rates[own] or 0.0
-                gap = fit(Weighted(lengths, np.ones(len(lengths))))
-                reaches = min(1.0, len(lengths) / started.sum() / (1.0 - rate))
-                found.append(
-                    CheckedGap(before[-1], own, False, gap.family, gap.parameters, float(reaches))
-                )
+        for (before, own), times in zip(_negated(self.untaught), self.times[1:], strict=True):
+            gap = self._fitted(times[:, 1] - times[:, 0], np.isfinite(times[:, 0]), own)
+            found += [replace(gap, earlier=before, later=own)] if gap else []
         return found
 
-    # Instances --------------------------------------------------------------------------------
-
-    def _instances(self, components: list[int]) -> Reals:
-        """Return the times of reads in the order of the components, NaN for what was not read."""
-        rows: list[list[float]] = []
-        last, owner, start = len(components), -1, 0.0
-        window = self.query.within.length if self.query.within else LONGEST
-        for at, key, mask in zip(
-            self.time.tolist(), self.partition.tolist(), self.mask.tolist(), strict=True
-        ):
-            plays = [k for k, c in enumerate(components) if (mask >> c) & 1]
-            if not plays:
-                continue
-            ahead = [k for k in plays if k > last and key == owner and at - start <= window]
-            if not ahead or at <= np.nanmax(rows[-1]):
-                rows.append([float("nan")] * len(components))
-                owner, start, ahead = key, at, plays
-            last = ahead[0]
-            rows[-1][last] = at
-        return np.array(rows).reshape(-1, len(components))
-
-    def _partition(self) -> Words:
-        names = next(iter(self.plan.partition_by.values()), ())
-        columns = [self.rows.column(name) for name in names if name in self.rows.column_names]
-        if not columns:
-            return np.zeros(self.rows.num_rows, np.int64)
-        text: Any = pc.binary_join_element_wise(*[c.cast(pa.string()) for c in columns], "\x1f")
-        return Codes().encode(text)
-
-    def _mask(self) -> Words:
-        kinds = kinds_of(self.schema, self.rows)
-        mask = np.zeros(self.rows.num_rows, np.int64)
-        for play in self.plan.plays:
-            mask |= who_plays(play, kinds, self.rows, {}).astype(np.int64) << play.component
-        return mask
+    def _fitted(self, lengths: Reals, started: Reals, component: int) -> CheckedGap | None:
+        """Return the gap of the known lengths; of those without one, some had it missed."""
+        known = lengths[np.isfinite(lengths)]
+        if not len(known):
+            return None
+        gap = fit(Weighted(known, np.ones(len(known))))
+        rate = self.untaught.miss_rates[component] or 0.0
+        reaches = float(min(1.0, len(known) / started.sum() / (1.0 - rate)))
+        return CheckedGap(component, component, False, gap.family, gap.parameters, reaches)

@@ -111,6 +111,10 @@ class LocalRunner:
             self.plans[name] = plan_match(query, self.catalog)
         return self.plans[name]
 
+    def with_gaps(self, query: CheckedQuery) -> CheckedQuery:
+        """Return a query with the gaps that its history teaches."""
+        return self.plan(query.name.lower()).query
+
     def _run_together(self, names: list[str]) -> None:
         """Answer those queries that can share a pass over their stream."""
         if len(names) < 2:

@@ -1,7 +1,8 @@
 """The runner on Spark: DataFrames in, lazy DataFrames out, batch or streaming alike.
 
 Nothing is started and no stream is collected here. Only relations, which every shard needs whole,
-are read when a query over them is planned, as Spark reads what it broadcasts.
+are read when a query over them is planned, as Spark reads what it broadcasts; and a history is read
+when a query that learns its gaps from it is planned.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ from augury.errors import DataError
 from augury.planning.expressions.spark_sql import quoted
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 from augury.runners import spark_rows
-from augury.runners.encoding import declaration_of
-from augury.runners.network import Network
+from augury.runners.encoding import Tables, declaration_of, rows_of_table
+from augury.runners.instances import Lesson
+from augury.runners.learning import taught
+from augury.runners.network import Network, below
 from augury.runners.packing import FAULT
 from augury.runners.pipeline import Pipeline
+from augury.runners.spark_learning import collected
 from augury.sources import spark_sources
 from augury.sources.rows import REASON, conform
 from augury.sources.tables import arrow_table
@@ -44,6 +48,7 @@ class SparkRunner:
     bound: dict[str, Any] = field(default_factory=dict)
     streaming: bool = False
     shards: int | None = None
+    _taught: dict[str, CheckedQuery] = field(default_factory=dict)
 
     def table(self, name: str) -> DataFrame:
         """Return the lazy answer of a query."""
@@ -51,7 +56,7 @@ class SparkRunner:
 
     def pipeline(self, names: Sequence[str], *, tells_faults: bool = False) -> Pipeline:
         """Return one pass that answers several queries; with faults, whole rows travel."""
-        network = Network.of(names, self.queries, self.catalog)
+        network = Network.of(names, self._with_gaps(names), self.catalog)
         tables = {name: self._relation(name) for name in sorted(network.tables_read)}
         network = replace(network, tables=tables, whole_rows=tells_faults)
         draft = Pipeline(network, self.rows, 1, tells_faults)
@@ -59,6 +64,33 @@ class SparkRunner:
             _refuse_endless(network)
         shards = self._shards(streaming=draft.is_streaming)
         return replace(draft, shards=shards, partitions=self._partitions())
+
+    def _with_gaps(self, names: Sequence[str]) -> dict[str, CheckedQuery]:
+        """Return the queries, those asked for with the gaps that their histories teach."""
+        found = dict(self.queries)
+        for name in names:
+            for lower, query in below(self.queries[name.lower()], self.queries).items():
+                if query.learn_gaps_from is not None:
+                    found[lower] = self.with_gaps(query)
+        return found
+
+    def with_gaps(self, query: CheckedQuery) -> CheckedQuery:
+        """Return a query with the gaps that its history teaches; it is read once."""
+        name = query.name.lower()
+        if name not in self._taught:
+            plain = replace(query, learn_gaps_from=None, gaps=())
+            read = Network.of([name], {**self.queries, name: plain}, self.catalog).tables_read
+            tables: Tables = {
+                each: rows_of_table(self.catalog.tables[each], self._relation(each))
+                for each in sorted(read)
+            }
+            self._taught[name] = taught(
+                query, self.catalog, tables, lambda lesson: collected(lesson, self._history(lesson))
+            )
+        return self._taught[name]
+
+    def _history(self, lesson: Lesson) -> DataFrame:
+        return replace(self, streaming=False).rows(lesson.schema)
 
     def late(self, name: str) -> DataFrame:
         """Return the rows of a stream that come after the watermark, with the reason."""

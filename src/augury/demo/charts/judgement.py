@@ -28,8 +28,13 @@ def by_threshold(at: Scorer, low: float, cut: float) -> str:
     return plot.drawn(pieces, "precision and recall by threshold")
 
 
-def against_each_other(at: Scorer, low: float, cut: float, others: dict[str, Score]) -> str:
-    """Return precision over recall, with other ways to accuse as single points."""
+def against_each_other(
+    at: Scorer, low: float, cut: float, others: dict[str, Score], *, is_moved: bool = True
+) -> str:
+    """Return precision over recall, with other ways to accuse as single points.
+
+    `is_moved`: the page's slider moves the dot of the threshold.
+    """
     plot = Plot(Axis("recall", PERCENT_TICKS), Axis("precision", PERCENT_TICKS))
     here = at(cut)
     pieces = [
@@ -37,7 +42,8 @@ def against_each_other(at: Scorer, low: float, cut: float, others: dict[str, Sco
         *(_other(plot, name, found) for name, found in others.items()),
     ]
     if point := _point(here):
-        pieces.append(plot.dot(point, 6, "here", "this threshold", ' data-cut="curve"'))
+        moved = ' data-cut="curve"' if is_moved else ""
+        pieces.append(plot.dot(point, 6, "here", "this threshold", moved))
     return plot.drawn(pieces, "precision against recall")
 
 

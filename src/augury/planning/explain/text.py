@@ -26,6 +26,7 @@ from augury.planning.logical import Marginalise
 from augury.planning.partitioning import Partitioning
 from augury.planning.physical import PhysicalPlan
 from augury.planning.predicates import Predicate, last_bound
+from augury.planning.unreachable import unreachable
 from augury.planning.unseen import can_be_missed
 
 WIDTH = 88
@@ -262,10 +263,11 @@ def _network(plan: PhysicalPlan, catalog: Catalog | None) -> Lines:
 
 def _warnings(plan: PhysicalPlan) -> Lines:
     lines = []
-    for found in plan.query.warnings:
-        lines += _wrapped(f"{found.code}  {found.message}", 6)
-        if found.hint:
-            lines += _wrapped(f"      {found.hint}", 6)
+    warnings = [(w.code, w.message, w.hint) for w in plan.query.warnings]
+    warnings += unreachable(plan.query)
+    for code, message, hint in warnings:
+        lines += _wrapped(f"{code}  {message}", 6)
+        lines += _wrapped(f"      {hint}", 6) if hint else []
     if isinstance(plan.search, Marginalise) and plan.search.method == "sampling":
         lines += ["answers are sampled: each row carries its error bound"]
     return lines

@@ -14,7 +14,7 @@ from augury.analysis.checked import (
 )
 from augury.planning.automaton import Automaton, Guard, Skip, Transition
 from augury.planning.residual import repetition_mark
-from augury.planning.unseen import gap_of
+from augury.planning.unseen import gap_of, stretches_of
 
 STRATEGIES = {
     "ANY": "skip till any match",
@@ -101,8 +101,17 @@ def removed_text(skip: Skip, query: CheckedQuery, names: Sequence[str]) -> str:
         )
         who = "it" if sum(map(len, lacking.values())) == 1 else "they"
         return f"removed: {', and '.join(whys)}, so {who} must be seen"
+    if skip.best == 0.0:
+        return f"removed: {_why_never(skip, query)}"
     threshold = query.having.threshold if query.having else 0.0
     return f"removed: below the threshold {threshold:g}"
+
+
+def _why_never(skip: Skip, query: CheckedQuery) -> str:
+    if stretches_of(query, frozenset(skip.components)) is not None:
+        return "the window is too short for it"
+    them = "it" if len(skip.components) == 1 else "them all"
+    return f"no gap times {them} from a seen component"
 
 
 def lack_text(query: CheckedQuery, component: int) -> str:

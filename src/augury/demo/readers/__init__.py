@@ -1,0 +1,1 @@
+"""The scene of readers that miss reads: thefts of which a part was never heard."""

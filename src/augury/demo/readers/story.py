@@ -1,0 +1,112 @@
+"""What the page tells about readers that miss reads: the question, the gain, the calibration."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from augury.demo.charts.judgement import against_each_other, calibration
+from augury.demo.charts.script_text import marked
+from augury.demo.scene import Figure, Section, Story
+from augury.demo.scores import Band, Score
+
+LOWEST = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All that the page shows; `found` gives the score from a threshold on."""
+
+    found: Callable[[float], Score]
+    thresholds: tuple[float, ...]
+    plain: Score
+    as_precise: Score
+    calibration: Sequence[Band]
+    script: str
+    automaton: str
+    items: int
+    unheard: int
+    summary: str
+
+
+def story(told: Told) -> Story:
+    """Return the chapter of the readers."""
+    sections = (_question(told), _gain(told), _trust(told), _table(told))
+    return Story(_head(told), sections, {})
+
+
+def _percent(share: float | None) -> str:
+    return "\N{EN DASH}" if share is None else f"{100 * share:.1f} %"
+
+
+def _head(told: Told) -> tuple[Figure, ...]:
+    plain, own = told.plain, told.as_precise
+    return (
+        Figure("really stolen", f"{plain.wanted:,}", f"of {told.items:,} items"),
+        Figure("reads missed", f"{told.unheard:,}", "nobody knows which"),
+        Figure("plain matching finds", f"{plain.right:,}", f"{_percent(plain.precision)} is right"),
+        Figure("augury finds", f"{own.right:,}", f"{_percent(own.precision)} is right"),
+    )
+
+
+def _question(told: Told) -> Section:
+    picture = b64encode(told.automaton.encode()).decode()
+    asked = told.script.split("-- The same question")[0].strip()
+    return Section(
+        "The question, with missed reads",
+        "Dashed edges do without a read; each is weighed by how probable it is that the read was "
+        "missed, given all that was heard and all that was not.",
+        f'<div class="pair question"><pre>{marked(asked)}</pre>'
+        f'<div class="picture"><img alt="the automaton with missed reads" '
+        f'src="data:image/svg+xml;base64,{picture}"></div></div>',
+    )
+
+
+def _gain(told: Told) -> Section:
+    others = {"plain matching": told.plain}
+    drawn = against_each_other(
+        told.found, LOWEST, told.as_precise.threshold, others, is_moved=False
+    )
+    return Section(
+        "What comes back",
+        f"{escape(told.summary)}. The large dot is that threshold.",
+        drawn,
+        wide=False,
+    )
+
+
+def _trust(told: Told) -> Section:
+    return Section(
+        "Are the confidences true?",
+        "Items by their most confident match: the share that was really stolen, with 95 % "
+        "intervals. On the diagonal, augury says what is so.",
+        calibration(told.calibration),
+        wide=False,
+    )
+
+
+def _table(told: Told) -> Section:
+    rows = [_row("plain matching", told.plain)]
+    rows += [
+        _row(f"confidence \N{GREATER-THAN OR EQUAL TO} {t}", told.found(t)) for t in told.thresholds
+    ]
+    return Section(
+        "In numbers, with missed reads",
+        "Items accused, by the most confident match of each, against what really happened.",
+        '<div class="scroll"><table><thead><tr><th>accused when</th><th>items</th><th>right</th>'
+        "<th>wrong</th><th>precision</th><th>recall</th></tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>",
+    )
+
+
+def _row(name: str, found: Score) -> str:
+    numbers = (found.accused, found.right, found.accused - found.right)
+    cells = "".join(f"<td>{number:,}</td>" for number in numbers)
+    shares = "".join(
+        f'<td class="share {kind}"><i style="width:{100 * (share or 0):.1f}%"></i>'
+        f"<span>{_percent(share)}</span></td>"
+        for kind, share in (("precision", found.precision), ("recall", found.recall))
+    )
+    return f'<tr class="other"><th>{escape(name)}</th>{cells}{shares}</tr>'
