@@ -92,4 +92,5 @@ CODES: dict[str, str] = {
     "W010": "LEARN FROM names a stream that is not declared",
     "W011": "a negated component is taken as read",
     "W012": "a table of conditional probabilities is not declared",
+    "W014": "the query has no safe plan",
 }
