@@ -202,9 +202,7 @@ def test_a_join_on_one_attribute_is_safe() -> None:
 
 def test_a_join_whose_variables_nest_is_safe() -> None:
     text = "ON o, x, y PATTERN AND(o, x, y) WHERE o.location = x.location"
-    assert join(text).plan == (
-        "join(π₋⟨location⟩(join(π⟨location⟩(o), π⟨location⟩(x))), π⟨⟩(y))"
-    )
+    assert join(text).plan == ("join(π₋⟨location⟩(join(π⟨location⟩(o), π⟨location⟩(x))), π⟨⟩(y))")
 
 
 def test_a_join_whose_variables_cross_is_hard() -> None:

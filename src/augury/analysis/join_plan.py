@@ -123,10 +123,10 @@ def _inequality(conjunct: Conjunct, draft: Draft) -> Inequality | None:
     if not isinstance(node, ex.Binary) or node.operator not in _ORDERS:
         return None
     left, right = _split(node, draft)
-    owners = [{_member(a, draft)[0] for a in attributes(side)} for side in (left, right)]
-    if any(len(own) != 1 for own in owners):
+    mine, theirs = ({_member(a, draft)[0] for a in attributes(side)} for side in (left, right))
+    if len(mine) != 1 or len(theirs) != 1:
         return None
-    return Inequality(*owners[0], left, node.operator, *owners[1], right)
+    return Inequality(mine.pop(), left, node.operator, theirs.pop(), right)
 
 
 def _split(node: ex.Binary, draft: Draft) -> tuple[ex.Expression, ex.Expression]:
@@ -224,9 +224,9 @@ class _Search:
 
     def _islands(self, env: Env, goals: tuple[int, ...]) -> list[tuple[int, ...]]:
         """Return the components in groups that neither variable nor inequality ties together."""
-        ties = [
-            {g for g in goals if v.column(g)} for v in self.variables if v.name not in env
-        ] + [set(t.components) for t in self.inequalities if set(t.components) <= set(goals)]
+        ties = [{g for g in goals if v.column(g)} for v in self.variables if v.name not in env] + [
+            set(t.components) for t in self.inequalities if set(t.components) <= set(goals)
+        ]
         islands = [{g} for g in goals]
         for tie in ties:
             touched = [island for island in islands if island & tie]

@@ -23,7 +23,6 @@ from augury.planning.partitioning import Partitioning
 from augury.planning.predicates import Predicate, predicates_of
 from augury.planning.sequence import unsuited
 
-
 Method = Literal[
     "chain",
     "chain per key",

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
-from augury.language.expressions import Attribute
 from augury.errors import DataError
+from augury.language.expressions import Attribute
 from augury.language.tree import Approximate
 from augury.matching.lineage import (
     Formula,
@@ -130,9 +130,7 @@ def _passes(query: CheckedQuery, value: float) -> bool:
     return value >= query.having.threshold - TOLERANCE
 
 
-def _by_time(
-    evaluation: Evaluation, inputs: Inputs, value: Valuation
-) -> Iterator[Row]:
+def _by_time(evaluation: Evaluation, inputs: Inputs, value: Valuation) -> Iterator[Row]:
     """Yield P(some match's last event is at t), for each time of the streams."""
     matches, formulas = evaluation.matches()
     ends = _ends(matches, inputs)
@@ -145,9 +143,7 @@ def _by_time(
             yield group, t, value(found.get((group, t), ()))
 
 
-def _by_window(
-    evaluation: Evaluation, inputs: Inputs, value: Valuation
-) -> Iterator[Row]:
+def _by_window(evaluation: Evaluation, inputs: Inputs, value: Valuation) -> Iterator[Row]:
     """Yield P(at least one match) for each window that holds an event, seen as the whole input."""
     events = evaluation.events
     for start, span in windows_of(evaluation.plan.query, events.time):
@@ -167,7 +163,9 @@ def _by_window(
 
 
 def any_of(
-    formulas: Iterable[Formula], chances: Mapping[Any, Mapping[Any, float]], cases: int | None = None
+    formulas: Iterable[Formula],
+    chances: Mapping[Any, Mapping[Any, float]],
+    cases: int | None = None,
 ) -> float:
     """Return the probability that at least one of the formulas is true."""
     return 1.0 - probability(conjunction(negation(f) for f in formulas), chances, cases)

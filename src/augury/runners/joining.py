@@ -87,9 +87,7 @@ class _Joining:
             self._rank(number, rows, found)
         return found
 
-    def _relation(
-        self, component: int, starts: Sequence[int | None]
-    ) -> tuple[pa.Table, Relation]:
+    def _relation(self, component: int, starts: Sequence[int | None]) -> tuple[pa.Table, Relation]:
         """Return the rows that may play a component, once for each window, and what is joined."""
         program = self.program
         source = self.sources[program.play(component).stream]
@@ -117,9 +115,7 @@ class _Joining:
         row = np.repeat(np.arange(len(time)), count)
         return row, np.repeat(low - np.cumsum(count) + count, count) + np.arange(count.sum())
 
-    def _rank(
-        self, number: int, rows: Mapping[int, pa.Table], found: dict[int, Relation]
-    ) -> None:
+    def _rank(self, number: int, rows: Mapping[int, pa.Table], found: dict[int, Relation]) -> None:
         """Add the ranks of both sides of an inequality to the relations of their components."""
         both_of = self.program.plan.inequalities[number].components
         sides = [

@@ -232,8 +232,8 @@ class _Steps:
         groups = [n for n in present.columns if n not in (name, CHANCE)]
         least = self.program.plan.side(component, number) == "least"
         order = f.col(name).asc() if least else f.col(name).desc()
-        before = Window.partitionBy(*groups).orderBy(order).rowsBetween(
-            Window.unboundedPreceding, -1
+        before = (
+            Window.partitionBy(*groups).orderBy(order).rowsBetween(Window.unboundedPreceding, -1)
         )
         none_before = f.coalesce(f.product(1.0 - f.col(CHANCE)).over(before), f.lit(1.0))
         return present.withColumn(WEIGHT, f.col(CHANCE) * none_before).drop(CHANCE)
