@@ -66,7 +66,9 @@ def _pattern(rng: random.Random, derived: Comp, other: Comp, kept: str) -> Any:
 
 def _events(rng: random.Random) -> list[Event]:
     t, found = 0, []
-    for k, kind in enumerate(["A", "B", "A", *rng.choices("BC", k=2), *rng.choices("ABBC", k=rng.randint(0, 2))]):
+    for k, kind in enumerate(
+        ["A", "B", "A", *rng.choices("BC", k=2), *rng.choices("ABBC", k=rng.randint(0, 2))]
+    ):
         t += rng.choice((1, 1, 2))
         p = rng.choice((0.5, 0.3, 0.9, 0.7, 1.0))
         found.append(Event(f"{kind.lower()}{k}", t, kind, p, {"v": rng.randint(0, 3)}))
