@@ -197,15 +197,12 @@ def join(text: str) -> Verdict:
 def test_a_join_on_one_attribute_is_safe() -> None:
     verdict = join("ON o, x PATTERN AND(o, x) WHERE o.location = x.location GROUP BY o.kind")
     assert verdict.kind == "safe"
-    assert verdict.plan == "π₋⟨location⟩(reg⟨location⟩(AND(o(location, _), x(location, _))))"
+    assert verdict.plan == "π₋⟨location⟩(join(π⟨location, kind⟩(o), π⟨location⟩(x)))"
 
 
 def test_a_join_whose_variables_nest_is_safe() -> None:
     text = "ON o, x, y PATTERN AND(o, x, y) WHERE o.location = x.location"
-    assert (
-        join(text).plan
-        == "join(π₋⟨location⟩(reg⟨location⟩(AND(o(location, _), x(location, _)))), reg(y(_)))"
-    )
+    assert join(text).plan == ("join(π₋⟨location⟩(join(π⟨location⟩(o), π⟨location⟩(x))), π⟨⟩(y))")
 
 
 def test_a_join_whose_variables_cross_is_hard() -> None:
@@ -213,8 +210,23 @@ def test_a_join_whose_variables_cross_is_hard() -> None:
     assert join(text).kind == "hard"
 
 
-def test_a_join_by_inequality_is_hard() -> None:
-    assert join("ON o, x PATTERN AND(o, x) WHERE o.location < x.location").kind == "hard"
+def test_a_join_by_an_inequality_is_safe() -> None:
+    verdict = join("ON o, x PATTERN AND(o, x) WHERE o.location < x.location")
+    assert verdict.kind == "safe"
+    assert verdict.plan == "least(π⟨⟩(o), π⟨⟩(x))"
+
+
+def test_a_join_by_inequalities_in_a_circle_is_hard() -> None:
+    text = "ON o, x PATTERN AND(o, x) WHERE o.location < x.location AND o.kind > x.kind"
+    assert join(text).kind == "hard"
+
+
+def test_a_join_by_difference_is_hard() -> None:
+    assert join("ON o, x PATTERN AND(o, x) WHERE o.location <> x.location").kind == "hard"
+
+
+def test_a_join_of_a_stream_with_itself_is_no_product() -> None:
+    assert join("ON o PATTERN AND(o a, o b) WHERE a.kind < b.kind").kind == "hard"
 
 
 def test_events_of_an_uncertain_query_are_not_independent() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from augury import Session
 from augury.errors import DataError
 from matching.asking import CLAUSES, ask, rows, session, shown, times
 
@@ -139,6 +140,65 @@ def test_1_2_a_pair_that_the_table_lacks_is_refused():
 def test_1_2_a_stream_cut_after_7_keeps_its_matches_when_it_is_put_together():
     first, second = rows(DPCEP)[:7], rows(DPCEP)[7:]
     assert ask(ABD, second + first) == ask(ABD, DPCEP)
+
+
+OVERSPEED = """
+CREATE STREAM o (location STRING, kind STRING, t LONG, p DOUBLE) TIME t PROBABILITY p;
+CREATE STREAM x (location STRING, t LONG, p DOUBLE) TIME t PROBABILITY p;
+CREATE QUERY q ON o, x PATTERN AND(o, x) WHERE o.location = x.location {} RETURN PROBABILITY;
+"""
+TRUCK_AND_CAR = [
+    {"location": "L1", "kind": "truck", "t": 1, "p": 0.8},
+    {"location": "L1", "kind": "car", "t": 2, "p": 0.5},
+]
+
+
+def accidents(*told):
+    return [{"location": place, "t": 3, "p": p} for place, p in told]
+
+
+def overspeed(clause, *told):
+    ag = Session(engine="local")
+    ag.sql(OVERSPEED.format(clause))
+    ag.bind("o", TRUCK_AND_CAR)
+    ag.bind("x", accidents(*told))
+    return ag.table("q").to_pylist()
+
+
+def test_1_3_a_type_query_asks_for_the_worlds_with_a_match():
+    (row,) = overspeed("", ("L1", 0.7))
+    assert row["probability"] == exactly(0.63)
+
+
+def test_1_4_a_rank_query_projects_joins_and_projects():
+    rows = overspeed("GROUP BY o.kind", ("L1", 0.7), ("L1", 0.8), ("L2", 0.9))
+    assert {row["kind"]: row["probability"] for row in rows} == exactly(
+        {"truck": 0.752, "car": 0.47}
+    )
+
+
+def test_1_4_without_groups_it_is_what_the_worlds_say_and_not_the_paper():
+    (row,) = overspeed("", ("L1", 0.7), ("L1", 0.8), ("L2", 0.9))
+    assert row["probability"] == exactly(0.846)
+
+
+ACCIDENT = """
+CREATE QUERY q ON s PATTERN AND(O o, SEQ(L a, L b, L d))
+WHERE [tag] AND o.v = 1 AND a.v = 1 AND b.v = 2 AND d.v = 4
+WITHIN 12
+HAVING CONFIDENCE > 0.8;
+"""
+
+
+def test_1_5_overspeed_at_la_and_the_way_from_la_to_ld_may_interleave():
+    # v is the place: 1 is LA, 2 is LB, 4 is LD; tag is the vehicle.
+    way = rows("l1 o2 .9 l3 l5 l14", tag=["car"] * 5, v=[1, 1, 2, 4, 4])
+    found = shown(session(ACCIDENT, way).table("q").to_pylist())
+    assert found == exactly({"a=l1 b=l3 d=l5 o=o2": 0.9})
+    unlikely = rows("l1 o2 .9 l3 .8 l5", tag=["car"] * 4, v=[1, 1, 2, 4])
+    assert session(ACCIDENT, unlikely).table("q").num_rows == 0
+    others = rows("l1 o2 .9 l3 l5", tag=["car", "van", "car", "car"], v=[1, 1, 2, 4])
+    assert session(ACCIDENT, others).table("q").num_rows == 0
 
 
 P = "CREATE QUERY p ON s PATTERN SEQ(A a, B b);"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from augury.analysis.catalog import Column, DataType, StreamSchema
+from augury.analysis.joins import JoinPlan
 from augury.errors import NOWHERE, Diagnostic, Span
 from augury.language.expressions import Expression
 from augury.language.tree import Approximate, Having, Option, Strategy
@@ -120,11 +121,15 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The class of a query and why: `reasons` in sentences, `plan` the plan if it is safe."""
+    """The class of a query and why: `reasons` in sentences, `plan` the plan if it is safe.
+
+    `join` is the plan of a type or rank query that runners carry out step by step.
+    """
 
     kind: QueryKind
     reasons: tuple[str, ...]
     plan: str | None = None
+    join: JoinPlan | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,4 +93,5 @@ CODES: dict[str, str] = {
     "W011": "a negated component is taken as read",
     "W012": "a table of conditional probabilities is not declared",
     "W013": "every event fits a component of a query with missed events",
+    "W014": "the query has no safe plan",
 }

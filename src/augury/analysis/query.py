@@ -100,9 +100,20 @@ def _start(name: str, statement: CreateQuery, ledger: Ledger, findings: Findings
 
 
 def _judge_verdict(draft: Draft, verdict: Verdict) -> None:
-    """Refuse hard queries without APPROXIMATE; say where it is not needed."""
+    """Refuse hard queries without APPROXIMATE; say where it is not needed, or may become so.
+
+    A query for windows is small where its windows are, so it is let through: what is too entangled
+    is refused when it is met. Time steps have no end.
+    """
     approximate = draft.statement.approximate
-    if verdict.kind == "hard" and approximate is None:
+    if verdict.kind == "hard" and approximate is None and not draft.by_time:
+        message = (
+            f"query {draft.name} has no safe plan: it is answered from the lineage of all its "
+            "matches, and refused where that is too large"
+        )
+        hint = "allow sampling there with APPROXIMATE (0.01, 0.05)"
+        draft.findings.warning("W014", message, draft.statement.pattern.span, hint)
+    elif verdict.kind == "hard" and approximate is None:
         draft.findings.error(
             "A066",
             f"query {draft.name} is hard to answer exactly: {'; '.join(verdict.reasons[:2])}",

@@ -8,15 +8,28 @@ Where Definition 3.8 and Algorithm 1 disagree, the algorithm decides. Markov lin
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from augury.analysis.checked import Verdict
 from augury.analysis.draft import Draft
 from augury.analysis.findings import listing
+from augury.analysis.join_plan import join_plan
 from augury.analysis.safe_plan import Planner
 from augury.analysis.subgoals import LaharView, Subgoal, Variable, view
 
 
 def classify(draft: Draft) -> Verdict:
     """Return the class of a resolved query, with its reasons and its safe plan."""
+    verdict, join = _classify(draft), join_plan(draft)
+    if join is None:
+        return verdict
+    text = join.text(tuple(c.name for c in draft.components))
+    if verdict.kind == "hard":
+        return Verdict("safe", (_SAFE,), text, join)
+    return replace(verdict, plan=text if verdict.kind == "safe" else None, join=join)
+
+
+def _classify(draft: Draft) -> Verdict:
     if not _is_uncertain(draft):
         reason = (
             "no stream of ON is uncertain and nothing may be missed, so every answer is certain"

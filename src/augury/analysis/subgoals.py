@@ -69,7 +69,7 @@ class LaharView:
 
 def view(draft: Draft, groups_are_fixed: bool = False) -> LaharView:
     """Return a resolved query as Lahar sees it; groups may count as constants."""
-    constants = _constants(draft)
+    constants = constants_of(draft)
     fixed = set(constants) | (_grouped(draft) if groups_are_fixed else set())
     fixed |= {m for e in draft.equalities if fixed & set(e.members) for m in e.members}
     open_classes = [e for e in draft.equalities if not fixed & set(e.members)]
@@ -91,7 +91,8 @@ def view(draft: Draft, groups_are_fixed: bool = False) -> LaharView:
 # Constants and variables ----------------------------------------------------------------------
 
 
-def _constants(draft: Draft) -> dict[tuple[int, str], ex.Literal]:
+def constants_of(draft: Draft) -> dict[tuple[int, str], ex.Literal]:
+    """Return the attributes that conditions set equal to a constant."""
     found: dict[tuple[int, str], ex.Literal] = {}
     for conjunct in draft.conjuncts:
         pinned = None if conjunct.after else pinned_attribute(conjunct.expression)

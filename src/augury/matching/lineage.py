@@ -114,31 +114,35 @@ def at_most(count: int, parts: Iterable[Formula]) -> Formula:
     return AtMost(count, tuple(waiting)) if len(waiting) > count else TRUE
 
 
-def probability(formula: Formula, chances: Chances) -> float:
+class TooEntangledError(DataError):
+    """A formula takes more cases than are allowed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "too many uncertain events depend on each other to compute one probability exactly; "
+            "narrow WITHIN, add conjuncts, or raise the setting lineage_limit"
+        )
+
+
+def probability(formula: Formula, chances: Chances, most_cases: int | None = None) -> float:
     """Return the total weight of the worlds in which the formula is true.
 
     `chances[block][alternative]` are the probabilities of alternatives; what is missing to 1 is
-    that the block did not happen.
+    that the block did not happen. `most_cases` may be less than the setting `lineage_limit` allows.
     """
+    limit = value_of("lineage_limit")
     try:
-        return _Evaluation(chances).of(formula)
+        return _Evaluation(chances, min(limit, most_cases or limit)).of(formula)
     except RecursionError:
-        raise _too_entangled() from None
-
-
-def _too_entangled() -> DataError:
-    return DataError(
-        "too many uncertain events depend on each other to compute one probability exactly; "
-        "narrow WITHIN, add conjuncts, or raise the setting lineage_limit"
-    )
+        raise TooEntangledError() from None
 
 
 class _Evaluation:
     """One computation with its memory of formulas already valued."""
 
-    def __init__(self, chances: Chances) -> None:
+    def __init__(self, chances: Chances, cases: int) -> None:
         self.chances = chances
-        self.cases_left = value_of("lineage_limit")
+        self.cases_left = cases
         self.known: dict[Formula, float] = {}
         self.blocks: dict[Formula, frozenset[Block]] = {}
 
@@ -182,7 +186,7 @@ class _Evaluation:
         """Fix the block that occurs most often to each alternative, and add up."""
         self.cases_left -= 1
         if self.cases_left < 0:
-            raise _too_entangled()
+            raise TooEntangledError
         block = self._busiest(formula)
         named = {lit.alternative for lit in _literals(formula) if lit.block == block}
         # One list serves every order of a set: the sum must not depend on hashing.

@@ -21,6 +21,18 @@ from augury.planning.expressions.lower import Scope, lower
 from augury.planning.expressions.typed import Typed
 from augury.planning.partitioning import Partitioning
 from augury.planning.predicates import Predicate, predicates_of
+from augury.planning.sequence import unsuited
+
+Method = Literal[
+    "chain",
+    "chain per key",
+    "interval plan",
+    "join plan",
+    "lineage",
+    "lineage or sampling",
+    "sampling",
+    "worlds",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +106,7 @@ class Marginalise:
     by_time: bool
     window: CheckedWindow | None
     every: CheckedWindow | None
-    method: Literal["chain", "chain per key", "interval plan", "sampling", "worlds"]
+    method: Method
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +129,7 @@ Node = Scan | Union | Mask | Partition | Match | Marginalise | Group | Return
 Search = Match | Marginalise
 N = TypeVar("N", Scan, Union, Mask, Partition, Match, Marginalise, Group, Return)
 
-_METHODS: dict[str, Literal["chain", "chain per key", "interval plan", "sampling", "worlds"]] = {
+_METHODS: dict[str, Method] = {
     "regular": "chain",
     "extended regular": "chain per key",
     "safe": "interval plan",
@@ -153,8 +165,19 @@ def _search(source: Node, scope: Scope) -> Search:
         query.returns == "PROBABILITY BY TIME",
         query.within,
         query.every,
-        _METHODS.get(query.verdict.kind, "worlds"),
+        _method(query),
     )
+
+
+def _method(query: CheckedQuery) -> Method:
+    """Return how the probability of a query is found."""
+    if query.verdict.join is not None:
+        return "join plan"
+    if query.verdict.kind == "deterministic" or unsuited(query) is None:
+        return _METHODS.get(query.verdict.kind, "worlds")
+    if query.verdict.kind == "hard" and query.approximate is not None:
+        return "sampling" if query.returns == "PROBABILITY BY TIME" else "lineage or sampling"
+    return "lineage"
 
 
 def _columns(scope: Scope) -> tuple[tuple[str, Typed], ...]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from augury.analysis.catalog import StreamSchema
 from augury.analysis.checked import CheckedQuery
+from augury.analysis.joins import Extreme, JoinPlan, JoinStep, Product, Projected, Read
+from augury.language.text.expressions import expression_text
 from augury.planning.logical import (
     Group,
     Mask,
@@ -39,13 +41,53 @@ def operators_of(query: CheckedQuery, logical: Node) -> tuple[Operator, ...]:
     mask, cut = find(logical, Mask), find(logical, Partition)
     assert mask is not None
     assert cut is not None
+    read = Operator("scan", "Spark", _scan(logical)), Operator("mask", "Spark", _mask(query, mask))
+    if query.verdict.join is not None:
+        answer = Operator("return", "Spark", _answer(query, logical))
+        return (*read, *_join_steps(query, query.verdict.join), answer)
     return (
-        Operator("scan", "Spark", _scan(logical)),
-        Operator("mask", "Spark", _mask(query, mask)),
+        *read,
         Operator("shuffle", "Spark", _shuffle(cut.by)),
         Operator("sort", "Spark", f"order each part by {_order(query.streams)}"),
         _search(search_of(logical)),
         Operator("return", "engine", _answer(query, logical)),
+    )
+
+
+def _join_steps(query: CheckedQuery, plan: JoinPlan) -> tuple[Operator, ...]:
+    """Return the steps of a safe plan: what Spark groups, joins and groups again."""
+    names = tuple(c.name for c in query.components)
+    found: list[Operator] = []
+
+    def visit(step: JoinStep) -> None:
+        match step:
+            case Read(component):
+                kept = ", ".join(v.name for v in plan.variables_of(component)) or "nothing"
+                does = f"{names[component]} by {kept}: 1 - prod(1 - p)"
+                found.append(Operator("project", "Spark", does))
+            case Product(parts):
+                for part in parts:
+                    visit(part)
+                found.append(Operator("join", "Spark", f"{len(parts)} parts: multiply"))
+            case Projected(variable, part):
+                visit(part)
+                found.append(Operator("project", "Spark", f"away {variable}: 1 - prod(1 - p)"))
+            case Extreme(component, number, part):
+                visit(Read(component))
+                visit(part)
+                found.append(Operator("weigh", "Spark", _weighed(plan, component, number, names)))
+
+    visit(plan.root)
+    return tuple(found)
+
+
+def _weighed(plan: JoinPlan, component: int, number: int, names: tuple[str, ...]) -> str:
+    tie = plan.inequalities[number]
+    value = expression_text(tie.left if tie.left_of == component else tie.right)
+    (other,) = set(tie.components) - {component}
+    return (
+        f"sum over the {plan.side(component, number)} {value}: its probability times that of the "
+        f"rest, with the {names[other]} that meet it"
     )
 
 
@@ -80,6 +122,10 @@ _SEARCHES = {
     "chain": "carry the distribution over automaton states forward, one step at a time",
     "chain per key": "one chain per key, combined as 1 - prod(1 - p)",
     "interval plan": "combine interval probabilities by the safe plan",
+    "join plan": "project, join and project by the safe plan",
+    "lineage": "list all matches, and value their joint lineage exactly",
+    "lineage or sampling": "list all matches, and value their joint lineage exactly where it is "
+    "small; sample worlds where it is not",
     "sampling": "sample worlds until the error bound holds",
     "worlds": "weigh the worlds of each window",
 }

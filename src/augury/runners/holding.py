@@ -15,8 +15,17 @@ import numpy as np
 import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
+from augury.errors import DataError
 from augury.language.expressions import Attribute
-from augury.matching.lineage import Formula, conjunction, disjunction, negation, probability
+from augury.language.tree import Approximate
+from augury.matching.lineage import (
+    Formula,
+    TooEntangledError,
+    conjunction,
+    disjunction,
+    negation,
+    probability,
+)
 from augury.matching.sampled import FormulaSampler, sample_size, share
 from augury.planning.chain_plan import ChainPlan
 from augury.planning.match_plan import MatchPlan
@@ -36,28 +45,52 @@ from augury.runners.windows import windows_of
 from augury.sources.rows import ARROW_TYPES
 
 TOLERANCE = 1e-9
+# Cases after which a query that may be sampled is.
+FEW_CASES = 2000
+Valuation = Callable[[Iterable[Formula]], float]
 Row = tuple[tuple[Any, ...], int | None, float]
 
 
 def probability_table(evaluation: Evaluation, inputs: Inputs) -> pa.Table:
-    """Return the answer of a probability query: one row per group and time or window."""
+    """Return the answer of a probability query: one row per group and time or window.
+
+    A hard query that may be sampled is valued exactly where that is soon done; its windows are
+    often small.
+    """
     query = evaluation.plan.query
-    value, error = _valuation(query, evaluation.chances)
     by_time = query.returns == "PROBABILITY BY TIME"
-    rows = (_by_time if by_time else _by_window)(evaluation, inputs, value)
-    return answer_table(query, rows, error)
+    rows = _by_time if by_time else _by_window
+    if query.approximate is None or query.verdict.kind != "hard":
+        return answer_table(query, _refusing(rows(evaluation, inputs, _exactly(evaluation)), query))
+    if not by_time:
+        try:
+            exact = _exactly(evaluation, FEW_CASES)
+            return answer_table(query, list(rows(evaluation, inputs, exact)))
+        except TooEntangledError:
+            pass
+    sampled = _sampled(evaluation, query.approximate)
+    return answer_table(query, rows(evaluation, inputs, sampled), query.approximate.error)
 
 
-def _valuation(
-    query: CheckedQuery, chances: Mapping[Any, Mapping[Any, float]]
-) -> tuple[Callable[[Iterable[Formula]], float], float]:
-    """Return how P(some formula is true) is found, and the bound of its error."""
-    asked = query.approximate
-    if asked is None or query.verdict.kind != "hard":
-        return lambda formulas: any_of(formulas, chances), 0.0
-    size = sample_size(asked.error, asked.risk)
-    sampler = FormulaSampler(chances, size, np.random.default_rng(seed_of(query.name)))
-    return lambda formulas: share(sampler.of(disjunction(formulas))), asked.error
+def _exactly(evaluation: Evaluation, cases: int | None = None) -> Valuation:
+    return lambda formulas: any_of(formulas, evaluation.chances, cases)
+
+
+def _sampled(evaluation: Evaluation, asked: Approximate) -> Valuation:
+    """Return how P(some formula is true) is estimated, from one set of worlds for all rows."""
+    size, seed = sample_size(asked.error, asked.risk), seed_of(evaluation.plan.query.name)
+    sampler = FormulaSampler(evaluation.chances, size, np.random.default_rng(seed))
+    return lambda formulas: share(sampler.of(disjunction(formulas)))
+
+
+def _refusing(rows: Iterator[Row], query: CheckedQuery) -> Iterator[Row]:
+    """Yield the rows; say what else can be done where one is too entangled."""
+    try:
+        yield from rows
+    except TooEntangledError as error:
+        raise DataError(
+            f"query {query.name}: {error}; or allow sampling with APPROXIMATE (0.01, 0.05)"
+        ) from error
 
 
 def plain_table(plan: ChainPlan, told: Told, times: Words) -> pa.Table | None:
@@ -97,9 +130,7 @@ def _passes(query: CheckedQuery, value: float) -> bool:
     return value >= query.having.threshold - TOLERANCE
 
 
-def _by_time(
-    evaluation: Evaluation, inputs: Inputs, value: Callable[[Iterable[Formula]], float]
-) -> Iterator[Row]:
+def _by_time(evaluation: Evaluation, inputs: Inputs, value: Valuation) -> Iterator[Row]:
     """Yield P(some match's last event is at t), for each time of the streams."""
     matches, formulas = evaluation.matches()
     ends = _ends(matches, inputs)
@@ -112,9 +143,7 @@ def _by_time(
             yield group, t, value(found.get((group, t), ()))
 
 
-def _by_window(
-    evaluation: Evaluation, inputs: Inputs, value: Callable[[Iterable[Formula]], float]
-) -> Iterator[Row]:
+def _by_window(evaluation: Evaluation, inputs: Inputs, value: Valuation) -> Iterator[Row]:
     """Yield P(at least one match) for each window that holds an event, seen as the whole input."""
     events = evaluation.events
     for start, span in windows_of(evaluation.plan.query, events.time):
@@ -133,9 +162,13 @@ def _by_window(
             yield group, start, value(by_group[group])
 
 
-def any_of(formulas: Iterable[Formula], chances: Mapping[Any, Mapping[Any, float]]) -> float:
+def any_of(
+    formulas: Iterable[Formula],
+    chances: Mapping[Any, Mapping[Any, float]],
+    cases: int | None = None,
+) -> float:
     """Return the probability that at least one of the formulas is true."""
-    return 1.0 - probability(conjunction(negation(f) for f in formulas), chances)
+    return 1.0 - probability(conjunction(negation(f) for f in formulas), chances, cases)
 
 
 def _ends(matches: Matches, inputs: Inputs) -> Words:

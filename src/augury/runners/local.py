@@ -18,6 +18,7 @@ from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
 from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
+from augury.planning.join_program import join_program
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.records import Events, Matches, Reals, Words
@@ -37,6 +38,7 @@ from augury.runners.evaluation import ALL_TIME, Evaluation, Span
 from augury.runners.feed import feed_of
 from augury.runners.holding import chain_table, plain_table, probability_table, sampled_table
 from augury.runners.inferring import Inferring
+from augury.runners.joining import join_table
 from augury.runners.learning import learned
 from augury.runners.loaded import Loaded, event_ids
 from augury.runners.objects import MarkovObject, markov_objects
@@ -132,7 +134,7 @@ class LocalRunner:
 
     def _evaluate(self, query: CheckedQuery) -> None:
         asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
-        if asks_whether and (answer := self._by_chains(query)) is not None:
+        if asks_whether and (answer := self._without_matches(query)) is not None:
             self.answers[query.name.lower()] = answer
             return
         plan = self.plan(query.name.lower())
@@ -169,6 +171,14 @@ class LocalRunner:
             self.loaded[query.name.lower()] = Loaded(
                 query.output_schema, result, result.slice(0, 0), formulas, place
             )
+
+    def _without_matches(self, query: CheckedQuery) -> pa.Table | None:
+        """Return the probabilities of a query that needs no list of matches; None of another."""
+        program = join_program(query, self.catalog)
+        if program is None:
+            return self._by_chains(query)
+        sources = {stream.name: self._load(stream.name) for stream in query.streams}
+        return join_table(program, sources, self._tables(query))
 
     def _by_chains(self, query: CheckedQuery) -> pa.Table | None:
         """Return the probabilities of a query that is a chain over its rows; None of another."""

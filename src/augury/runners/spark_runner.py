@@ -20,6 +20,7 @@ from augury.analysis.checked import CheckedQuery
 from augury.config import value_of
 from augury.errors import DataError
 from augury.planning.expressions.spark_sql import quoted
+from augury.planning.join_program import join_program
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 from augury.runners import spark_rows
 from augury.runners.encoding import Tables, declaration_of, rows_of_table
@@ -28,6 +29,7 @@ from augury.runners.learning import taught
 from augury.runners.network import Network, below
 from augury.runners.packing import FAULT
 from augury.runners.pipeline import Pipeline
+from augury.runners.spark_joining import SparkJoining, suits_spark, tables_of
 from augury.runners.spark_learning import collected
 from augury.sources import spark_sources
 from augury.sources.rows import REASON, conform
@@ -52,7 +54,28 @@ class SparkRunner:
 
     def table(self, name: str) -> DataFrame:
         """Return the lazy answer of a query."""
-        return self.pipeline([name]).matches(name)
+        joining = self._joining(self.queries[name.lower()])
+        return joining.table() if joining else self.pipeline([name]).matches(name)
+
+    def _joining(self, query: CheckedQuery) -> SparkJoining | None:
+        """Return a query as a join that Spark carries out by itself; None of another."""
+        program = join_program(query, self.catalog)
+        if program is None or any(self.rows(stream).isStreaming for stream in query.streams):
+            return None
+        asked = {name: self._relation(name) for name in sorted(tables_of(program))}
+        tables = {n: rows_of_table(self.catalog.tables[n], rows) for n, rows in asked.items()}
+        if not suits_spark(program, tables):
+            return None
+        rows = {stream.name: self._good_rows(stream) for stream in query.streams}
+        return SparkJoining(self.spark, program, rows, tables)
+
+    def _good_rows(self, stream: StreamSchema) -> DataFrame:
+        """Return the rows of a bounded stream that have no fault; of repeated ids, the first."""
+        rows = spark_rows.declared_rows(self.rows(stream), stream)
+        fault = spark_rows.fault_of(stream, rows.columns)
+        if stream.id:
+            rows, fault = self._with_repeats(rows, stream, fault)
+        return rows.where(fault.isNull())
 
     def pipeline(self, names: Sequence[str], *, tells_faults: bool = False) -> Pipeline:
         """Return one pass that answers several queries; with faults, whole rows travel."""

@@ -15,8 +15,10 @@ def windows_of(
 ) -> Iterator[tuple[int | None, tuple[int, int] | None]]:
     """Yield the start and the span of each window that holds an event; None: the whole input."""
     within, every = query.within, query.every
-    if within is None or within.events or not len(times):
+    if within is None or within.events:
         yield None, None
+        return
+    if not len(times):
         return
     step = every.length if every else within.length
     ordered = np.unique(times)

@@ -35,6 +35,8 @@ def state_text(plan: PhysicalPlan) -> str:
     if isinstance(search, Marginalise) and search.method in ("chain", "chain per key"):
         return _chain_text(plan, part)
     size = plan.moved.bytes_per_row
+    if query.verdict.join is not None:
+        return "one probability for each value of what is joined, in each window"
     if query.within is None:
         return f"every event that can play a component, {size} bytes each: it grows with the input"
     if query.within.events:

@@ -212,6 +212,8 @@ def _when(predicate: Predicate, plan: PhysicalPlan) -> str:
 
 def _partitioning(plan: PhysicalPlan) -> Lines:
     cut, moved = plan.partitioning, plan.moved
+    if plan.query.verdict.join is not None:
+        return ["by what is joined: Spark moves what its own joins and groups need"]
     columns = ", ".join(f"{name} {size}" for name, size in moved.columns)
     lines = [f"{_cut_text(plan, cut)}: {cut.reason}"]
     lines.append(f"moves {moved.bytes_per_row} bytes a row: {columns}")
@@ -268,8 +270,8 @@ def _warnings(plan: PhysicalPlan) -> Lines:
     for code, message, hint in warnings:
         lines += _wrapped(f"{code}  {message}", 6)
         lines += _wrapped(f"      {hint}", 6) if hint else []
-    if isinstance(plan.search, Marginalise) and plan.search.method == "sampling":
-        lines += ["answers are sampled: each row carries its error bound"]
+    if isinstance(plan.search, Marginalise) and "sampling" in plan.search.method:
+        lines += ["answers that are sampled carry their error bound"]
     return lines
 
 

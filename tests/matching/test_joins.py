@@ -1,0 +1,144 @@
+"""Type and rank queries have the probability of all possible worlds, whichever way they go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from augury import DataError, Session
+from matching.join_cases import JoinCase, answers, far, random_join
+from oracles.worlds import network
+
+QUICK = settings(phases=(Phase.explicit, Phase.generate))
+SEEDS = st.integers(min_value=0, max_value=10**9)
+
+
+def expected(case: JoinCase) -> dict[Any, float]:
+    return network([case.query], case.events)["q"]
+
+
+@QUICK
+@given(seed=SEEDS)
+def test_type_and_rank_queries_have_the_probability_of_all_worlds(seed: int) -> None:
+    case = random_join(seed)
+    found = answers(case.asked().table("q").to_pylist(), case.query)
+    assert far(found, expected(case), 1e-9) == {}, case.script
+
+
+def test_most_random_joins_have_a_safe_plan_and_some_have_none() -> None:
+    sessions = [random_join(seed).asked() for seed in range(100)]
+    planned = sum("marginalise" not in session.explain("q") for session in sessions)
+    assert 50 < planned < 95
+
+
+def test_most_random_joins_hold_with_some_probability() -> None:
+    found = [sum(random_join(s).asked().table("q")["probability"].to_pylist()) for s in range(60)]
+    assert sum(p > 0.0 for p in found) > 30
+
+
+CROSSING = """
+CREATE STREAM r (x LONG, t LONG, p DOUBLE) TIME t PROBABILITY p;
+CREATE STREAM s (x LONG, y LONG, t LONG, p DOUBLE) TIME t PROBABILITY p;
+CREATE STREAM u (y LONG, t LONG, p DOUBLE) TIME t PROBABILITY p;
+CREATE QUERY q ON r, s, u PATTERN AND(r, s, u) WHERE r.x = s.x AND s.y = u.y RETURN PROBABILITY
+"""
+
+
+def crossing(size: int, more: str = "") -> Session:
+    """Return the classic query without a safe plan, over a full grid."""
+    ag = Session(engine="local")
+    ag.sql(f"{CROSSING} {more};")
+    places = range(size)
+    ag.bind("r", [{"x": x, "t": 1, "p": 0.3} for x in places])
+    ag.bind("s", [{"x": x, "y": y, "t": 1, "p": 0.2} for x in places for y in places])
+    ag.bind("u", [{"y": y, "t": 1, "p": 0.4} for y in places])
+    return ag
+
+
+def grid(size: int) -> float:
+    """Return what the crossing query must give: by the number of r and of u that are there."""
+    from math import comb
+
+    total = 0.0
+    for i in range(size + 1):
+        for j in range(size + 1):
+            weight = comb(size, i) * 0.3**i * 0.7 ** (size - i)
+            weight *= comb(size, j) * 0.4**j * 0.6 ** (size - j)
+            total += weight * (1.0 - 0.8 ** (i * j))
+    return total
+
+
+def test_a_small_crossing_is_exact_and_says_that_it_has_no_safe_plan() -> None:
+    ag = crossing(3)
+    (row,) = ag.table("q").to_pylist()
+    assert row["probability"] == pytest.approx(grid(3), abs=1e-9)
+    assert [warning.code for warning in ag.warnings] == ["W014"]
+    assert "value their joint lineage exactly" in ag.explain("q")
+
+
+def test_a_small_crossing_that_may_be_sampled_is_still_exact() -> None:
+    (row,) = crossing(3, "APPROXIMATE (0.05, 0.01)").table("q").to_pylist()
+    assert (row["method"], row["error_bound"]) == ("exact", 0.0)
+    assert row["probability"] == pytest.approx(grid(3), abs=1e-9)
+
+
+def test_a_large_crossing_is_sampled_within_its_bound() -> None:
+    (row,) = crossing(12, "APPROXIMATE (0.05, 0.0001)").table("q").to_pylist()
+    assert (row["method"], row["error_bound"]) == ("sampled", 0.05)
+    assert row["probability"] == pytest.approx(grid(12), abs=0.05)
+
+
+def test_a_large_crossing_is_refused_where_it_may_not_be_sampled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AUGURY_LINEAGE_LIMIT", "500")
+    with pytest.raises(DataError, match=r"allow sampling with APPROXIMATE \(0.01, 0.05\)"):
+        crossing(12).table("q")
+
+
+PAIR = """
+CREATE STREAM o (speed DOUBLE, t LONG, p DOUBLE) TIME t PROBABILITY p;
+CREATE STREAM x (speed DOUBLE, t LONG, p DOUBLE) TIME t PROBABILITY p;
+CREATE QUERY q ON o, x PATTERN AND(o, x) WHERE o.speed > x.speed RETURN PROBABILITY;
+"""
+
+
+def test_an_inequality_over_hundreds_of_events_takes_no_lineage() -> None:
+    """Of 400 events each, matches would be 80,000, tied together in one formula."""
+    ag = Session(engine="local")
+    ag.sql(PAIR)
+    for name, p in (("o", 0.004), ("x", 0.003)):
+        ag.bind(name, [{"speed": float(k), "t": 1, "p": p} for k in range(400)])
+    (found,) = ag.table("q")["probability"].to_pylist()
+    # The least x is k with this probability, and then some o must lie above it.
+    law = sum(0.003 * 0.997**k * (1.0 - 0.996 ** (399 - k)) for k in range(400))
+    assert found == pytest.approx(law, abs=1e-12)
+
+
+def test_explain_says_how_a_type_query_is_answered() -> None:
+    ag = Session(engine="local")
+    ag.sql(PAIR)
+    text = " ".join(ag.explain("q").split())
+    assert "q: safe" in text
+    assert "weigh Spark sum over the greatest o.speed" in text
+    assert "project Spark x by nothing: 1 - prod(1 - p)" in text
+
+
+def test_an_event_that_may_play_two_components_has_no_safe_plan() -> None:
+    ag = Session(engine="local")
+    ag.sql(PAIR + "CREATE QUERY twice ON o PATTERN AND(o a, o b) RETURN PROBABILITY;")
+    ag.bind("o", [{"speed": 1.0, "t": 1, "p": 0.5}, {"speed": 1.0, "t": 2, "p": 0.5}])
+    assert "marginalise" in ag.explain("twice")
+    assert ag.table("twice")["probability"].to_pylist() == [pytest.approx(0.25)]
+
+
+def test_a_window_without_events_has_no_row() -> None:
+    ag = Session(engine="local")
+    ag.sql(PAIR.replace("RETURN", "WITHIN 10 RETURN"))
+    ag.bind("o", [{"speed": 1.0, "t": 5, "p": 0.5}, {"speed": 1.0, "t": 45, "p": 0.5}])
+    ag.bind("x", [{"speed": 0.0, "t": 6, "p": 0.5}])
+    found = {row["ts"]: row["probability"] for row in ag.table("q").to_pylist()}
+    assert found == {0: pytest.approx(0.25), 40: 0.0}

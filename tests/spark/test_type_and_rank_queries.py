@@ -1,0 +1,117 @@
+"""Type and rank queries, and hierarchies, are the same on Spark as in this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from augury import DataError, QueryError, Session
+from contracts.live_cases import comparable
+from matching.asking import COLUMNS, rows
+from matching.join_cases import answers, far, random_join
+from matching.test_examples import ACCIDENT, OVERSPEED, TRUCK_AND_CAR, accidents
+from spark.queries import opened
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def listed(frame: Any) -> list[dict[str, Any]]:
+    return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+def test_the_paper_s_rank_query_comes_out(spark: SparkSession) -> None:
+    ag = Session(spark)
+    ag.sql(OVERSPEED.format("GROUP BY o.kind"))
+    ag.bind("o", TRUCK_AND_CAR)
+    ag.bind("x", accidents(("L1", 0.7), ("L1", 0.8), ("L2", 0.9)))
+    found = ag.table("q")
+    assert found.columns == ["query", "kind", "ts", "probability", "method", "error_bound"]
+    assert {row["kind"]: row["probability"] for row in listed(found)} == pytest.approx(
+        {"truck": 0.752, "car": 0.47}, abs=1e-12
+    )
+
+
+# An equality, an inequality, both, three streams, groups, sliding windows.
+@pytest.mark.parametrize("seed", [8, 20, 27])
+def test_joins_are_the_same_in_spark_sql(spark: SparkSession, seed: int) -> None:
+    case = random_join(seed)
+    here = case.asked()
+    assert "marginalise" not in here.explain("q")
+    there = Session(spark)
+    there.sql(case.script)
+    case.bound(there)
+    found = answers(listed(there.table("q")), case.query)
+    wanted = answers(here.table("q").to_pylist(), case.query)
+    assert set(found) == set(wanted)
+    assert far(found, wanted, 1e-9) == {}
+
+
+MOMENTS = """
+CREATE STREAM o (id LONG, x STRING, at TIMESTAMP, p DOUBLE) ID id TIME at PROBABILITY p;
+CREATE STREAM x (id LONG, x STRING, at TIMESTAMP, p DOUBLE) ID id TIME at PROBABILITY p;
+CREATE TABLE known (x STRING);
+CREATE QUERY q ON o, x PATTERN AND(o, x)
+WHERE [x] AND o.x IN known AND x.at - o.at <= INTERVAL 10 MINUTES
+WITHIN 1 HOUR EVERY 30 MINUTES HAVING PROBABILITY >= 0.2 RETURN PROBABILITY;
+"""
+
+
+def test_times_tables_bad_rows_and_repeated_ids_are_the_same(spark: SparkSession) -> None:
+    from datetime import UTC, datetime
+
+    def at(minute: int) -> datetime:
+        return datetime(2024, 1, 1, minute // 60, minute % 60, tzinfo=UTC)
+
+    told = {
+        "o": [(1, "a", at(5), 0.5), (1, "a", at(6), 0.9), (2, "b", at(7), 1.0), (3, "a", at(9), 2)],
+        "x": [(1, "a", at(14), 0.5), (2, "a", at(70), 0.9), (3, None, at(8), 0.9)],
+    }
+    sessions = Session(engine="local"), Session(spark)
+    for ag in sessions:
+        ag.sql(MOMENTS)
+        ag.bind("known", [{"x": "a"}])
+        for name, own in told.items():
+            columns = ("id", "x", "at", "p")
+            ag.bind(name, [dict(zip(columns, row, strict=True)) for row in own])
+    here, there = sessions[0].table("q").to_pylist(), listed(sessions[1].table("q"))
+    assert [row["probability"] for row in here] == [0.25, 0.25]
+    assert {r["ts"].timestamp(): r["probability"] for r in here} == {
+        r["ts"].replace(tzinfo=UTC).timestamp(): r["probability"] for r in there
+    }
+
+
+def test_a_stream_without_end_is_refused(spark: SparkSession) -> None:
+    endless = spark.readStream.format("rate").load()
+    data = endless.selectExpr("value AS id", "'a' AS x", "timestamp AS at", "1.0D AS p")
+    ag = Session(spark)
+    ag.sql(MOMENTS.replace("AND o.x IN known", ""))
+    ag.bind("o", data)
+    ag.bind("x", data)
+    with pytest.raises((QueryError, DataError), match="streaming run"):
+        ag.table("q")
+
+
+HIERARCHY = f"""
+CREATE STREAM s ({COLUMNS}) ID id TIME t TYPE kind PROBABILITY p;
+CREATE QUERY p ON s PATTERN SEQ(A a, B b) WITHIN 9;
+CREATE QUERY negated ON s, p PATTERN SEQ(X x, !p n, Y y) WITHIN 9;
+CREATE QUERY skipped ON s, p PATTERN SEQ(X x, p n) USING SKIP TILL NEXT MATCH WITHIN 9;
+CREATE QUERY above ON p, skipped PATTERN AND(p x, skipped y) WITHIN 20;
+"""
+
+
+def test_three_levels_of_queries_are_one_plan(spark: SparkSession) -> None:
+    sessions = Session(engine="local"), Session(spark)
+    data = rows("x1 a2 .5 b3 .5 b4 .5 y5", v=[0] * 5, tie=[0] * 5, tag=["t"] * 5)
+    names = ("p", "negated", "skipped", "above")
+    for ag in sessions:
+        ag.sql(HIERARCHY + ACCIDENT.replace("QUERY q", "QUERY accident"))
+        ag.bind("s", data)
+    found = opened(sessions[1].pipeline(names).answers)
+    wanted = [row for n in names for row in sessions[0].table(n).to_pylist()]
+    assert {row["query"] for row in wanted} == set(names)
+    assert comparable(found) == comparable(wanted)
