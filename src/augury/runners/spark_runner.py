@@ -19,9 +19,12 @@ from augury.analysis.checked import CheckedQuery
 from augury.config import value_of
 from augury.errors import DataError
 from augury.planning.expressions.spark_sql import quoted
+from augury.planning.layout import Sketches
+from augury.planning.movement import Priced
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 from augury.runners import spark_rows
 from augury.runners.encoding import declaration_of
+from augury.runners.movement import Movements
 from augury.runners.network import Network
 from augury.runners.packing import FAULT
 from augury.runners.pipeline import Pipeline
@@ -44,21 +47,43 @@ class SparkRunner:
     bound: dict[str, Any] = field(default_factory=dict)
     streaming: bool = False
     shards: int | None = None
+    sketches: Mapping[str, Sketches] = field(default_factory=dict)
 
     def table(self, name: str) -> DataFrame:
         """Return the lazy answer of a query."""
         return self.pipeline([name]).matches(name)
 
-    def pipeline(self, names: Sequence[str], *, tells_faults: bool = False) -> Pipeline:
+    def pipeline(
+        self, names: Sequence[str], *, tells_faults: bool = False, tells_movement: bool = False
+    ) -> Pipeline:
         """Return one pass that answers several queries; with faults, whole rows travel."""
         network = Network.of(names, self.queries, self.catalog)
         tables = {name: self._relation(name) for name in sorted(network.tables_read)}
         network = replace(network, tables=tables, whole_rows=tells_faults)
-        draft = Pipeline(network, self.rows, 1, tells_faults)
+        draft = Pipeline(
+            network,
+            self.rows,
+            1,
+            tells_faults,
+            tells_movement=tells_movement,
+            sketches=self.sketches,
+        )
         if draft.is_streaming:
             _refuse_endless(network)
         shards = self._shards(streaming=draft.is_streaming)
         return replace(draft, shards=shards, partitions=self._partitions())
+
+    def analysed(self, name: str) -> Sketches:
+        """Return how the rows of a query's streams are spread over time: reads them, now."""
+        return self.pipeline([name]).analysed()
+
+    def priced(self, name: str) -> Priced | None:
+        """Return what each way to move a query's rows costs; None where nobody analysed them."""
+        if name.lower() not in self.sketches:
+            return None
+        network = Network.of([name], self.queries, self.catalog)
+        parts = self._shards(streaming=False)
+        return Movements(network, parts, True, self.sketches).priced(name.lower())
 
     def late(self, name: str) -> DataFrame:
         """Return the rows of a stream that come after the watermark, with the reason."""
