@@ -33,7 +33,7 @@ class Sketch:
     """How many rows a stream has, how many enter the queues, and when they come.
 
     `times` are quantiles from the first row to the last, and `entry_times` those of the entries.
-    `text` has the mean length of each column of text, in bytes.
+    `text` has the mean length of each column of text, in bytes; `tasks` read the rows.
     """
 
     rows: int
@@ -41,6 +41,7 @@ class Sketch:
     times: tuple[int, ...] = ()
     entry_times: tuple[int, ...] = ()
     text: tuple[tuple[str, float], ...] = ()
+    tasks: int = 1
 
     @classmethod
     def of(cls, times: Words, enters: np.ndarray) -> Sketch:
@@ -57,6 +58,7 @@ class Sketch:
             tuple(sorted(facts.get("times") or ())),
             tuple(sorted(facts.get("entry_times") or ())),
             tuple(sorted((facts.get("text") or {}).items())),
+            facts.get("tasks", 1),
         )
 
     @property

@@ -50,17 +50,26 @@ class Priced:
     why: str
 
 
-Sizes = Mapping[str, float]
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The bytes of a packed row, and of what comes with every blob of rows."""
+
+    row: float
+    blob: float = 0.0
+
+
+Sizes = Mapping[str, Size]
 
 
 def price(moving: Moving, layout: Layout, sketches: Sketches, sizes: Sizes) -> Price:
-    """Return what a layout moves; `sizes` has the bytes of a row of each stream."""
+    """Return what a layout moves; a task packs the rows that it sends to one range together."""
     found = Price()
     for (start, end), place in zip(layout.ranges, layout.places, strict=True):
         for name, sketch in sketches.items():
             if name != place:
-                rows = _own(moving, sketch, start, end) + _near(moving, sketch, start, end)
-                found += Price(rows, rows * sizes[name])
+                for rows in (_own(moving, sketch, start, end), _near(moving, sketch, start, end)):
+                    blobs = min(sketch.tasks, rows)
+                    found += Price(rows, rows * sizes[name].row + blobs * sizes[name].blob)
     return found
 
 

@@ -16,6 +16,7 @@ from augury.planning.layout import Movement, Moving, Sketch, Sketches
 from augury.planning.movement import (
     Price,
     Priced,
+    Size,
     asked_movement,
     cheaper,
     joint,
@@ -24,6 +25,7 @@ from augury.planning.movement import (
 )
 from augury.planning.physical import plan_query
 from augury.runners.network import Network
+from augury.runners.packing import blob_of
 from augury.runners.shard import travelling
 from augury.runners.sharding import Sharding, sharding_of
 
@@ -31,6 +33,8 @@ from augury.runners.sharding import Sharding, sharding_of
 _OFFSET_BYTES = 4
 # What stands for the ID of a row without one.
 _HASH_BYTES = 16.0
+# Rows that are packed to see what every blob takes besides its rows.
+_SAMPLE = 8
 
 
 @dataclass(frozen=True)
@@ -114,20 +118,28 @@ def _widest(movings: Sequence[Moving | None]) -> Moving:
     )
 
 
-def row_sizes(network: Network, sketches: Sketches) -> dict[str, float]:
+def row_sizes(network: Network, sketches: Sketches) -> dict[str, Size]:
     """Return the bytes that a row of each stream takes when it is packed."""
     return {
-        name: _row_size(travelling(network, stream), sketches[name])
+        name: _size(travelling(network, stream), sketches[name])
         for name, stream in network.bases.items()
     }
 
 
-def _row_size(schema: pa.Schema, sketch: Sketch) -> float:
+def _size(schema: pa.Schema, sketch: Sketch) -> Size:
     lengths = dict(sketch.text)
-    size = 0.0
-    for field in schema:
-        if pa.types.is_string(field.type):
-            size += _OFFSET_BYTES + (lengths.get(field.name, _HASH_BYTES) or 0.0)
-        else:
-            size += field.type.bit_width / 8
-    return size
+    fixed = sum(_fixed_bytes(field.type) for field in schema)
+    text = [field.name for field in schema if pa.types.is_string(field.type)]
+    row = fixed + sum(lengths.get(name, _HASH_BYTES) or 0.0 for name in text)
+    sample = pa.table([_plain(field.type) for field in schema], schema=schema)
+    return Size(row, len(blob_of(sample)) - _SAMPLE * fixed)
+
+
+def _fixed_bytes(kind: pa.DataType) -> float:
+    return _OFFSET_BYTES if pa.types.is_string(kind) else kind.bit_width / 8
+
+
+def _plain(kind: pa.DataType) -> pa.Array:
+    """Return some equal values, of no length where they are text."""
+    value = pa.scalar("") if pa.types.is_string(kind) else pa.scalar(0, pa.int32()).cast(kind)
+    return pa.repeat(value, _SAMPLE)

@@ -22,6 +22,7 @@ from augury.runners.spark_rows import time_in_units
 PRECISION = 2000
 # Rows are numbered in the lower bits, partitions in the upper ones.
 _ROW_BITS = 33
+_TASK = "augury_task"
 
 
 def sketch_text(rows: Mapping[str, tuple[DataFrame, StreamSchema]], *, full: bool) -> DataFrame:
@@ -53,6 +54,8 @@ def _line(data: DataFrame, stream: StreamSchema, *, full: bool) -> DataFrame:
         text = [c.name for c in stream.columns if c.type is DataType.STRING]
         lengths = [f.avg(f.octet_length(quoted(n))).alias(n) for n in text]
         facts.append(_quantiles(at).alias("times"))
+        facts.append(f.count_distinct(f.col(_TASK)).alias("tasks"))
+        data = data.withColumn(_TASK, f.spark_partition_id())
         facts += [f.struct(*lengths).alias("text")] if lengths else []
     return data.agg(f.struct(*facts).alias("sketch"))
 
