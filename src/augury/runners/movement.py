@@ -140,6 +140,8 @@ def _fixed_bytes(kind: pa.DataType) -> float:
 
 
 def _plain(kind: pa.DataType) -> pa.Array:
-    """Return some equal values, of no length where they are text."""
-    value = pa.scalar("") if pa.types.is_string(kind) else pa.scalar(0, pa.int32()).cast(kind)
-    return pa.repeat(value, _SAMPLE)
+    """Return some values of which nothing is NULL, of no length where they are text."""
+    zeros = pa.py_buffer(bytes(8 * (_SAMPLE + 1)))
+    return pa.Array.from_buffers(
+        kind, _SAMPLE, [None, zeros, *([pa.py_buffer(b"")] if pa.types.is_string(kind) else [])]
+    )
