@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from augury import Session
 from augury.errors import StateError
 from augury.matching.matcher import ALWAYS
+from augury.runners import tasks
 from augury.runners.encoding import declaration_of
 from augury.runners.network import Network
 from augury.runners.packing import SHARD, Packer
@@ -25,7 +27,7 @@ from augury.runners.schemas import answer_schema
 from augury.runners.shard import Shard
 from augury.runners.sharding import Sharding, sharding_of
 from augury.runners.streaming import step
-from augury.runners.tasks import Answer, Blob, blobs_of
+from augury.runners.tasks import Answer, Blob, BoundedTask, blobs_of
 from augury.sources.rows import conform
 from contracts.live_cases import comparable
 from matching.as_text import Case, bindings, session_of
@@ -110,6 +112,19 @@ def test_shards_and_micro_batches_change_nothing(
     sharding = sharding_of(network, bounded=False)
     parts = packed(made, network, sharding, shards if sharding.kind == "key" else 1)
     found = [row for blobs in parts.values() for row in streamed(network, blobs, size, case[2])]
+    assert comparable(found) == expected(made)
+
+
+@given(case=CASES, rows=st.sampled_from((1, 3)))
+def test_a_bounded_task_goes_step_by_step(case: tuple[str, str, int], rows: int) -> None:
+    made = random_case(*case)
+    network = network_of(made)
+    parts = packed(made, network, Sharding("single"), 1)
+    blobs = sorted(parts.get(0, []), key=lambda blob: blob.first)
+    with patch.object(tasks, "STEP", rows):
+        steps = list(BoundedTask(network, Sharding("single")).steps(iter(blobs)))
+    found = [row for _, each in steps for table in each.found.values() for row in table.to_pylist()]
+    assert len(steps) >= len({blob.first for blob in blobs}) // rows
     assert comparable(found) == expected(made)
 
 

@@ -75,24 +75,18 @@ class Pipeline:
         found: dict[Sharding, list[str]] = {}
         for name, sharding in self.movements.shardings().items():
             found.setdefault(sharding, []).append(name)
-        shared, own = [], []
-        for sharding in sorted(found, key=repr):
-            names, moving = found[sharding], sharding.moving
-            if moving is None:
-                shared.append((self._alone(names), sharding))
-            elif moving.movement == "events":
-                own += [(self._alone(g), sharding) for g in self.movements.over_one_window(names)]
-            else:
-                own += [(self._alone([name]), sharding) for name in names]
-        return (*shared, *own)
+        parts: list[tuple[Network, Sharding]] = []
+        for sharding in sorted(found, key=lambda each: (each.moving is not None, repr(each))):
+            groups = [found[sharding]]
+            if sharding.moving is not None:
+                groups = self.movements.together(found[sharding], sharding.moving.movement)
+            parts += [(self.network.only(names), sharding) for names in groups]
+        return tuple(parts)
 
     @property
     def movements(self) -> Movements:
         """How the queries that time cuts are moved."""
         return Movements(self.network, self.shards, not self.is_streaming, self.sketches)
-
-    def _alone(self, names: Sequence[str]) -> Network:
-        return self.network.only(names)
 
     # The pass ---------------------------------------------------------------------------------
 
