@@ -147,13 +147,14 @@ class Moving:
         grid = np.unique(np.concatenate([np.array(times, np.float64) for times, _ in weights]))
         passed = sum(rows * _shares(times, grid) for times, rows in weights)
         assert isinstance(passed, np.ndarray)
-        wanted = passed[-1] * np.arange(1, n) / n
-        found = np.ceil(np.interp(wanted, passed, grid)).astype(np.int64)
-        kept: list[int] = []
-        for cut in found.tolist():
-            if grid[0] < cut and (not kept or cut - kept[-1] >= max(1, self.least)):
+        least = max(1, self.least)
+        n = min(n, int((grid[-1] - grid[0]) // least))
+        wanted = passed[-1] * np.arange(1, n) / max(1, n)
+        kept = [int(grid[0])]
+        for cut in np.ceil(np.interp(wanted, passed, grid)).astype(np.int64).tolist():
+            if cut - kept[-1] >= least:
                 kept.append(cut)
-        return kept
+        return kept[1:]
 
 
 def fragment_cuts(sketches: Sketches) -> list[int]:
