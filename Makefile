@@ -64,6 +64,8 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/window.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/quality.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/calibration.py docs/benchmarks
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/dpcep/movement.py
+	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/workers.py
 	$(BIN)/python benchmarks/spark/run.py
 
 demo: setup     ## find thieves in a simulated store with known truth; writes out/demo.html

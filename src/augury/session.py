@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from augury.analysis.catalog import Catalog
     from augury.analysis.checked import CheckedQuery
     from augury.language.tree import Explain, Statement
+    from augury.planning.layout import Sketches
+    from augury.planning.movement import Priced
     from augury.runners.live import LiveRunner
     from augury.runners.local import LocalRunner
     from augury.runners.pipeline import Pipeline
@@ -62,6 +64,7 @@ class Session:
         self._queries: dict[str, tuple[CheckedQuery, Source]] = {}
         self._warnings: tuple[Diagnostic, ...] = ()
         self._bound: dict[str, Any] = {}
+        self._sketches: dict[str, Sketches] = {}
         self._runner: LocalRunner | SparkRunner | None = None
         self._live: LiveRunner | None = None
         self._live_is_current = False
@@ -87,7 +90,10 @@ class Session:
             known = ", ".join(get_args(Format))
             raise AuguryError(f"there is no format {format!r}; expected one of {known}")
         checked, source = self._query(query)
-        return _explain(checked, source, format, self._catalog)
+        priced = None
+        if self._sketches.get(checked.name.lower()):
+            priced = self._spark_runner("analyze").priced(checked.name)
+        return _explain(checked, source, format, self._catalog, priced)
 
     def gaps(self, query: str) -> str:
         """Return the gaps of a query as a statement: as written, or as its history teaches them."""
@@ -116,7 +122,7 @@ class Session:
             )
         keeps = self.engine == "spark" and type(data).__module__.startswith("pyspark.sql")
         self._bound[declared.name.lower()] = data if keeps else arrow_table(declared.name, data)
-        self._runner = None
+        self._runner, self._sketches = None, {}
 
     def table(self, query: str) -> Any:
         """Return the answer of a query over the bound rows: one row per match.
@@ -131,7 +137,30 @@ class Session:
         except PlanError as error:
             raise error.at(source, checked.span) from error
 
-    def pipeline(self, queries: Sequence[str], *, tells_faults: bool = False) -> Pipeline:
+    def analyze(self, queries: Sequence[str]) -> None:
+        """Count on Spark the rows that queries without an equated key would move.
+
+        Reads the bound rows of their streams, now. From then on, until a stream is bound again,
+        EXPLAIN prices the plans that move events and temporal results, and the cheaper one runs.
+        """
+        from augury.planning.refusal import PlanError
+
+        runner = self._spark_runner("analyze")
+        for name in queries:
+            checked, source = self._query(name)
+            try:
+                self._sketches[checked.name.lower()] = runner.analysed(checked.name)
+            except PlanError as error:
+                raise error.at(source, checked.span) from error
+        self._runner = None
+
+    def pipeline(
+        self,
+        queries: Sequence[str],
+        *,
+        tells_faults: bool = False,
+        tells_movement: bool = False,
+    ) -> Pipeline:
         """Return one pass over Spark's rows that answers several queries; see `Pipeline`."""
         from augury.planning.refusal import PlanError
 
@@ -141,7 +170,11 @@ class Session:
             raise AuguryError("a pipeline needs at least one query; name those it should answer")
         query, source = checked[0]
         try:
-            return runner.pipeline([each.name for each, _ in checked], tells_faults=tells_faults)
+            return runner.pipeline(
+                [each.name for each, _ in checked],
+                tells_faults=tells_faults,
+                tells_movement=tells_movement,
+            )
         except PlanError as error:
             raise error.at(source, query.span) from error
 
@@ -224,7 +257,12 @@ class Session:
                 from augury.runners.spark_runner import SparkRunner
 
                 self._runner = SparkRunner(
-                    self.spark, self._catalog, queries, dict(self._bound), shards=self._shards
+                    self.spark,
+                    self._catalog,
+                    queries,
+                    dict(self._bound),
+                    shards=self._shards,
+                    sketches=dict(self._sketches),
                 )
             else:
                 from augury.runners.local import LocalRunner
@@ -278,6 +316,7 @@ class Session:
             raise QueryError(found)
         self._catalog = checked.catalog
         self._runner, self._live_is_current = None, False
+        self._sketches = {}
         self._queries |= {query.name.lower(): (query, source) for query in checked.queries}
         self._warnings += (*found, *_planned(checked.queries, source))
         return parsed.statements
@@ -326,11 +365,13 @@ def _explains(statements: tuple[Statement, ...]) -> list[Explain]:
     return [statement for statement in statements if isinstance(statement, Explain)]
 
 
-def _explain(checked: CheckedQuery, source: Source, shape: Format, catalog: Catalog) -> str:
+def _explain(
+    checked: CheckedQuery, source: Source, shape: Format, catalog: Catalog, priced: Priced | None
+) -> str:
     from augury.planning.explain import explain
     from augury.planning.refusal import PlanError
 
     try:
-        return explain(checked, shape, catalog)
+        return explain(checked, shape, catalog, priced)
     except PlanError as error:
         raise error.at(source, checked.span) from error

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
@@ -35,9 +37,24 @@ def bare_environment() -> dict[str, str]:
     return kept | settings | {"PATH": ":".join(paths)}
 
 
+@dataclass(frozen=True)
+class Cluster:
+    """A running cluster: the master's address, and the processes of its workers."""
+
+    master: str
+    workers: Sequence[subprocess.Popen[bytes]]
+
+    def kill(self, number: int) -> None:
+        """End a worker and its executors at once, as a machine that loses power does."""
+        worker = self.workers[number].pid
+        for pid in (worker, *_children(worker)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
 @contextlib.contextmanager
-def cluster(folder: Path, workers: int) -> Iterator[str]:
-    """Start a master and its workers; give the master's address."""
+def running(folder: Path, workers: int) -> Iterator[Cluster]:
+    """Start a master and its workers, each with one core."""
     master = f"spark://127.0.0.1:{free_port()}"
     host = ["--host", "127.0.0.1", "--port"]
     started: list[subprocess.Popen[bytes]] = []
@@ -51,12 +68,29 @@ def cluster(folder: Path, workers: int) -> Iterator[str]:
             args = [*host, str(free_port()), "--webui-port", str(free_port()), *own, master]
             started.append(_daemon("worker.Worker", args, folder / f"worker{number}.log"))
         _wait_for(folder / "master.log", "Registering worker", workers)
-        yield master
+        yield Cluster(master, started[1:])
     finally:
         for process in reversed(started):
             process.terminate()
         for process in started:
             process.wait(PATIENCE_S)
+
+
+@contextlib.contextmanager
+def cluster(folder: Path, workers: int) -> Iterator[str]:
+    """Start a master and its workers; give the master's address."""
+    with running(folder, workers) as own:
+        yield own.master
+
+
+def _children(parent: int) -> list[int]:
+    """Return the processes that a process has started, which are still there."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(path.read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(path.parent.name))
+    return found
 
 
 def _daemon(name: str, args: list[str], log: Path) -> subprocess.Popen[bytes]:

@@ -20,7 +20,7 @@ from augury import Session
 from augury.errors import StateError
 from augury.matching.matcher import ALWAYS
 from augury.runners import tasks
-from augury.runners.encoding import declaration_of, whole
+from augury.runners.encoding import declaration_of
 from augury.runners.network import Network
 from augury.runners.packing import SHARD, Packer
 from augury.runners.schemas import answer_schema
@@ -126,49 +126,6 @@ def test_a_bounded_task_goes_step_by_step(case: tuple[str, str, int], rows: int)
     found = [row for _, each in steps for table in each.found.values() for row in table.to_pylist()]
     assert len(steps) >= len({blob.first for blob in blobs}) // rows
     assert comparable(found) == expected(made)
-
-
-@given(case=CASES)
-def test_ranges_of_time_change_nothing(case: tuple[str, str, int]) -> None:
-    made = random_case(*case)
-    for query in made.queries[-1:]:
-        network = network_of(made).only([query.name])
-        sharding = sharding_of(network, bounded=True)
-        if sharding.kind == "time":
-            narrow = Sharding("time", (), 2, sharding.lookback, sharding.lookahead)
-            found = in_ranges(made, network, narrow)
-            ag = session_of(made)
-            assert comparable(found) == comparable(ag.table(query.name).to_pylist())
-
-
-def in_ranges(case: Case, network: Network, sharding: Sharding) -> list[dict[str, Any]]:
-    """Return what two tasks find that share the ranges between them."""
-    from augury.runners.pipeline import travelling_schema
-    from augury.runners.ranges import RANGE
-
-    shares: dict[int, list[pa.RecordBatch]] = {0: [], 1: []}
-    for name, stream in network.bases.items():
-        rows = conform(bindings(case)[name], declaration_of(stream))
-        times = whole(rows.column(stream.time))
-        packer = Packer(stream, travelling_schema(network, sharding, stream))
-        first, last = times - sharding.lookahead, times + sharding.lookback
-        spans = [
-            range(a // sharding.width, b // sharding.width + 1)
-            for a, b in zip(first, last, strict=True)
-        ]
-        for k, numbers in enumerate(spans):
-            for number in numbers:
-                one = rows.slice(k, 1).append_column(RANGE, pa.array([number], pa.int64()))
-                one = one.append_column(SHARD, pa.array([0], pa.int64()))
-                shares[number % 2] += list(packer(one.to_batches()))
-    task = BoundedTask(network, sharding)
-    return [
-        row
-        for batches in shares.values()
-        for _, answers in task.steps(blobs_of(batches))
-        for table in answers.found.values()
-        for row in table.to_pylist()
-    ]
 
 
 MISSED = """

@@ -75,7 +75,7 @@ CODES: dict[str, str] = {
     "A076": "windows of events do not apply to RETURN PROBABILITY",
     "A077": "the pattern is too large",
     "A078": "a column has two roles that exclude each other",
-    "A079": "an option of the query is unknown or given twice",
+    "A079": "an option of the query is unknown, given twice or out of range",
     "A080": "the target is unknown, incomplete or taken",
     "A090": "a model lacks a part, or names a table that does not fit",
     "A091": "an inferred stream names readings or a model that do not fit",

@@ -1,4 +1,4 @@
-"""OPTIONS of a query: the few that exist, each at most once."""
+"""OPTIONS of a query: the few that exist, each at most once, with values they can have."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from augury.analysis.draft import Draft
 from augury.analysis.findings import listing, suggest
 
 KNOWN = ("movement", "partitions", "unlisted")
+MOVEMENTS = ("events", "results")
 
 
 def options_are_known(draft: Draft) -> None:
@@ -20,4 +21,16 @@ def options_are_known(draft: Draft) -> None:
         elif key in seen:
             message = f"option {option.key} is given twice"
             draft.findings.error("A079", message, span, "keep one of them")
+        elif wrong := _wrong_value(key, option.value):
+            message = f"option {option.key} is {option.value!r}"
+            draft.findings.error("A079", message, span, wrong)
         seen.add(key)
+
+
+def _wrong_value(key: str, value: object) -> str:
+    """Return what an option may be, if it is something else."""
+    if key == "movement" and str(value).lower() not in MOVEMENTS:
+        return f"write one of {listing(tuple(repr(each) for each in MOVEMENTS))}"
+    if key == "partitions" and (type(value) is not int or value < 1):
+        return "write a whole number of at least 1"
+    return ""

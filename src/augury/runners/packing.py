@@ -64,12 +64,12 @@ class Packer:
             bad = pc.is_valid(rows.column(FAULT))
             faulty = rows.filter(bad)
             if faulty.num_rows:
-                yield _blobs(self.stream.name, "rejected", [_rejected(faulty)])
+                yield blobs_batch(self.stream.name, "rejected", [_rejected(faulty)])
                 rows = rows.filter(pc.invert(bad))
         if rows.num_rows:
-            yield self._by_shard(rows)
+            yield from self._by_shard(rows)
 
-    def _by_shard(self, rows: pa.Table) -> pa.RecordBatch:
+    def _by_shard(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         shards = whole(rows.column(SHARD))
         table = self._travelling(rows)
         if (shards == shards[0]).all():
@@ -83,7 +83,7 @@ class Packer:
                 (int(shards[a]), table.slice(a, b - a))
                 for a, b in zip(starts.tolist(), ends, strict=True)
             ]
-        return _blobs(self.stream.name, "rows", [self._piece(*piece) for piece in pieces])
+        yield blobs_batch(self.stream.name, "rows", [self._piece(*piece) for piece in pieces])
 
     def _piece(self, shard: int, rows: pa.Table) -> tuple[int, int, int, bytes]:
         assert self.stream.time is not None
@@ -107,7 +107,10 @@ def _rejected(faulty: pa.Table) -> tuple[int, int, int, bytes]:
     return whole(faulty.column(SHARD))[0], 0, faulty.num_rows, blob_of(told)
 
 
-def _blobs(stream: str, kind: str, pieces: list[tuple[int, int, int, bytes]]) -> pa.RecordBatch:
+def blobs_batch(
+    stream: str, kind: str, pieces: list[tuple[int, int, int, bytes]]
+) -> pa.RecordBatch:
+    """Return (shard, first, number of rows, blob) of one stream and kind as Spark moves them."""
     shards, firsts, sizes, blobs = zip(*pieces, strict=True)
     n = len(pieces)
     columns = [shards, [stream] * n, [kind] * n, firsts, sizes, blobs]

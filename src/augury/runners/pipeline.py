@@ -8,7 +8,7 @@ that are cut alike share the pass; others have one of their own, in the same pla
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
 import pyarrow as pa
@@ -16,14 +16,20 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from augury.analysis.catalog import StreamSchema
+from augury.errors import DataError
 from augury.planning.expressions.spark_sql import quoted
+from augury.planning.layout import Sketches
+from augury.planning.movement import joint
 from augury.runners import spark_rows
+from augury.runners.movement import Movements
 from augury.runners.network import Network
 from augury.runners.packing import BLOBS, FAULT, SHARD, TOLD, Packer
-from augury.runners.ranges import RANGE, Ranges
+from augury.runners.ranges import MOVEMENT
+from augury.runners.ranging import ENTERS, SKETCHES, RangePacker
 from augury.runners.schemas import answer_schema, spark_schema
 from augury.runners.shard import Shard
-from augury.runners.sharding import Sharding, sharding_of
+from augury.runners.sharding import Sharding
+from augury.runners.sketching import analysed, sketch_text, with_sketches
 from augury.runners.spread import spread
 from augury.runners.streaming import StreamingPart, stateful
 from augury.runners.tasks import ANSWERS, BoundedTask, MatchRows, Opened
@@ -37,7 +43,8 @@ class Pipeline:
     """Queries over bound DataFrames; `read` gives the rows of a declared stream.
 
     `shards` is how many parts the rows are cut into where a key cuts them, `partitions` how many
-    Spark shuffles into. `tells_faults` brings the rows that are put aside along.
+    Spark shuffles into. `tells_faults` brings the rows that are put aside along, `tells_movement`
+    what came to each range of time. `sketches` has what is known of the streams, by query.
     """
 
     network: Network
@@ -45,6 +52,8 @@ class Pipeline:
     shards: int
     tells_faults: bool = False
     partitions: int = 1
+    tells_movement: bool = False
+    sketches: Mapping[str, Sketches] = field(default_factory=dict)
 
     @cached_property
     def inputs(self) -> Mapping[str, DataFrame]:
@@ -64,17 +73,20 @@ class Pipeline:
         Stored state knows parts by their number, so the order of the queries has no say in it.
         """
         found: dict[Sharding, list[str]] = {}
-        own: list[tuple[str, Sharding]] = []
-        for name in self.network.names:
-            sharding = sharding_of(self.network.only([name]), bounded=not self.is_streaming)
-            if sharding.kind == "time":
-                own.append((name, sharding))
-            else:
-                found.setdefault(sharding, []).append(name)
-        return tuple(
-            [(self.network.only(found[sharding]), sharding) for sharding in sorted(found, key=repr)]
-            + [(self.network.only([name]), sharding) for name, sharding in own]
-        )
+        for name, sharding in self.movements.shardings().items():
+            found.setdefault(sharding, []).append(name)
+        parts: list[tuple[Network, Sharding]] = []
+        for sharding in sorted(found, key=lambda each: (each.moving is not None, repr(each))):
+            groups = [found[sharding]]
+            if sharding.moving is not None:
+                groups = self.movements.together(found[sharding], sharding.moving.movement)
+            parts += [(self.network.only(names), sharding) for names in groups]
+        return tuple(parts)
+
+    @property
+    def movements(self) -> Movements:
+        """How the queries that time cuts are moved."""
+        return Movements(self.network, self.shards, not self.is_streaming, self.sketches)
 
     # The pass ---------------------------------------------------------------------------------
 
@@ -91,7 +103,9 @@ class Pipeline:
             ]
             return stateful(parts, self.shards)
         found = [
-            self._ordered(own).mapInArrow(BoundedTask(*part, told_here), spark_schema(ANSWERS))
+            self._ordered(own, part[1]).mapInArrow(
+                BoundedTask(*part, told_here, self.tells_movement), spark_schema(ANSWERS)
+            )
             for part, own, told_here in zip(self.parts, blobs, told, strict=True)
         ]
         return reduce(lambda one, other: one.unionByName(other), found)
@@ -110,43 +124,87 @@ class Pipeline:
         if self.is_streaming:
             return self.rows(self.answers, "match", name)
         network = self.network.only([name])
-        sharding = sharding_of(network, bounded=True)
+        ((_, sharding),) = replace(self, network=network).parts
         task = BoundedTask(network, sharding)
         schema = answer_schema(network.plans[name.lower()])
-        ordered = self._ordered(self._blobs(network, sharding, frozenset()))
+        ordered = self._ordered(self._blobs(network, sharding, frozenset()), sharding)
         return ordered.mapInArrow(MatchRows(task, schema), spark_schema(schema))
 
-    def _ordered(self, blobs: DataFrame) -> DataFrame:
+    def _ordered(self, blobs: DataFrame, sharding: Sharding) -> DataFrame:
         """Return the blobs where they are evaluated, as many shards in every partition."""
-        numbers = f.array(*(f.lit(n).cast("bigint") for n in spread(self.shards, self.partitions)))
+        shards, partitions = self._counts(sharding)
+        numbers = f.array(*(f.lit(n).cast("bigint") for n in spread(shards, partitions)))
         named = blobs.withColumn("shard", f.element_at(numbers, f.col("shard").cast("int") + 1))
-        return named.repartition("shard").sortWithinPartitions("first")
+        if (shards, partitions) == (self.shards, self.partitions):
+            return named.repartition("shard").sortWithinPartitions("first")
+        return named.repartition(partitions, "shard").sortWithinPartitions("first")
+
+    def _counts(self, sharding: Sharding) -> tuple[int, int]:
+        """Return how many shards there are, and partitions; OPTIONS may ask for some number."""
+        moving = sharding.moving
+        if moving is None or not moving.exactly:
+            return self.shards, self.partitions
+        return moving.parts, moving.parts
 
     def _blobs(self, network: Network, sharding: Sharding, tells: frozenset[str]) -> DataFrame:
+        rows = {
+            name: self._judged(network, stream, sharding, tells=name in tells)
+            for name, stream in network.bases.items()
+        }
+        if sharding.moving is not None and not self._known(network):
+            rows = self._sketched(network, sharding, rows)
         packed = [
-            self._packed(network, sharding, stream, tells=name in tells)
+            self._packed(network, sharding, stream, rows[name])
             for name, stream in network.bases.items()
         ]
         return reduce(lambda one, other: one.unionByName(other), packed)
 
+    def _sketched(
+        self, network: Network, sharding: Sharding, rows: Mapping[str, DataFrame]
+    ) -> dict[str, DataFrame]:
+        """Return the rows with what a packer needs to know of all streams."""
+        assert sharding.moving is not None
+        good = {
+            name: (data.where(f.col(quoted(FAULT)).isNull()), network.bases[name])
+            for name, data in rows.items()
+        }
+        text = sketch_text(good, full=sharding.moving.movement == "events")
+        return {name: with_sketches(data, text) for name, data in rows.items()}
+
+    def _known(self, network: Network) -> Sketches | None:
+        """Return the sketches of a part's streams, if a user had them made."""
+        known = [self.sketches.get(name) for name in network.names]
+        found = [each for each in known if each is not None]
+        return joint(found) if len(found) == len(known) else None
+
     def _packed(
-        self, network: Network, sharding: Sharding, stream: StreamSchema, *, tells: bool
+        self, network: Network, sharding: Sharding, stream: StreamSchema, rows: DataFrame
     ) -> DataFrame:
         """Return the blobs of one stream."""
-        rows = self._judged(network, stream, tells=tells)
-        if sharding.kind == "time":
-            rows = spark_rows.in_ranges(rows, stream, sharding)
         rows = rows.withColumn(SHARD, spark_rows.shard_of(stream, sharding, self.shards))
-        schema = travelling_schema(network, sharding, stream)
+        schema = Shard(network).schemas[stream.name.lower()]
         own = [c.name for c in stream.columns]
         hashed = stream.id is None or bool(stream.alternatives)
         names = [name for name in (own if hashed else schema.names) if name in own]
-        extra = [SHARD, *([RANGE] if sharding.kind == "time" else [])]
-        extra += [FAULT, TOLD] if tells else []
-        chosen = rows.select(*(quoted(name) for name in (*names, *extra)))
-        return chosen.mapInArrow(Packer(stream, schema), spark_schema(BLOBS))
+        told = [FAULT, TOLD] if TOLD in rows.columns else []
+        extra = [name for name in (ENTERS, SKETCHES) if name in rows.columns]
+        chosen = rows.select(*(quoted(name) for name in (*names, SHARD, *extra, *told)))
+        packer = self._packer(network, sharding, stream, schema)
+        return chosen.mapInArrow(packer, spark_schema(BLOBS))
 
-    def _judged(self, network: Network, stream: StreamSchema, *, tells: bool) -> DataFrame:
+    def _packer(
+        self, network: Network, sharding: Sharding, stream: StreamSchema, schema: pa.Schema
+    ) -> Packer:
+        moving = sharding.moving
+        if moving is None:
+            return Packer(stream, schema)
+        known = self._known(network)
+        layout = None if known is None else moving.layout(known)
+        return RangePacker(stream, schema, moving, self._counts(sharding)[0], layout)
+
+    def _judged(
+        self, network: Network, stream: StreamSchema, sharding: Sharding, *, tells: bool
+    ) -> DataFrame:
         """Return the rows that matter, and those with a fault if they are to be told.
 
         Who tells faults also tells late and repeated rows, so all that matter to anyone pass.
@@ -159,10 +217,33 @@ class Pipeline:
         good = f.col(quoted(FAULT)).isNull()
         asking = self.network if tells else network
         passes = good & spark_rows.matters(asking, stream, streaming=rows.isStreaming)
+        if sharding.moving is not None:
+            enters = spark_rows.matters(network, stream, streaming=False)
+            if sharding.moving.movement == "events":
+                passes = good
+            rows = rows.withColumn(ENTERS, f.coalesce(enters, f.lit(False)))
         if not tells:
             return rows.where(passes)
         told = rows.withColumn(TOLD, spark_rows.told_rows(stream, columns))
         return told.where(passes | ~good)
+
+    def analysed(self) -> Sketches:
+        """Return how the rows of all streams are spread over time: reads them, now."""
+        (network, sharding), *_ = self.parts
+        moving = sharding.moving
+        if moving is None or self.is_streaming:
+            query = network.queries[network.names[0]].name
+            raise DataError(
+                f"the rows of query {query} are not cut by time, so there is no choice how to "
+                "move them; analyse queries over bounded rows with a window of time and no key"
+            )
+        every = replace(sharding, moving=replace(moving, movement="events"))
+        return analysed(
+            {
+                name: (self._judged(network, stream, every, tells=False), stream)
+                for name, stream in network.bases.items()
+            }
+        )
 
     # Answers ----------------------------------------------------------------------------------
 
@@ -171,6 +252,8 @@ class Pipeline:
         if kind == "match":
             schema = answer_schema(self.network.plans[name.lower()])
             return _opened(answers, (kind,), name, schema)
+        if kind == "movement":
+            return _opened(answers, (kind,), name, MOVEMENT)
         return self._put_aside(answers, kind, name)
 
     def _put_aside(self, answers: DataFrame, kind: str, name: str) -> DataFrame:
@@ -186,12 +269,6 @@ class Pipeline:
         return spark_rows.read_told(told, stream).unionByName(
             _opened(answers, ("repeated",), name, schema)
         )
-
-
-def travelling_schema(network: Network, sharding: Sharding, stream: StreamSchema) -> pa.Schema:
-    """Return the columns of packed rows."""
-    shard = Ranges(network, sharding) if sharding.kind == "time" else Shard(network)
-    return shard.schemas[stream.name.lower()]
 
 
 def _opened(answers: DataFrame, kinds: Sequence[str], name: str, schema: pa.Schema) -> DataFrame:

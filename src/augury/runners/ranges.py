@@ -1,14 +1,16 @@
 """Shards that are ranges of time: rows near a border are in two of them, a match in one.
 
-A row comes once for every range that has to see it, and says which. Ranges are searched as parts of
-the stream that do not meet; a match belongs to the range that holds its last event.
+A range has its own rows, and copies of rows within a window of it. A match belongs to the range
+that holds its last event; what is found of it elsewhere is left out there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,79 +21,109 @@ from augury.runners.encoding import declaration_of, whole
 from augury.runners.loaded import Loaded
 from augury.runners.local import LocalRunner
 from augury.runners.network import Network
+from augury.runners.packing import rows_of
+from augury.runners.ranging import KINDS
 from augury.runners.results import Inputs
 from augury.runners.shard import Answers, travelling
-from augury.runners.sharding import Sharding
 from augury.sources.rows import sift
 
-RANGE = "augury range"
+# Whether a row lies in the range, or near it.
+OWN = "augury own"
+_IS_OWN = {kind: not is_copy for (is_copy, _), kind in KINDS.items()}
+MOVEMENT = pa.schema(
+    [
+        ("range", pa.int64()),
+        ("stream", pa.string()),
+        ("kind", pa.string()),
+        ("rows", pa.int64()),
+        ("bytes", pa.int64()),
+    ]
+)
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Evaluates one query over the rows of some ranges."""
+    """Evaluates queries over the rows of one range after the other."""
 
     network: Network
-    sharding: Sharding
 
     @cached_property
     def schemas(self) -> dict[str, pa.Schema]:
         """The columns of each stream's rows as they travel."""
-        return {
-            name: travelling(self.network, each).append(pa.field(RANGE, pa.int64()))
-            for name, each in self.network.bases.items()
-        }
+        return {name: travelling(self.network, each) for name, each in self.network.bases.items()}
 
-    def answers(self, batch: Mapping[str, pa.Table]) -> Answers:
-        """Return the matches whose last event is in one of the ranges."""
-        (name,) = self.network.names
+    def answers(self, blobs: Sequence[Any]) -> Answers:
+        """Return the matches whose last event is in the range of the blobs."""
+        if not any(_IS_OWN.get(blob.kind) for blob in blobs):
+            return Answers({}, {})
+        rows = self._unpacked(blobs)
         kept, rejected = {}, {}
-        for stream, schema in self.network.bases.items():
-            rows = batch.get(stream)
-            rows = self.schemas[stream].empty_table() if rows is None else rows
-            kept[stream], bad = self._checked(rows, schema)
+        for name, stream in self.network.bases.items():
+            kept[name], bad = self._checked(rows.get(name), stream)
             if bad.num_rows:
-                rejected[stream] = bad
-        found = self._runner(kept).table(name)
-        return Answers({self.network.queries[name].name: found}, rejected)
+                rejected[name] = bad
+        runner = self._runner(kept)
+        queries = self.network.queries
+        return Answers({queries[n].name: runner.table(n) for n in self.network.names}, rejected)
 
-    def _checked(self, rows: pa.Table, stream: StreamSchema) -> tuple[pa.Table, pa.Table]:
-        """Return good and bad rows of each range; a row that was bad is told by its own range."""
-        time, ranges = whole(rows.column(stream.time)), whole(rows.column(RANGE))
-        order = np.lexsort((time, ranges))
-        rows, ranges, time = rows.take(pa.array(order)), ranges[order], time[order]
-        starts = np.flatnonzero(np.concatenate([[True], ranges[1:] != ranges[:-1]])[: len(ranges)])
-        ends = [*starts[1:].tolist(), len(ranges)]
-        pairs = [
-            sift(rows.slice(a, b - a), declaration_of(stream))
-            for a, b in zip(starts.tolist(), ends, strict=True)
-        ]
-        if not pairs:
-            return sift(rows, declaration_of(stream))
-        bad = pa.concat_tables([each for _, each in pairs])
-        own = whole(bad.column(stream.time)) // self.sharding.width == whole(bad.column(RANGE))
-        return pa.concat_tables([each for each, _ in pairs]), bad.filter(pa.array(own))
+    def _unpacked(self, blobs: Sequence[Any]) -> dict[str, pa.Table]:
+        """Return the rows by stream, which know whether they are the range's own."""
+        rows: dict[str, list[pa.Table]] = {}
+        for blob in blobs:
+            if blob.kind in _IS_OWN:
+                name = blob.stream.lower()
+                table = rows_of([blob.data], self.schemas[name])
+                own = pa.repeat(pa.scalar(_IS_OWN[blob.kind]), table.num_rows)
+                rows.setdefault(name, []).append(table.append_column(OWN, own))
+        return {name: pa.concat_tables(tables) for name, tables in rows.items()}
+
+    def _checked(self, rows: pa.Table | None, stream: StreamSchema) -> tuple[pa.Table, pa.Table]:
+        """Return good and bad rows in the order of time; a bad one is told by its own range."""
+        if rows is None:
+            rows = self.schemas[stream.name.lower()].append(pa.field(OWN, pa.bool_())).empty_table()
+        order = np.argsort(whole(rows.column(stream.time)), kind="stable")
+        good, bad = sift(rows.take(pa.array(order)), declaration_of(stream))
+        return good, bad.filter(bad.column(OWN))
 
     def _runner(self, kept: Mapping[str, pa.Table]) -> LocalRunner:
         network = self.network
-        by_range = {stream.name: (RANGE,) for stream in network.bases.values()}
-        plans = {name: replace(plan, partition_by=by_range) for name, plan in network.plans.items()}
         nothing = pa.table({})
         return LocalRunner(
             network.catalog,
             network.queries,
             dict(network.tables),
             {name: Loaded(each, kept[name], nothing) for name, each in network.bases.items()},
-            plans=plans,
-            keeps=self._own,
+            plans=dict(network.plans),
+            keeps=_own,
         )
 
-    def _own(self, matches: Matches, inputs: Inputs) -> Words:
-        """Return the matches whose last event is in the range they were found in."""
-        ranges = np.concatenate([whole(table.column(RANGE)) for table in inputs.tables])
-        if not len(matches):
-            return np.zeros(0, np.int64)
-        first = matches.first_item[:-1]
-        ends = np.maximum.reduceat(inputs.time[matches.row], first)
-        found: Words = np.flatnonzero(ends // self.sharding.width == ranges[matches.row[first]])
-        return found
+
+def _own(matches: Matches, inputs: Inputs) -> Words:
+    """Return the matches whose last event is the range's own."""
+    if not len(matches):
+        return np.zeros(0, np.int64)
+    own = np.concatenate([np.asarray(table.column(OWN), np.bool_) for table in inputs.tables])
+    first = matches.first_item[:-1]
+    times = inputs.time[matches.row]
+    ends = np.repeat(np.maximum.reduceat(times, first), np.diff(matches.first_item))
+    # Events of one time are in one range, so any of the last ones tells.
+    found: Words = np.flatnonzero(np.logical_or.reduceat(own[matches.row] & (times == ends), first))
+    return found
+
+
+def movement_of(blobs: Iterable[Any]) -> pa.Table:
+    """Return how many rows and bytes of each stream came to a range, and from where."""
+    counted = sorted(
+        (blob for blob in blobs if blob.kind in _IS_OWN),
+        key=lambda blob: (blob.first, blob.stream, blob.kind),
+    )
+    rows = [
+        {
+            **dict(zip(MOVEMENT.names, key, strict=False)),
+            "rows": sum(blob.n for blob in own),
+            "bytes": sum(len(blob.data) for blob in own),
+        }
+        for key, group in groupby(counted, key=lambda blob: (blob.first, blob.stream, blob.kind))
+        for own in [list(group)]
+    ]
+    return pa.Table.from_pylist(rows, MOVEMENT)

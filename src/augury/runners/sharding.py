@@ -12,38 +12,34 @@ from dataclasses import dataclass
 from typing import Literal
 
 from augury.analysis.checked import CheckedQuery
+from augury.planning.layout import Moving
+from augury.planning.movement import asked_movement, asked_parts, moving_of
 from augury.planning.physical import plan_query
 from augury.runners.network import Network
-
-# A range holds this many times the rows that it shares with the one before.
-RANGE = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Sharding:
     """`columns` are, by base stream in lower case, those whose hash names the shard.
 
-    For "time", a range is `width` long, and also takes the rows that lie `lookback` before it and
-    `lookahead` after it.
+    For "time", `moving` says how ranges are cut, and what each takes of the rows around it.
     """
 
     kind: Literal["key", "time", "single"]
     columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    width: int = 0
-    lookback: int = 0
-    lookahead: int = 0
+    moving: Moving | None = None
 
 
 SINGLE = Sharding("single")
 
 
-def sharding_of(network: Network, *, bounded: bool) -> Sharding:
-    """Return how a network is cut; only a bounded input can be cut by time."""
+def sharding_of(network: Network, *, bounded: bool, parts: int = 1) -> Sharding:
+    """Return how a network is cut; only a bounded input can be cut by time, into some parts."""
     by_key = _by_key(network)
     if by_key is not None:
         return by_key
     if bounded and network.is_flat and len(network.names) == 1:
-        return _by_time(network)
+        return _by_time(network, parts)
     return SINGLE
 
 
@@ -94,11 +90,13 @@ def _are_keys(query: CheckedQuery, columns: tuple[str, ...]) -> bool:
     return all(column.lower() in known for column in columns)
 
 
-def _by_time(network: Network) -> Sharding:
+def _by_time(network: Network, parts: int) -> Sharding:
     query = network.queries[network.names[0]]
     cut = plan_query(query, network.catalog).partitioning
     grouped = any(stream.alternatives for stream in query.streams)
     if cut.kind != "time" or query.returns != "MATCHES" or grouped or query.correlated_by:
         return SINGLE
-    width = max(1, RANGE * (cut.lookback + cut.lookahead))
-    return Sharding("time", (), width, cut.lookback, cut.lookahead)
+    asked = asked_parts(query)
+    movement = asked_movement(query) or "results"
+    moving = moving_of(cut, movement, asked or parts, exactly=asked is not None)
+    return Sharding("time", moving=moving)

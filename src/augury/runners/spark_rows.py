@@ -21,9 +21,10 @@ from augury.planning.expressions.spark_sql import (
     to_spark_sql,
 )
 from augury.planning.expressions.typed import Apply, Typed, nodes_within
+from augury.planning.match_plan import Play
+from augury.planning.reachable import least_chance
 from augury.runners.network import Network
 from augury.runners.packing import FAULT, TOLD
-from augury.runners.ranges import RANGE
 from augury.runners.sharding import Sharding
 from augury.sources.rows import REASON
 
@@ -150,20 +151,25 @@ def row_filter(network: Network, stream: StreamSchema) -> str | None:
         if not plan.drops_others:
             return None
         own = [play for play in plan.plays if play.stream == stream.name]
-        conditions += [_play(stream, play.type, play.filters, rows) for play in own]
+        for play in own:
+            least = least_chance(plan.query, play.component)
+            conditions.append(_play(stream, play, rows, least))
     if "true" in conditions:
         return None
     return " OR ".join(dict.fromkeys(conditions)) or "false"
 
 
-def _play(
-    stream: StreamSchema, kind: str | None, filters: tuple[Typed, ...], tables: Mapping[str, Any]
-) -> str:
-    """Return what an event needs to play a component; what Spark cannot tell is left to shards."""
+def _play(stream: StreamSchema, play: Play, tables: Mapping[str, Any], least: float | None) -> str:
+    """Return what an event needs to play a component; what Spark cannot tell is left to shards.
+
+    `least` is the probability below which it cannot reach the threshold.
+    """
     small = {name: rows for name, rows in tables.items() if len(rows) <= MOST_ROWS_IN_A_FILTER}
-    parts = list(_texts(filters, small))
-    if kind is not None and stream.type is not None:
-        parts.insert(0, f"{quoted(stream.type)} = {string_literal(kind)}")
+    parts = list(_texts(play.filters, small))
+    if play.type is not None and stream.type is not None:
+        parts.insert(0, f"{quoted(stream.type)} = {string_literal(play.type)}")
+    if least is not None and stream.probability:
+        parts.append(f"{quoted(stream.probability)} >= {least!r}D")
     return "(" + " AND ".join(parts) + ")" if parts else "true"
 
 
@@ -177,10 +183,8 @@ def _texts(filters: tuple[Typed, ...], tables: Mapping[str, Any]) -> Iterator[st
 
 def shard_of(stream: StreamSchema, sharding: Sharding, shards: int) -> Column:
     """Return the number of the shard that a row belongs to."""
-    if sharding.kind == "single":
+    if sharding.kind != "key":
         return f.lit(0).cast("bigint")
-    if sharding.kind == "time":
-        return f.pmod(f.xxhash64(f.col(quoted(RANGE))), f.lit(shards))
     names = dict(sharding.columns)[stream.name.lower()]
     # Minus zero equals zero, but has a hash of its own.
     doubles = {c.name for c in stream.columns if c.type is DataType.DOUBLE}
@@ -188,20 +192,6 @@ def shard_of(stream: StreamSchema, sharding: Sharding, shards: int) -> Column:
         _column(stream, n) + f.lit(0.0) if n in doubles else _column(stream, n) for n in names
     ]
     return f.pmod(f.xxhash64(*columns), f.lit(shards))
-
-
-def in_ranges(rows: DataFrame, stream: StreamSchema, sharding: Sharding) -> DataFrame:
-    """Return every row once for each range of time that has to see it."""
-    at, width = time_in_units(stream), f"{sharding.width}L"
-
-    def number(time: str) -> str:
-        return f"({time} - pmod({time}, {width})) div {width}"
-
-    first, last = (
-        number(f"({at} - {sharding.lookahead}L)"),
-        number(f"({at} + {sharding.lookback}L)"),
-    )
-    return rows.withColumn(RANGE, f.expr(f"explode(sequence({first}, {last}))"))
 
 
 def told_rows(stream: StreamSchema, columns: list[str]) -> Column:

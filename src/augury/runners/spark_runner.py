@@ -21,11 +21,14 @@ from augury.config import value_of
 from augury.errors import DataError
 from augury.planning.expressions.spark_sql import quoted
 from augury.planning.join_program import join_program
+from augury.planning.layout import Sketches
+from augury.planning.movement import Priced
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 from augury.runners import spark_rows
 from augury.runners.encoding import Tables, declaration_of, rows_of_table
 from augury.runners.instances import Lesson
 from augury.runners.learning import taught
+from augury.runners.movement import Movements
 from augury.runners.network import Network, below
 from augury.runners.packing import FAULT
 from augury.runners.pipeline import Pipeline
@@ -51,6 +54,7 @@ class SparkRunner:
     streaming: bool = False
     shards: int | None = None
     _taught: dict[str, CheckedQuery] = field(default_factory=dict)
+    sketches: Mapping[str, Sketches] = field(default_factory=dict)
 
     def table(self, name: str) -> DataFrame:
         """Return the lazy answer of a query."""
@@ -77,12 +81,21 @@ class SparkRunner:
             rows, fault = self._with_repeats(rows, stream, fault)
         return rows.where(fault.isNull())
 
-    def pipeline(self, names: Sequence[str], *, tells_faults: bool = False) -> Pipeline:
+    def pipeline(
+        self, names: Sequence[str], *, tells_faults: bool = False, tells_movement: bool = False
+    ) -> Pipeline:
         """Return one pass that answers several queries; with faults, whole rows travel."""
         network = Network.of(names, self._with_gaps(names), self.catalog)
         tables = {name: self._relation(name) for name in sorted(network.tables_read)}
         network = replace(network, tables=tables, whole_rows=tells_faults)
-        draft = Pipeline(network, self.rows, 1, tells_faults)
+        draft = Pipeline(
+            network,
+            self.rows,
+            1,
+            tells_faults,
+            tells_movement=tells_movement,
+            sketches=self.sketches,
+        )
         if draft.is_streaming:
             _refuse_endless(network)
         shards = self._shards(streaming=draft.is_streaming)
@@ -114,6 +127,18 @@ class SparkRunner:
 
     def _history(self, lesson: Lesson) -> DataFrame:
         return replace(self, streaming=False).rows(lesson.schema)
+
+    def analysed(self, name: str) -> Sketches:
+        """Return how the rows of a query's streams are spread over time: reads them, now."""
+        return self.pipeline([name]).analysed()
+
+    def priced(self, name: str) -> Priced | None:
+        """Return what each way to move a query's rows costs; None where nobody analysed them."""
+        if name.lower() not in self.sketches:
+            return None
+        network = Network.of([name], self._with_gaps([name]), self.catalog)
+        parts = self._shards(streaming=False)
+        return Movements(network, parts, True, self.sketches).priced(name.lower())
 
     def late(self, name: str) -> DataFrame:
         """Return the rows of a stream that come after the watermark, with the reason."""

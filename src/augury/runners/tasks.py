@@ -17,7 +17,7 @@ from augury.matching.codec import ipc_bytes
 from augury.matching.matcher import ALWAYS
 from augury.runners.network import Network
 from augury.runners.packing import REJECTED, rows_of
-from augury.runners.ranges import Ranges
+from augury.runners.ranges import Ranges, movement_of
 from augury.runners.shard import Answers, Shard
 from augury.runners.sharding import Sharding
 
@@ -56,11 +56,13 @@ class BoundedTask:
     """Evaluates the shards of one Spark partition, whose blobs come in the order of time.
 
     `told` are the streams whose rows are put aside here, by lower-case name; None is all of them.
+    `tells_movement` brings along what came to each range of time, and from where.
     """
 
     network: Network
     sharding: Sharding
     told: frozenset[str] | None = None
+    tells_movement: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield answers; every row of a step is earlier than those of the next."""
@@ -71,7 +73,9 @@ class BoundedTask:
     def steps(self, blobs: Iterator[Blob]) -> Iterator[tuple[list[Answer], Answers]]:
         """Yield what was put aside before it came here, and the answers, step by step."""
         if self.sharding.kind == "time":
-            yield self._in_ranges(list(blobs))
+            # Blobs of ranges come in the order of their number, which they have for a time.
+            for _, own in groupby(blobs, key=lambda blob: blob.first):
+                yield self._in_range(list(own))
             return
         shard = Shard(self.network)
         state, held, rows = shard.start(), list[Blob](), 0
@@ -94,10 +98,11 @@ class BoundedTask:
         plain = all(query.returns == "MATCHES" for query in self.network.queries.values())
         return STEP if plain else ALWAYS
 
-    def _in_ranges(self, blobs: list[Blob]) -> tuple[list[Answer], Answers]:
-        ranges = Ranges(self.network, self.sharding)
-        batch, put_aside = unpacked(blobs, ranges.schemas)
-        return put_aside, ranges.answers(batch) if batch else Answers({}, {})
+    def _in_range(self, blobs: list[Blob]) -> tuple[list[Answer], Answers]:
+        _, put_aside = unpacked([blob for blob in blobs if blob.kind == "rejected"], {})
+        if self.tells_movement:
+            put_aside += pieces("movement", self.network.names[0], movement_of(blobs))
+        return put_aside, Ranges(self.network).answers(blobs)
 
 
 def unpacked(

@@ -14,11 +14,12 @@ from augury.planning.explain.json import explain_as_json
 from augury.planning.explain.mermaid import explain_as_mermaid
 from augury.planning.explain.svg import explain_as_svg
 from augury.planning.explain.text import explain_as_text
+from augury.planning.movement import Priced
 from augury.planning.physical import PhysicalPlan, plan_query
 
 Format = Literal["text", "json", "svg", "mermaid"]
 
-_WRITERS: dict[str, Callable[[PhysicalPlan, Catalog | None], str]] = {
+_WRITERS: dict[str, Callable[[PhysicalPlan, Catalog | None, Priced | None], str]] = {
     "text": explain_as_text,
     "json": explain_as_json,
     "svg": explain_as_svg,
@@ -30,9 +31,11 @@ def explain(
     query: CheckedQuery,
     format: Format = "text",  # noqa: A002 - the language's own word
     catalog: Catalog | None = None,
+    priced: Priced | None = None,
 ) -> str:
     """Return the explanation of a checked query.
 
     With a catalog, table columns are typed and the network of queries is followed to its streams.
+    `priced` are the ways to move its rows, where the streams were analysed.
     """
-    return _WRITERS[format](plan_query(query, catalog), catalog)
+    return _WRITERS[format](plan_query(query, catalog), catalog, priced)

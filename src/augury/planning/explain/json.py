@@ -11,6 +11,7 @@
 | predicates | spark, queues, search: where each is tested |
 | partitioning | kind, reason, key, lookback, lookahead |
 | moved | bytes_per_row, columns, share (a guess) by stream |
+| movement | for a query that time cuts: chosen, and by plan the rows and bytes it moves; or null |
 | state | what is kept, as a sentence |
 | network | for each query of the hierarchy, what it reads |
 | warnings | as `augury check --json` gives them |
@@ -27,8 +28,10 @@ from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedWindow
 from augury.planning.evaluated import unevaluated
 from augury.planning.explain.estimates import share_of_rows, state_text
+from augury.planning.explain.movement import movement_facts
 from augury.planning.explain.network import network_of
 from augury.planning.explain.words import guard_text, shape_text
+from augury.planning.movement import Priced
 from augury.planning.physical import PhysicalPlan
 from augury.planning.predicates import Predicate
 from augury.planning.unseen import can_be_missed
@@ -36,12 +39,16 @@ from augury.planning.unseen import can_be_missed
 Facts = dict[str, Any]
 
 
-def explain_as_json(plan: PhysicalPlan, catalog: Catalog | None = None) -> str:
+def explain_as_json(
+    plan: PhysicalPlan, catalog: Catalog | None = None, priced: Priced | None = None
+) -> str:
     """Return the explanation as a JSON object."""
-    return json.dumps(facts_of(plan, catalog), indent=2, ensure_ascii=False)
+    return json.dumps(facts_of(plan, catalog, priced), indent=2, ensure_ascii=False)
 
 
-def facts_of(plan: PhysicalPlan, catalog: Catalog | None = None) -> Facts:
+def facts_of(
+    plan: PhysicalPlan, catalog: Catalog | None = None, priced: Priced | None = None
+) -> Facts:
     """Return the explanation as plain values."""
     return {
         **_asked(plan),
@@ -51,6 +58,7 @@ def facts_of(plan: PhysicalPlan, catalog: Catalog | None = None) -> Facts:
         "predicates": _predicates(plan),
         "partitioning": _partitioning(plan),
         "moved": _moved(plan),
+        "movement": movement_facts(plan, priced),
         "state": state_text(plan),
         "network": {name: list(read) for name, read in network_of(plan.query, catalog)},
         "warnings": [warning.as_dict() for warning in plan.query.warnings],

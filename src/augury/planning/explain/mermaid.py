@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 from augury.analysis.catalog import Catalog
 from augury.planning.explain.words import guard_text, skip_text, transition_text
+from augury.planning.movement import Priced
 from augury.planning.physical import PhysicalPlan
 
 
-def explain_as_mermaid(plan: PhysicalPlan, catalog: Catalog | None = None) -> str:
+def explain_as_mermaid(
+    plan: PhysicalPlan, catalog: Catalog | None = None, priced: Priced | None = None
+) -> str:
     """Return the automaton as a flow chart: solid edges seen, dotted edges missed."""
     return "\n".join(("flowchart LR", *(f"    {line}" for line in _lines(plan)))) + "\n"
 

@@ -21,6 +21,7 @@ from augury.planning.explain.words import (
     transition_text,
     window_text,
 )
+from augury.planning.movement import Priced
 from augury.planning.physical import PhysicalPlan
 
 RADIUS = 22
@@ -51,7 +52,9 @@ _STYLE = """
 """
 
 
-def explain_as_svg(plan: PhysicalPlan, catalog: Catalog | None = None) -> str:
+def explain_as_svg(
+    plan: PhysicalPlan, catalog: Catalog | None = None, priced: Priced | None = None
+) -> str:
     """Return the automaton as an SVG document."""
     if len(plan.automaton.states) > MOST_STATES:
         return _document(plan, 640, 130, [_too_large(plan)])

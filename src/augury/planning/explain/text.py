@@ -8,6 +8,7 @@ from augury.analysis.catalog import Catalog
 from augury.planning.automaton import Automaton
 from augury.planning.evaluated import unevaluated_note
 from augury.planning.explain.estimates import share_of_rows, state_text
+from augury.planning.explain.movement import movement_lines
 from augury.planning.explain.network import network_of, tree_lines
 from augury.planning.explain.words import (
     STRATEGIES,
@@ -23,6 +24,7 @@ from augury.planning.explain.words import (
     window_text,
 )
 from augury.planning.logical import Marginalise
+from augury.planning.movement import Priced
 from augury.planning.partitioning import Partitioning
 from augury.planning.physical import PhysicalPlan
 from augury.planning.predicates import Predicate, last_bound
@@ -36,7 +38,9 @@ MOST_STATES = 40
 Lines = list[str]
 
 
-def explain_as_text(plan: PhysicalPlan, catalog: Catalog | None = None) -> str:
+def explain_as_text(
+    plan: PhysicalPlan, catalog: Catalog | None = None, priced: Priced | None = None
+) -> str:
     """Return the explanation as text."""
     sections = (
         ("", _head(plan)),
@@ -44,6 +48,7 @@ def explain_as_text(plan: PhysicalPlan, catalog: Catalog | None = None) -> str:
         ("Automaton", _automaton(plan)),
         ("Predicates", _predicates(plan)),
         ("Partitioning", _partitioning(plan)),
+        ("Movement", [line for text in movement_lines(plan, priced) for line in _wrapped(text, 4)]),
         ("State", _wrapped(state_text(plan), 2)),
         ("Missed events", _missed(plan)),
         ("Network", _network(plan, catalog)),
