@@ -19,7 +19,7 @@ from augury.errors import DataError, ModelError
 from augury.inference.learning import UNKNOWN, baum_welch, even_model, learn, sensors_of
 from augury.inference.model import Model, State, build
 from augury.inference.readings import Readings, arrange
-from augury.inference.smoothing import Belief, decoded, filtered, lagged, smoothed
+from augury.inference.smoothing import UNEXPLAINED, Belief, decoded, filtered, lagged, smoothed
 from augury.inference.tables import Columns, alternatives, transitions
 from augury.language.tree import InferStream
 from augury.runners.encoding import whole
@@ -195,7 +195,7 @@ def _rejected(belief: Belief, source: Loaded) -> pa.Table:
     reasons = dict(belief.readings.rejected)
     for row, step in belief.readings.row_step.items():
         if belief.impossible[step]:
-            reasons[row] = "no state that can be reached explains the readings of this step"
+            reasons[row] = UNEXPLAINED
     rows = sorted(reasons)
     aside = source.table.take(pa.array(rows, pa.int64()))
     told = aside.append_column(REASON, pa.array([reasons[row] for row in rows], pa.string()))
