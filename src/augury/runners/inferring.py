@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from augury.analysis.catalog import Catalog, ModelSchema, StreamSchema
 from augury.errors import DataError, ModelError
+from augury.inference.following import Followed, Follower
 from augury.inference.learning import UNKNOWN, baum_welch, even_model, learn, sensors_of
 from augury.inference.model import Model, State, build
 from augury.inference.readings import Readings, arrange
@@ -52,11 +53,25 @@ class Inferring:
         belief = _inferred(statement, model, readings)
         return self._loaded(statement, model, belief, source)
 
+    def following(self, name: str) -> Steps:
+        """Return how an inferred stream follows its readings as they come."""
+        statement = self.catalog.inferred[name.lower()].statement
+        schema = self.catalog.models[statement.model.lower()]
+        readings = self.catalog.streams[statement.readings.lower()]
+        step = 1 if readings.time_is_ticks else schema.step
+        model = self._model(schema, readings, step)
+        return Steps(
+            Follower(model, step, statement.lag or 0, statement.prune or 0.0),
+            self.catalog.streams[name.lower()],
+            readings,
+            self._value_column(schema, readings),
+        )
+
     def _loaded(
         self, statement: InferStream, model: Model, belief: Belief, source: Loaded
     ) -> dict[str, Loaded]:
         own = self.catalog.streams[statement.name.lower()]
-        columns = Columns(own.key, own.time or "", own.alternatives, own.probability or "")
+        columns = _columns(own)
         rejected = _rejected(belief, source)
         table = _typed(alternatives(model, belief, columns), own)
         found = {statement.name.lower(): Loaded(own, table, rejected)}
@@ -139,6 +154,32 @@ class Inferring:
     def _rows(self, name: str | None) -> Table:
         found: Table = self.table(name or "").to_pylist()
         return found
+
+
+@dataclass(frozen=True)
+class Steps:
+    """An inferred stream whose steps are known one after the other.
+
+    `value` is the column of what the sensors read, if they read values.
+    """
+
+    follower: Follower
+    schema: StreamSchema
+    readings: StreamSchema
+    value: str | None
+
+    def advance(
+        self, state: Followed, source: Loaded, *, ends: bool
+    ) -> tuple[Followed, Loaded, dict[int, str]]:
+        """Take readings in; return the rows that are known now, and why readings were put aside."""
+        after, belief = self.follower.advance(state, _rows(source, self.value), ends=ends)
+        table = alternatives(self.follower.model, belief, _columns(self.schema))
+        rows = _typed(table, self.schema)
+        return after, Loaded(self.schema, rows, rows.slice(0, 0)), belief.readings.rejected
+
+
+def _columns(schema: StreamSchema) -> Columns:
+    return Columns(schema.key, schema.time or "", schema.alternatives, schema.probability or "")
 
 
 def _inferred(statement: InferStream, model: Model, readings: Readings) -> Belief:

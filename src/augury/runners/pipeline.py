@@ -21,8 +21,8 @@ from augury.runners import spark_rows
 from augury.runners.network import Network
 from augury.runners.packing import BLOBS, FAULT, SHARD, TOLD, Packer
 from augury.runners.ranges import RANGE, Ranges
-from augury.runners.schemas import answer_schema, spark_schema
-from augury.runners.shard import Shard
+from augury.runners.schemas import network_schema, spark_schema
+from augury.runners.chain_shard import shard_for
 from augury.runners.sharding import Sharding, sharding_of
 from augury.runners.spread import spread
 from augury.runners.streaming import StreamingPart, stateful
@@ -115,7 +115,7 @@ class Pipeline:
         network = self.network.only([name])
         sharding = sharding_of(network, bounded=True)
         task = BoundedTask(network, sharding)
-        schema = answer_schema(network.plans[name.lower()])
+        schema = network_schema(network, name)
         ordered = self._ordered(self._blobs(network, sharding, frozenset()))
         return ordered.mapInArrow(MatchRows(task, schema), spark_schema(schema))
 
@@ -172,7 +172,7 @@ class Pipeline:
     def rows(self, answers: DataFrame, kind: str, name: str) -> DataFrame:
         """Return the rows of one kind and name: matches of a query, or rows put aside."""
         if kind == "match":
-            schema = answer_schema(self.network.plans[name.lower()])
+            schema = network_schema(self.network, name)
             return _opened(answers, (kind,), name, schema)
         return self._put_aside(answers, kind, name)
 
@@ -193,7 +193,7 @@ class Pipeline:
 
 def travelling_schema(network: Network, sharding: Sharding, stream: StreamSchema) -> pa.Schema:
     """Return the columns of packed rows."""
-    shard = Ranges(network, sharding) if sharding.kind == "time" else Shard(network)
+    shard = Ranges(network, sharding) if sharding.kind == "time" else shard_for(network)
     return shard.schemas[stream.name.lower()]
 
 

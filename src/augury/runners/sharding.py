@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from augury.analysis.catalog import StreamSchema
 from augury.analysis.checked import CheckedQuery
 from augury.planning.physical import plan_query
-from augury.runners.network import Network
+from augury.runners.network import Network, ground
 
 # A range holds this many times the rows that it shares with the one before.
 RANGE = 16
@@ -23,6 +24,7 @@ RANGE = 16
 class Sharding:
     """`columns` are, by base stream in lower case, those whose hash names the shard.
 
+    `carried` marks queries whose shards keep chains, not rows: those are apart from others.
     For "time", a range is `width` long, and also takes the rows that lie `lookback` before it and
     `lookahead` after it.
     """
@@ -32,6 +34,7 @@ class Sharding:
     width: int = 0
     lookback: int = 0
     lookahead: int = 0
+    carried: bool = False
 
 
 SINGLE = Sharding("single")
@@ -39,6 +42,8 @@ SINGLE = Sharding("single")
 
 def sharding_of(network: Network, *, bounded: bool) -> Sharding:
     """Return how a network is cut; only a bounded input can be cut by time."""
+    if not bounded and network.is_carried:
+        return _by_group(network)
     by_key = _by_key(network)
     if by_key is not None:
         return by_key
@@ -59,6 +64,18 @@ def _by_key(network: Network) -> Sharding | None:
     return Sharding("key", tuple(sorted(found.items())))
 
 
+def _by_group(network: Network) -> Sharding:
+    """Return how chains are cut: by what they are grouped by, for then no answer needs two."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in network.names:
+        names = tuple(column for _, column in network.chains[name].groups)
+        for stream in network.queries[name].streams:
+            for base in ground(stream, network.catalog):
+                if not names or found.setdefault(base, names) != names:
+                    return Sharding("single", carried=True)
+    return Sharding("key", tuple(sorted(found.items())), carried=True)
+
+
 def _key_columns(network: Network, name: str) -> dict[str, tuple[str, ...]] | None:
     """Return the columns of each base stream that cut a query and all below it; None if none do."""
     query = network.queries[name]
@@ -68,12 +85,25 @@ def _key_columns(network: Network, name: str) -> dict[str, tuple[str, ...]] | No
     found: dict[str, tuple[str, ...]] = {}
     for stream, columns in cut.columns:
         schema = next(s for s in query.streams if s.name == stream)
-        own: Mapping[str, tuple[str, ...]] | None = {stream.lower(): columns}
+        own: Mapping[str, tuple[str, ...]] | None = _at_the_ground(network, schema, columns)
         if schema.query is not None:
             own = _below(network, schema.query.lower(), columns)
         if own is None or any(found.setdefault(s, c) != c for s, c in own.items()):
             return None
     return found
+
+
+def _at_the_ground(
+    network: Network, stream: StreamSchema, columns: tuple[str, ...]
+) -> dict[str, tuple[str, ...]] | None:
+    """Return the cut of the rows that a stream is made of; None where all must be together."""
+    how = network.inferred.get(stream.name.lower())
+    if how is None:
+        return {stream.name.lower(): columns}
+    is_learned = network.catalog.models[how.statement.model.lower()].statement.learn_from
+    if is_learned or not set(columns) <= set(stream.key):
+        return None
+    return {how.statement.readings.lower(): columns}
 
 
 def _below(

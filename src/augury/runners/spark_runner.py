@@ -22,7 +22,8 @@ from augury.planning.expressions.spark_sql import quoted
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 from augury.runners import spark_rows
 from augury.runners.encoding import declaration_of
-from augury.runners.network import Network
+from augury.runners.carried import refuse_uncarried
+from augury.runners.network import Network, asks_whether
 from augury.runners.packing import FAULT
 from augury.runners.pipeline import Pipeline
 from augury.sources import spark_sources
@@ -137,11 +138,18 @@ class SparkRunner:
 
 def _refuse_endless(network: Network) -> None:
     """Raise where a query cannot be answered over rows that have no end."""
-    for plan in network.plans.values():
-        query, pattern = plan.query, plan.pattern
+    for name, query in network.queries.items():
+        if asks_whether(query):
+            refuse_uncarried(query, network.catalog)
+            continue
         if query.returns != "MATCHES":
             message = f"query {query.name} returns {query.returns}, which a streaming run does not"
             raise PlanError(NOT_EVALUATED, message, "ask for it in batch, over bounded rows")
+        if any(stream.name.lower() in network.inferred for stream in query.streams):
+            message = f"query {query.name} lists matches of an inferred stream, in a streaming run"
+            hint = "return a PROBABILITY BY TIME, or run it over bounded rows"
+            raise PlanError(NOT_EVALUATED, message, hint)
+        pattern = network.plans[name].pattern
         if pattern.window is None and pattern.count_window is None:
             message = f"query {query.name} has no window, so its state would grow for ever"
             raise PlanError(NEEDS_A_WINDOW, message, "add WITHIN, or run it over bounded rows")
