@@ -240,4 +240,4 @@ def _rejected(belief: Belief, source: Loaded) -> pa.Table:
     rows = sorted(reasons)
     aside = source.table.take(pa.array(rows, pa.int64()))
     told = aside.append_column(REASON, pa.array([reasons[row] for row in rows], pa.string()))
-    return pa.concat_tables([source.rejected, told])
+    return pa.concat_tables([source.rejected, told]) if source.rejected.num_rows else told

@@ -22,8 +22,8 @@ from augury.planning.expressions.spark_sql import quoted
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 from augury.runners import spark_rows
 from augury.runners.encoding import declaration_of
-from augury.runners.carried import refuse_uncarried
-from augury.runners.network import Network, asks_whether
+from augury.runners.carried import refuse_uncarried, uncarried
+from augury.runners.network import Network, asks_whether, ground
 from augury.runners.packing import FAULT
 from augury.runners.pipeline import Pipeline
 from augury.sources import spark_sources
@@ -63,20 +63,34 @@ class SparkRunner:
 
     def late(self, name: str) -> DataFrame:
         """Return the rows of a stream that come after the watermark, with the reason."""
-        readers = [query.name for query in self.queries.values() if self._reads(query, name)]
-        if not readers:
-            raise DataError(f"no query reads stream {name}, so no row of it is late")
-        pipeline = self.pipeline(readers, tells_faults=True)
+        pipeline = self.pipeline(self._readers(name), tells_faults=True)
         return pipeline.rows(pipeline.answers, "late", name)
 
+    def _readers(self, stream: str) -> list[str]:
+        """Return the queries by which rows of a stream are put aside."""
+        found = [query.name for query in self.queries.values() if self._reads(query, stream)]
+        if not found:
+            raise DataError(f"no query reads stream {stream}, so no row of it is put aside")
+        return found
+
     def _reads(self, query: CheckedQuery, stream: str) -> bool:
-        return query.returns == "MATCHES" and any(
-            each.name.lower() == stream.lower() for each in query.streams
+        known = any(
+            stream.lower() in (each.name.lower(), *ground(each, self.catalog))
+            for each in query.streams
         )
+        carried = asks_whether(query) and uncarried(query, self.catalog) is None
+        return known and (query.returns == "MATCHES" or carried)
 
     def rejected(self, name: str) -> DataFrame:
-        """Return the bad rows of a stream, with the reason; of a bounded one, repeated ids too."""
+        """Return the bad rows of a stream, with the reason; of a bounded one, repeated ids too.
+
+        Those of an inferred stream are its readings that were bad, or that the model cannot take.
+        """
         stream = self.catalog.streams[name.lower()]
+        how = self.catalog.inferred.get(name.lower())
+        if how is not None:
+            pipeline = self.pipeline(self._readers(name), tells_faults=True)
+            return pipeline.rows(pipeline.answers, "rejected", how.statement.readings)
         rows = spark_rows.declared_rows(self.rows(stream), stream)
         fault = spark_rows.fault_of(stream, rows.columns)
         if stream.id and not stream.alternatives and not rows.isStreaming:
