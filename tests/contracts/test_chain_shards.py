@@ -117,9 +117,7 @@ def markovian(rng: random.Random, tag: str, length: int) -> dict[str, Rows]:
     lies: Rows = []
     moves: Rows = []
     for t in range(1, length + 1):
-        lies += [
-            {"tag": tag, "place": v, "t": t, "p": p} for v, p in mass.items() if v is not None
-        ]
+        lies += [{"tag": tag, "place": v, "t": t, "p": p} for v, p in mass.items() if v is not None]
         if rng.random() < 0.2:
             mass = {"hall": 0.0, "room": 0.0, None: 1.0}
             continue
@@ -235,3 +233,26 @@ def test_state_of_another_query_is_refused() -> None:
     one, other = (ChainShard(network_of(ag, name)) for name in ("anyone", "each"))
     with pytest.raises(StateError, match="belongs to other declarations"):
         other.load(one.dump(one.start()))
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_pushed_rows_get_the_same_probabilities(size: int) -> None:
+    data = random_rows(7)
+    expected = session(data)
+    ag = session({})
+    arrivals = sorted(
+        ((row["t"], name, row) for name, rows in data.items() for row in rows),
+        key=lambda each: each[:2],
+    )
+    found: Rows = []
+    for k, (_, name, row) in enumerate(arrivals):
+        found += ag.push(name, row)
+        if k % size == 0:
+            stored, ag = ag.checkpoint(), session({})
+            ag.restore(stored)
+    found += ag.finish()
+    for name in QUERIES:
+        own = comparable([row for row in found if row["query"] == name])
+        assert own == pytest.approx(comparable(expected.table(name).to_pylist()), abs=1e-9)
+    told = {row["reason"] for row in ag.rejected("reads").to_pylist()}
+    assert told == {"sensor 'Z' is not in model building"}

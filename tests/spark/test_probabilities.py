@@ -14,7 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from augury import QueryError, Session
-from contracts.test_chain_shards import QUERIES, SCRIPT, TABLES, Rows, comparable, random_rows, session
+from contracts.test_chain_shards import (
+    QUERIES,
+    SCRIPT,
+    TABLES,
+    Rows,
+    comparable,
+    random_rows,
+    session,
+)
 from spark.queries import opened
 
 if TYPE_CHECKING:
@@ -78,7 +86,7 @@ def in_files(spark: SparkSession, rows: Rows, folder: Path, size: int) -> DataFr
 
 def test_streaming_is_local(spark: SparkSession, tmp_path: Path) -> None:
     data = random_rows(4)
-    streams = {name: in_files(spark, rows, tmp_path / name, 3) for name, rows in data.items()}
+    streams = {name: in_files(spark, rows, tmp_path / name, 5) for name, rows in data.items()}
     ag, found = on_spark(spark, streams), list[dict[str, Any]]()
     writer = ag.pipeline(tuple(QUERIES)).answers.writeStream.trigger(availableNow=True)
     writer = writer.foreachBatch(lambda batch, number: found.extend(opened(batch)))

@@ -102,9 +102,7 @@ class ChainShard:
         if horizon <= state.horizon:
             return state, Answers({}, {})
         turn = _Turn(self, replace(state, horizon=horizon), fresh, {})
-        found = {
-            self.network.queries[name].name: turn.answer(name) for name in self.network.names
-        }
+        found = {self.network.queries[name].name: turn.answer(name) for name in self.network.names}
         return turn.after(), Answers(found, {k: t for k, t in turn.aside.items() if t.num_rows})
 
     def finish(self, state: ChainState) -> tuple[ChainState, Answers]:

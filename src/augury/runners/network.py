@@ -204,7 +204,6 @@ class Network:
         lower = {name.lower() for name in wanted}
         return tuple(c.name for c in stream.columns if c.name.lower() in lower)
 
-
     def is_whole(self, stream: StreamSchema) -> bool:
         """Return whether all rows of a base stream matter, with all columns.
 

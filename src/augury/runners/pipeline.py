@@ -18,11 +18,11 @@ from pyspark.sql import functions as f
 from augury.analysis.catalog import StreamSchema
 from augury.planning.expressions.spark_sql import quoted
 from augury.runners import spark_rows
+from augury.runners.chain_shard import shard_for
 from augury.runners.network import Network
 from augury.runners.packing import BLOBS, FAULT, SHARD, TOLD, Packer
 from augury.runners.ranges import RANGE, Ranges
 from augury.runners.schemas import network_schema, spark_schema
-from augury.runners.chain_shard import shard_for
 from augury.runners.sharding import Sharding, sharding_of
 from augury.runners.spread import spread
 from augury.runners.streaming import StreamingPart, stateful

@@ -27,7 +27,11 @@ _SPARK = {
 def network_schema(network: Network, name: str) -> pa.Schema:
     """Return the columns of the answer of one of the network's queries."""
     query = network.queries[name.lower()]
-    return probability_schema(query) if asks_whether(query) else answer_schema(network.plans[name.lower()])
+    return (
+        probability_schema(query)
+        if asks_whether(query)
+        else answer_schema(network.plans[name.lower()])
+    )
 
 
 def answer_schema(plan: MatchPlan) -> pa.Schema:

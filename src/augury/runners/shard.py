@@ -157,9 +157,7 @@ class Shard:
 
     # Answers ----------------------------------------------------------------------------------
 
-    def _found(
-        self, kept: Tables, rejected: dict[str, pa.Table], span: tuple[int, int]
-    ) -> Tables:
+    def _found(self, kept: Tables, rejected: dict[str, pa.Table], span: tuple[int, int]) -> Tables:
         """Return the new answers; readings that no model takes are added to the rejected."""
         network, (reported, horizon) = self.network, span
         found: dict[str, pa.Table] = {}

@@ -21,8 +21,8 @@ from augury.errors import DataError
 from augury.planning.expressions.spark_sql import quoted
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 from augury.runners import spark_rows
-from augury.runners.encoding import declaration_of
 from augury.runners.carried import refuse_uncarried, uncarried
+from augury.runners.encoding import declaration_of
 from augury.runners.network import Network, asks_whether, ground
 from augury.runners.packing import FAULT
 from augury.runners.pipeline import Pipeline

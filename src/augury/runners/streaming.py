@@ -133,10 +133,10 @@ class StreamingTask:
 
     def _alarm(self, shard: AnyShard, state: GroupState, after: AnyState) -> int | None:
         """Return the watermark, in milliseconds, at which the shard wants to go on."""
-        soonest = state.getCurrentWatermarkMs() + 1
+        soonest: int = state.getCurrentWatermarkMs() + 1
         if shard.network.waits and any(rows.num_rows for rows in after.kept.values()):
             return soonest
-        due = shard.due(after)
+        due: int | None = shard.due(after)
         if due is None:
             return None
         return max(soonest, due if _is_ticks(shard.network) else due // 1000 + 1)
