@@ -89,6 +89,13 @@ def decoded(model: Model, readings: Readings) -> Belief:
     return Belief(readings, marginal, (), evidence == 0.0, none, _log(evidence, readings))
 
 
+def decided(belief: Belief) -> Belief:
+    """Return the most likely state of each step by itself, as if it were certain."""
+    marginal = np.zeros_like(belief.marginal)
+    marginal[np.arange(len(marginal)), belief.marginal.argmax(axis=1)] = 1.0
+    return replace(belief, marginal=marginal)
+
+
 def _forward(model: Model, first: Words, likelihood: Reals) -> tuple[Reals, Reals]:
     """Return the filtered marginals; what no state explains is made to say nothing."""
     alpha, evidence = np.zeros_like(likelihood), np.zeros(len(likelihood))

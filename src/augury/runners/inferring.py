@@ -20,7 +20,7 @@ from augury.inference.following import Followed, Follower
 from augury.inference.learning import UNKNOWN, baum_welch, even_model, learn, sensors_of
 from augury.inference.model import Model, State, build
 from augury.inference.readings import Readings, arrange
-from augury.inference.smoothing import UNEXPLAINED, Belief, decoded, filtered, lagged, smoothed
+from augury.inference.smoothing import UNEXPLAINED, Belief, decided, decoded, filtered, lagged, smoothed
 from augury.inference.tables import Columns, alternatives, transitions
 from augury.language.tree import InferStream
 from augury.runners.encoding import whole
@@ -188,6 +188,8 @@ def _inferred(statement: InferStream, model: Model, readings: Readings) -> Belie
         return filtered(model, readings, prune)
     if statement.method == "VITERBI":
         return decoded(model, readings)
+    if statement.method == "MLE":
+        return decided(filtered(model, readings))
     if statement.lag is not None:
         return lagged(model, readings, statement.lag, prune)
     return smoothed(model, readings, prune)
