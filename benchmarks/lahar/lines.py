@@ -34,7 +34,7 @@ def draw(
             f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up:.1f}" y2="{up:.1f}" stroke="#ddd"/>'
             f'<text x="{LEFT - 8}" y="{up + 4:.1f}" text-anchor="end">{y:.3g}</text>'
         )
-    for x in xs:
+    for x in xs[:: max(1, len(xs) // 8)]:
         at, _ = place(x, 0.0)
         parts.append(
             f'<text x="{at:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{x:g}</text>'

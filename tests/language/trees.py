@@ -261,7 +261,7 @@ models = st.builds(tree.CreateModel, names, **_parts, step=optional(durations)) 
 inferred = st.builds(
     tree.InferStream,
     names,
-    st.sampled_from(("FILTER", "SMOOTH", "VITERBI")),
+    st.sampled_from(("FILTER", "SMOOTH", "VITERBI", "MLE")),
     names,
     names,
     optional(naturals),

@@ -156,3 +156,12 @@ def test_push_leaves_out_queries_over_inferred_streams() -> None:
     )
     with pytest.warns(UserWarning, match="reads stream at, which is inferred"):
         ag.push("reads", READS)
+
+
+def test_the_most_likely_place_of_each_step_can_be_taken_for_certain() -> None:
+    best = places(session("CREATE STREAM at AS MLE reads USING building;"))
+    assert set(best.values()) == {1.0}
+    assert (2, "room") in best
+    path = session("CREATE STREAM at AS MAP reads USING building;")
+    same = session("CREATE STREAM at AS VITERBI reads USING building;")
+    assert places(path) == places(same)

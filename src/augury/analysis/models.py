@@ -169,8 +169,9 @@ def _check_clauses(
     if statement.prune is not None and not 0 < statement.prune < 1:
         hint = "write a small probability, such as 0.001"
         report("PRUNE", f"PRUNE {statement.prune:g} is not between 0 and 1", hint)
-    if statement.prune is not None and statement.method == "VITERBI":
-        report("PRUNE", "PRUNE leaves out states, but VITERBI has one only", "remove PRUNE")
+    if statement.prune is not None and statement.method in ("VITERBI", "MLE"):
+        message = f"PRUNE leaves out states, but {statement.method} has one only"
+        report("PRUNE", message, "remove PRUNE")
     ticks = readings is not None and readings.time_is_ticks
     if ticks and model is not None and model.statement.step is not None:
         message = f"the TIME of {statement.readings} is in ticks, which are one step each"

@@ -8,8 +8,9 @@ aside with its reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from augury.inference.model import Model
 from augury.records import Words
 
 MOST_STEPS = 10_000_000
+NO_STEPS: Mapping[Any, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,16 @@ class Readings:
 
 
 def arrange(
-    model: Model, rows: Sequence[tuple[Any, int, Any, Any]], step: int, until: int | None = None
+    model: Model,
+    rows: Sequence[tuple[Any, int, Any, Any]],
+    step: int,
+    until: int | None = None,
+    since: Mapping[Any, int] = NO_STEPS,
 ) -> Readings:
     """Return the readings (key, time, sensor, value) of a model, in steps of a length.
 
-    `until` lets the steps of every key run on to that time; otherwise to its last reading.
+    `until` lets the steps of every key run on to that time; otherwise to its last reading. `since`
+    has the number of the last step of keys that were heard of before: theirs begin right after it.
     """
     numbers = {sensor.name: s for s, sensor in enumerate(model.sensors)}
     values = [{v: k + 1 for k, v in enumerate(sensor.values)} for sensor in model.sensors]
@@ -57,20 +64,31 @@ def arrange(
             rejected[row] = f"sensor {sensor!r} is not in model {model.name}"
         else:
             rejected[row] = f"sensor {sensor!r} of model {model.name} never reads {value!r}"
-    return _laid_out(model, taken, (step, until), rejected)
+    return _laid_out(model, taken, _Span(step, until, since), rejected)
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Which steps of a key there are, by number."""
+
+    step: int
+    until: int | None
+    since: Mapping[Any, int]
+
+    def of(self, key: Any, known: Sequence[int]) -> tuple[int, int]:
+        start = self.since[key] + 1 if key in self.since else min(known)
+        return start, max(known) if self.until is None else max(*known, self.until // self.step)
 
 
 def _laid_out(
     model: Model,
     taken: dict[Any, list[tuple[int, int, int, int]]],
-    span: tuple[int, int | None],
+    span: _Span,
     rejected: dict[int, str],
 ) -> Readings:
-    step, until = span
-    first, times = [0], []
-    for own in taken.values():
-        steps = [t for t, *_ in own] + ([] if until is None else [until // step])
-        start, stop = min(t for t, *_ in own), max(steps)
+    step, first, times = span.step, [0], []
+    for key, own in taken.items():
+        start, stop = span.of(key, [t for t, *_ in own])
         first.append(first[-1] + stop - start + 1)
         if first[-1] > MOST_STEPS:
             raise DataError(

@@ -17,6 +17,9 @@ from augury.inference.readings import Readings
 from augury.kernels.chain import hidden
 from augury.records import Flags, Reals, Words
 
+# Why readings are put aside at a step of evidence 0.
+UNEXPLAINED = "no state that can be reached explains the readings of this step"
+
 
 @dataclass(frozen=True)
 class Belief:
@@ -42,7 +45,7 @@ def filtered(model: Model, readings: Readings, prune: float = 0.0) -> Belief:
     """Return P(state at t | readings up to t)."""
     likelihood = model.likelihood(readings.codes)
     alpha, evidence = _forward(model, readings.first, likelihood)
-    marginal, lost = _pruned(alpha, prune)
+    marginal, lost = pruned(alpha, prune)
     by_key = np.maximum.reduceat(lost, readings.first[:-1]) if len(lost) else np.zeros(0)
     return Belief(readings, marginal, (), evidence == 0.0, by_key, _log(evidence, readings))
 
@@ -69,7 +72,7 @@ def lagged(model: Model, readings: Readings, lag: int, prune: float = 0.0) -> Be
     alpha, evidence = _forward(model, readings.first, likelihood)
     gamma = np.zeros_like(alpha)
     hidden.lagged(readings.first, likelihood, model.transition, alpha, lag, gamma)
-    marginal, lost = _pruned(gamma, prune)
+    marginal, lost = pruned(gamma, prune)
     by_key = np.maximum.reduceat(lost, readings.first[:-1]) if len(lost) else np.zeros(0)
     return Belief(readings, marginal, (), evidence == 0.0, by_key, _log(evidence, readings))
 
@@ -84,6 +87,13 @@ def decoded(model: Model, readings: Readings) -> Belief:
     marginal[np.arange(len(path)), path] = 1.0
     none = np.zeros(len(readings.keys))
     return Belief(readings, marginal, (), evidence == 0.0, none, _log(evidence, readings))
+
+
+def decided(belief: Belief) -> Belief:
+    """Return the most likely state of each step by itself, as if it were certain."""
+    marginal = np.zeros_like(belief.marginal)
+    marginal[np.arange(len(marginal)), belief.marginal.argmax(axis=1)] = 1.0
+    return replace(belief, marginal=marginal)
 
 
 def _forward(model: Model, first: Words, likelihood: Reals) -> tuple[Reals, Reals]:
@@ -114,7 +124,7 @@ def _log(evidence: Reals, readings: Readings) -> Reals:
     return np.add.reduceat(logs, readings.first[:-1]) if len(logs) else np.zeros(0)
 
 
-def _pruned(marginal: Reals, prune: float) -> tuple[Reals, Reals]:
+def pruned(marginal: Reals, prune: float) -> tuple[Reals, Reals]:
     """Return the marginals without what is below `prune`, scaled up, and what each step lost."""
     kept = np.where(_is_kept(marginal, prune), marginal, 0.0)
     total = kept.sum(axis=1)

@@ -66,7 +66,7 @@ KEYWORDS: dict[str, Keyword] = {
     **_followed("expression", "SELECT", _NAMED),
     **_words("gaps", "GAPS LEARN TO BEFORE REACHES"),
     **_words("model", "MODEL HMM STATES INITIAL TRANSITION EMISSION STEP"),
-    **_words("model", "FILTER SMOOTH VITERBI LAG PRUNE"),
+    **_words("model", "FILTER SMOOTH VITERBI MAP MLE LAG PRUNE"),
 }
 
 UNITS: dict[str, Unit] = {

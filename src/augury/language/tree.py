@@ -350,7 +350,7 @@ class CreateModel(Node):
     learn_on: str | None = None
 
 
-Method = Choice["FILTER", "SMOOTH", "VITERBI"]
+Method = Choice["FILTER", "SMOOTH", "VITERBI", "MLE"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from augury.analysis.checked import CheckedQuery, EqualityClass
 from augury.analysis.equalities import equal_attributes, pinned_attribute
 from augury.language import expressions as ex
 from augury.matching.line import Line, Node
-from augury.planning.expressions.typed import Typed, without_defaults
+from augury.planning.expressions.typed import Apply, Typed, nodes_within, without_defaults
 from augury.planning.match_plan import Play, plays_of
 from augury.planning.physical import PhysicalPlan, plan_query
 from augury.planning.predicates import Predicate, reads_each
@@ -49,6 +49,18 @@ class ChainPlan:
     partition_by: Columns
     remembered: tuple[EqualityClass, ...]
     groups: tuple[tuple[int, str], ...]
+
+    @property
+    def tables(self) -> set[str]:
+        """The relations that its conditions look into, by lower-case name."""
+        conditions = [f for play in self.plays for f in play.filters]
+        conditions += [condition for _, condition in self.judged]
+        nodes = (node for condition in conditions for node in nodes_within(condition))
+        return {
+            node.detail.lower()
+            for node in nodes
+            if isinstance(node, Apply) and node.operator == "member"
+        }
 
 
 def plan_chain(query: CheckedQuery, catalog: Catalog) -> ChainPlan | Obstacle:

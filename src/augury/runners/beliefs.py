@@ -7,7 +7,7 @@ alone in its chain. `feed` has the way for all others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,16 @@ from augury.runners.encoding import Codes, Tables, chances_of, whole
 from augury.runners.feed import accepted_bits, matched_bits
 from augury.runners.loaded import Loaded
 from augury.runners.objects import MarkovObject, Value
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers that chains and hidden values have been given so far; grows as rows are told."""
+
+    chains: Codes = field(default_factory=Codes)
+    values: dict[Value, int] = field(
+        default_factory=lambda: {None: NOWHERE, ("the beginning",): BEGINNING}
+    )
 
 
 @dataclass(frozen=True)
@@ -49,12 +59,15 @@ def told(
     sources: Sequence[Loaded],
     objects: Mapping[str, list[MarkovObject]],
     tables: Tables,
+    numbers: Numbers | None = None,
 ) -> Told | None:
     """Return the beliefs of the sources; None where the data are no plain chains."""
-    chains = Codes()
+    numbers = numbers or Numbers()
+    chains = numbers.chains
     if objects:
         (source,) = sources
-        return _markovian(plan, source, objects[source.schema.name.lower()], tables)
+        own = objects[source.schema.name.lower()]
+        return _markovian(plan, source, own, (tables, numbers))
     parts, first = [], 0
     for source in sources:
         rows = _independent(plan, source, chains, tables)
@@ -137,16 +150,20 @@ def _shifted(rows: Beliefs, first: int) -> Beliefs:
 
 
 def _markovian(
-    plan: ChainPlan, source: Loaded, objects: list[MarkovObject], tables: Tables
+    plan: ChainPlan, source: Loaded, objects: list[MarkovObject], by: tuple[Tables, Numbers]
 ) -> Told | None:
     """Return the transitions of objects, if each has a chain of its own."""
     names = plan.partition_by.get(source.schema.name, ())
-    if set(names) != set(source.schema.key) and len(objects) > 1:
+    tables, numbers = by
+    chains, codes = numbers.chains, numbers.values
+    key = source.schema.key
+    if set(names) != set(key) and len({item.key for item in objects} | {*chains.known}) > 1:
         return None
     matches = matched_bits(plan, source, tables)
     accepted = accepted_bits(plan, source, matches, tables)
-    codes: dict[Value, int] = {None: NOWHERE, ("the beginning",): BEGINNING}
-    parts = [_transitions(k, item, codes) for k, item in enumerate(objects)]
+    order = [key.index(name) for name in (names or key)]
+    own = [chains.code(_single(tuple(item.key[k] for k in order))) for item in objects]
+    parts = [_transitions(k, item, codes) for k, item in zip(own, objects, strict=True)]
     table = np.concatenate(parts) if parts else np.zeros((0, 6))
     chain, time, origin, value, row = (table[:, k].astype(np.int64) for k in range(5))
     is_event = row >= 0
@@ -160,14 +177,19 @@ def _markovian(
         np.where(is_event, matches[row], 0),
         np.where(is_event, accepted[row], 0),
     )
-    key = source.schema.key
-    order = [key.index(name) for name in names]
-    return Told(beliefs, [tuple(item.key[k] for k in order) for item in objects], True)
+    return Told(beliefs, [_as_tuple(each) for each in chains.known], True)
+
+
+def _origins(item: MarkovObject, codes: dict[Value, int]) -> Words:
+    """Return where the first step comes from: the values that the object had before it."""
+    if item.before is None:
+        return np.array([BEGINNING])
+    return np.array([codes[value] for value in item.before.values])
 
 
 def _transitions(chain: int, item: MarkovObject, codes: dict[Value, int]) -> np.ndarray:
     """Return rows of chain, time, origin, value, row of the event (-1: none) and probability."""
-    before, found = np.array([BEGINNING]), []
+    before, found = _origins(item, codes), []
     for step in item.steps:
         here = np.array([codes.setdefault(value, len(codes)) for value in step.values])
         rows = np.array([-1 if row is None else row for row in step.rows])

@@ -52,13 +52,39 @@ def plain_rows(plan: ChainPlan, told: Told, times: Words) -> Iterator[Row] | Non
     if not by_time:
         found = _ever(found, len(told.chains))
     labels = np.unique(times)
-    place = np.searchsorted(labels, found.time) if by_time else np.zeros_like(found.time)
     if plan.groups:
+        place = np.searchsorted(labels, found.time) if by_time else np.zeros_like(found.time)
         return _grouped(plan, told, found, (labels, place))
-    shown = labels.tolist() if by_time else [None]
-    none = np.ones(max(1, len(labels)))
+    return _for_anyone(found, labels if by_time else None)
+
+
+def known_rows(plan: ChainPlan, told: Told, found: Chances, times: Words) -> Iterator[Row]:
+    """Yield the rows of chains by time as they become known; of groups, those that may hold.
+
+    All chains of a group have come as far as `found` tells, so each row is complete.
+    """
+    if not plan.groups:
+        yield from _for_anyone(found, np.unique(times))
+        return
+    groups = [_group(plan, key, ()) for key in told.chains]
+    numbers = {group: k for k, group in enumerate(dict.fromkeys(groups))}
+    number = np.array([numbers[group] for group in groups], np.int64)
+    by_number = list(numbers)
+    pairs = np.stack([found.time, number[found.chain]], axis=1)[found.p > 0.0]
+    rows, place = np.unique(pairs, axis=0, return_inverse=True)
+    none = np.ones(len(rows))
+    none_of(place.reshape(-1), found.p[found.p > 0.0], none)
+    for (time, k), p in zip(rows.tolist(), none.tolist(), strict=True):
+        yield by_number[k], time, 1.0 - p
+
+
+def _for_anyone(found: Chances, labels: Words | None) -> Iterator[Row]:
+    """Yield P(some chain holds) by time, or over all of it."""
+    shown = [None] if labels is None else labels.tolist()
+    place = np.zeros_like(found.time) if labels is None else np.searchsorted(labels, found.time)
+    none = np.ones(max(1, len(shown)))
     if found.time.size:
-        inside = place < len(labels)
+        inside = place < len(shown)
         none_of(place[inside], found.p[inside], none)
     return iter([((), label, 1.0 - float(p)) for label, p in zip(shown, none, strict=False)])
 

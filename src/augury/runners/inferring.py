@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from augury.analysis.catalog import Catalog, ModelSchema, StreamSchema
 from augury.errors import DataError, ModelError
+from augury.inference.following import Followed, Follower
 from augury.inference.learning import UNKNOWN, baum_welch, even_model, learn, sensors_of
 from augury.inference.model import Model, State, build
 from augury.inference.readings import Readings, arrange
-from augury.inference.smoothing import Belief, decoded, filtered, lagged, smoothed
+from augury.inference.smoothing import UNEXPLAINED, Belief, decided, decoded, filtered, lagged, smoothed
 from augury.inference.tables import Columns, alternatives, transitions
 from augury.language.tree import InferStream
 from augury.runners.encoding import whole
@@ -52,11 +53,25 @@ class Inferring:
         belief = _inferred(statement, model, readings)
         return self._loaded(statement, model, belief, source)
 
+    def following(self, name: str) -> Steps:
+        """Return how an inferred stream follows its readings as they come."""
+        statement = self.catalog.inferred[name.lower()].statement
+        schema = self.catalog.models[statement.model.lower()]
+        readings = self.catalog.streams[statement.readings.lower()]
+        step = 1 if readings.time_is_ticks else schema.step
+        model = self._model(schema, readings, step)
+        return Steps(
+            Follower(model, step, statement.lag or 0, statement.prune or 0.0),
+            self.catalog.streams[name.lower()],
+            readings,
+            self._value_column(schema, readings),
+        )
+
     def _loaded(
         self, statement: InferStream, model: Model, belief: Belief, source: Loaded
     ) -> dict[str, Loaded]:
         own = self.catalog.streams[statement.name.lower()]
-        columns = Columns(own.key, own.time or "", own.alternatives, own.probability or "")
+        columns = _columns(own)
         rejected = _rejected(belief, source)
         table = _typed(alternatives(model, belief, columns), own)
         found = {statement.name.lower(): Loaded(own, table, rejected)}
@@ -141,12 +156,40 @@ class Inferring:
         return found
 
 
+@dataclass(frozen=True)
+class Steps:
+    """An inferred stream whose steps are known one after the other.
+
+    `value` is the column of what the sensors read, if they read values.
+    """
+
+    follower: Follower
+    schema: StreamSchema
+    readings: StreamSchema
+    value: str | None
+
+    def advance(
+        self, state: Followed, source: Loaded, *, ends: bool
+    ) -> tuple[Followed, Loaded, dict[int, str]]:
+        """Take readings in; return the rows that are known now, and why readings were put aside."""
+        after, belief = self.follower.advance(state, _rows(source, self.value), ends=ends)
+        table = alternatives(self.follower.model, belief, _columns(self.schema))
+        rows = _typed(table, self.schema)
+        return after, Loaded(self.schema, rows, rows.slice(0, 0)), belief.readings.rejected
+
+
+def _columns(schema: StreamSchema) -> Columns:
+    return Columns(schema.key, schema.time or "", schema.alternatives, schema.probability or "")
+
+
 def _inferred(statement: InferStream, model: Model, readings: Readings) -> Belief:
     prune = statement.prune or 0.0
     if statement.method == "FILTER":
         return filtered(model, readings, prune)
     if statement.method == "VITERBI":
         return decoded(model, readings)
+    if statement.method == "MLE":
+        return decided(filtered(model, readings))
     if statement.lag is not None:
         return lagged(model, readings, statement.lag, prune)
     return smoothed(model, readings, prune)
@@ -195,8 +238,8 @@ def _rejected(belief: Belief, source: Loaded) -> pa.Table:
     reasons = dict(belief.readings.rejected)
     for row, step in belief.readings.row_step.items():
         if belief.impossible[step]:
-            reasons[row] = "no state that can be reached explains the readings of this step"
+            reasons[row] = UNEXPLAINED
     rows = sorted(reasons)
     aside = source.table.take(pa.array(rows, pa.int64()))
     told = aside.append_column(REASON, pa.array([reasons[row] for row in rows], pa.string()))
-    return pa.concat_tables([source.rejected, told])
+    return pa.concat_tables([source.rejected, told]) if source.rejected.num_rows else told

@@ -24,12 +24,14 @@ from augury.planning.match_plan import plan_match
 from augury.planning.refusal import PlanError
 from augury.runners.encoding import declaration_of, rows_of_table
 from augury.runners.learning import learned
+from augury.runners.live_chains import LiveChains
 from augury.runners.live_query import LiveQuery
 from augury.runners.replay import Replay, needs_replay
 from augury.sources.intake import Intake
 
 Row = Mapping[str, Any]
 Found = list[dict[str, Any]]
+Live = LiveQuery | Replay | LiveChains
 
 
 class LiveRunner:
@@ -38,10 +40,10 @@ class LiveRunner:
     def __init__(self, tables: Mapping[str, pa.Table] | None = None) -> None:
         self.tables = dict(tables or {})
         self.entrances: dict[str, Intake] = {}
-        self.queries: dict[str, LiveQuery | Replay] = {}
+        self.queries: dict[str, Live] = {}
         self.texts: dict[str, str] = {}
         self._left_out: set[str] = set()
-        self._readers: dict[str, list[tuple[str, LiveQuery | Replay, list[Intake]]]] = {}
+        self._readers: dict[str, list[tuple[str, Live, list[Intake]]]] = {}
 
     def open_streams(self, catalog: Catalog) -> None:
         """Give an entrance to every stream that has none yet."""
@@ -99,11 +101,11 @@ class LiveRunner:
         catalog: Catalog,
         queries: Mapping[str, CheckedQuery],
     ) -> None:
-        if query.returns != "MATCHES":
+        if query.returns not in ("MATCHES", "PROBABILITY BY TIME"):
             self._leave_out(
                 name,
-                f"query {query.name} returns {query.returns}, and push reports matches only: "
-                "bind its rows and ask for its table",
+                f"query {query.name} returns {query.returns}, and push reports matches and "
+                "probabilities by time: bind its rows and ask for its table",
             )
             return
         try:
@@ -125,8 +127,12 @@ class LiveRunner:
 
     def _planned(
         self, query: CheckedQuery, catalog: Catalog, queries: Mapping[str, CheckedQuery]
-    ) -> tuple[LiveQuery | Replay, list[str]]:
+    ) -> tuple[Live, list[str]]:
         """Return how a query is evaluated, and the names of the streams it reads in the end."""
+        if query.returns == "PROBABILITY BY TIME":
+            chains = LiveChains(query, catalog, self.tables)
+            chains.aside = {name: self.entrances[name].rejected for name in chains.rows}
+            return chains, chains.bases
         refuse_inferred(query, catalog)
         plan = plan_match(learned(query, catalog, self.tables), catalog)
         if needs_replay(plan):

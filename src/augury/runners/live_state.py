@@ -16,7 +16,8 @@ import pyarrow as pa
 from augury.errors import StateError
 from augury.kernels.gather import LINK
 from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
-from augury.runners.live import LiveRunner
+from augury.runners.live import Live, LiveRunner
+from augury.runners.live_chains import LiveChains
 from augury.runners.live_encoding import Encoded, LiveCodes
 from augury.runners.live_query import LiveQuery
 from augury.runners.replay import Replay
@@ -26,6 +27,7 @@ from augury.sources.rows import Declaration
 
 FORMAT = Format(b"AUGURYLV", 1)
 Plain = dict[str, Any]
+Waiting = dict[str, list[tuple[int, Arrival]]]
 
 
 def dump(runner: LiveRunner) -> bytes:
@@ -54,6 +56,8 @@ def load(runner: LiveRunner, data: bytes) -> None:
     for name, query in runner.queries.items():
         if isinstance(query, Replay):
             _restore_replay(query, about["queries"][name], runner)
+        elif isinstance(query, LiveChains):
+            _restore_chains(query, about["queries"][name], parts, runner)
         else:
             _restore_query(query, about["queries"][name], parts, runner)
 
@@ -114,9 +118,12 @@ def _generation(written: list[Any]) -> Generation:
 # Queries with a ring ---------------------------------------------------------------------------
 
 
-def _query(query: LiveQuery | Replay, parts: list[bytes]) -> Plain:
+def _query(query: Live, parts: list[bytes]) -> Plain:
     if isinstance(query, Replay):
         return _replay(query)
+    if isinstance(query, LiveChains):
+        parts.append(query.shard.dump(query.state))
+        return {"part": len(parts) - 1, "rows": _rows(query.rows)}
     parts.append(ipc_bytes(_ring_table(query)))
     return {
         "part": len(parts) - 1,
@@ -208,20 +215,39 @@ def _decoded(written: Plain, runner: LiveRunner) -> Encoded:
 
 
 def _replay(query: Replay) -> Plain:
-    rows = {
+    return {
+        "rows": _rows(query.rows), "horizon": query.horizon, "reported": query.reported
+    }  # fmt: skip
+
+
+def _rows(waiting: Waiting) -> Plain:
+    return {
         name: [[time, arrival.values, plain(arrival.group)] for time, arrival in kept]
-        for name, kept in query.rows.items()
+        for name, kept in waiting.items()
     }
-    return {"rows": rows, "horizon": query.horizon, "reported": query.reported}
 
 
 def _restore_replay(query: Replay, about: Plain, runner: LiveRunner) -> None:
     query.horizon, query.reported = about["horizon"], about["reported"]
-    for name, kept in about["rows"].items():
-        query.rows[name] = [
+    query.rows |= _restored_rows(about["rows"], runner)
+
+
+def _restore_chains(
+    query: LiveChains, about: Plain, parts: list[bytes], runner: LiveRunner
+) -> None:
+    query.state = query.shard.load(parts[about["part"]])
+    query.rows |= _restored_rows(about["rows"], runner)
+    query.aside = {name: runner.entrances[name].rejected for name in query.rows}
+
+
+def _restored_rows(written: Plain, runner: LiveRunner) -> Waiting:
+    return {
+        name: [
             (time, _arrival(runner, name, (time, values, value_of(group))))
             for time, values, group in kept
         ]
+        for name, kept in written.items()
+    }
 
 
 def _arrival(runner: LiveRunner, stream: str, row: tuple[int, Any, Hashable]) -> Arrival:

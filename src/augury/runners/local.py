@@ -122,7 +122,13 @@ class LocalRunner:
         if len(names) < 2:
             return
         read = {stream.name.lower() for query in self.queries.values() for stream in query.streams}
-        alone = [name for name in names if name not in read and name not in self.spans]
+        alone = [
+            name
+            for name in names
+            if name not in read
+            and name not in self.spans
+            and self.queries[name].returns not in ("PROBABILITY", "PROBABILITY BY TIME")
+        ]
         for group in shareable(self.plan(name) for name in alone):
             source = self._load(group[0].query.streams[0].name)
             tables = self._tables(group[0].query)

@@ -13,13 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from augury.analysis.catalog import Catalog, StreamSchema
+from augury.analysis.catalog import Catalog, Inferred, ModelSchema, StreamSchema
 from augury.analysis.checked import CheckedQuery
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.matching.pattern import Pattern
 from augury.matching.retention import NEVER_YET, ends_late, looks_back
-from augury.planning.evaluated import refuse_inferred
+from augury.planning.chain_plan import ChainPlan, plan_chain
+from augury.planning.evaluated import unmatched
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.runners.encoding import rows_of_table
@@ -70,16 +71,46 @@ class Network:
 
     @cached_property
     def plans(self) -> dict[str, MatchPlan]:
-        """The plan of every query."""
-        for query in self.queries.values():
-            refuse_inferred(query, self.catalog)
-        return {name: plan_match(query, self.catalog) for name, query in self.queries.items()}
+        """The plan of every query whose matches can be listed."""
+        return {
+            name: plan_match(query, self.catalog)
+            for name, query in self.queries.items()
+            if name not in self.only_chains
+        }
+
+    @cached_property
+    def chains(self) -> dict[str, ChainPlan]:
+        """The chain of every probability query that is one."""
+        asking = {name: query for name, query in self.queries.items() if asks_whether(query)}
+        found = {name: plan_chain(query, self.catalog) for name, query in asking.items()}
+        return {name: plan for name, plan in found.items() if isinstance(plan, ChainPlan)}
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether all queries ask for probabilities by time, along chains."""
+        return all(
+            name in self.chains and query.returns == "PROBABILITY BY TIME"
+            for name, query in self.queries.items()
+        )
+
+    @cached_property
+    def only_chains(self) -> frozenset[str]:
+        """The chains whose matches cannot be listed, so that there is no other way to answer."""
+        return frozenset(n for n in self.chains if unmatched(self.queries[n]) is not None)
 
     @cached_property
     def bases(self) -> dict[str, StreamSchema]:
-        """The declared streams that the network reads, by lower-case name."""
+        """The declared streams that the network reads in the end, by lower-case name."""
         streams = [stream for query in self.queries.values() for stream in query.streams]
-        return {stream.name.lower(): stream for stream in streams if stream.query is None}
+        base = [stream for stream in streams if stream.query is None]
+        return {name: each for own in base for name, each in ground(own, self.catalog).items()}
+
+    @cached_property
+    def inferred(self) -> dict[str, Inferred]:
+        """The inferred streams that the queries read, by lower-case name."""
+        streams = [stream for query in self.queries.values() for stream in query.streams]
+        known = self.catalog.inferred
+        return {s.name.lower(): known[s.name.lower()] for s in streams if s.name.lower() in known}
 
     @cached_property
     def relations(self) -> dict[str, list[tuple[Any, ...]]]:
@@ -101,6 +132,10 @@ class Network:
                 if isinstance(node, Apply) and node.operator == "member"
             }
             found |= {plan.query.correlated_by.lower()} if plan.query.correlated_by else set()
+        for chain in self.chains.values():
+            found |= chain.tables
+        for each in self.inferred.values():
+            found |= model_tables(self.catalog.models[each.statement.model.lower()])
         return frozenset(found)
 
     @property
@@ -160,7 +195,7 @@ class Network:
 
     def columns(self, stream: StreamSchema) -> tuple[str, ...]:
         """Return the columns of a base stream that travel, in the declared order."""
-        if self.whole_rows:
+        if self.whole_rows or self.is_whole(stream):
             return tuple(column.name for column in stream.columns)
         wanted: set[str] = set()
         for plan in self.plans.values():
@@ -168,6 +203,45 @@ class Network:
                 wanted |= _columns_read(plan, stream)
         lower = {name.lower() for name in wanted}
         return tuple(c.name for c in stream.columns if c.name.lower() in lower)
+
+    def is_whole(self, stream: StreamSchema) -> bool:
+        """Return whether all rows of a base stream matter, with all columns.
+
+        They do where a probability is asked for, since every time of the stream is answered, and
+        where another stream is made of them.
+        """
+        name = stream.name.lower()
+        return any(
+            asks_whether(query) or own.name.lower() != name
+            for query in self.queries.values()
+            for own in query.streams
+            if own.query is None and name in ground(own, self.catalog)
+        )
+
+
+def ground(stream: StreamSchema, catalog: Catalog) -> dict[str, StreamSchema]:
+    """Return the streams whose rows a stream is made of, by lower-case name."""
+    how = catalog.inferred.get(stream.name.lower())
+    names = [stream.name]
+    if how is not None:
+        model = catalog.models[how.statement.model.lower()].statement
+        names = [how.statement.readings, model.learn_from or "", model.learn_on or ""]
+    elif stream.markov is not None:
+        names.append(stream.markov)
+    found = (catalog.stream(name) for name in names if name)
+    return {each.name.lower(): each for each in found if each is not None}
+
+
+def model_tables(model: ModelSchema) -> set[str]:
+    """Return the relations that a model is made of, by lower-case name."""
+    own = model.statement
+    names = (own.states, own.initial, own.transition, own.emission)
+    return {name.lower() for name in names if name is not None}
+
+
+def asks_whether(query: CheckedQuery) -> bool:
+    """Return whether a query asks how likely it holds."""
+    return query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
 
 
 def below(query: CheckedQuery, queries: Mapping[str, CheckedQuery]) -> dict[str, CheckedQuery]:
@@ -212,6 +286,6 @@ def _sendable(catalog: Catalog) -> Catalog:
         gaps={},
         outputs=dict(catalog.outputs),
         sources={},
-        models={},
-        inferred={},
+        models=dict(catalog.models),
+        inferred=dict(catalog.inferred),
     )

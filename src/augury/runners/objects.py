@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import pyarrow as pa
 
 from augury.analysis.catalog import StreamSchema
 from augury.errors import DataError
+from augury.matching.matcher import ALWAYS
 from augury.records import Reals
 from augury.runners.encoding import whole
 from augury.runners.loaded import Loaded
@@ -28,6 +30,7 @@ NOWHERE = None
 Value = tuple[Any, ...] | None
 Table = dict[Value, list[tuple[Value, float]]]
 RowsByTime = Mapping[int, Mapping[Value, tuple[int, float]]]
+NO_STANDS: Mapping[tuple[Any, ...], Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +50,50 @@ class ObjectStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Stand:
+    """Where an object stood at the last step that was seen: its possible values and their mass."""
+
+    time: int
+    values: tuple[Value, ...]
+    marginal: Reals
+
+
+@dataclass(frozen=True, slots=True)
 class MarkovObject:
-    """One key of a MARKOV stream, with all its steps in order of time."""
+    """One key of a MARKOV stream, with its steps in order of time since `before`."""
 
     key: tuple[Any, ...]
     steps: tuple[ObjectStep, ...]
+    before: Stand | None = None
+
+    @property
+    def stand(self) -> Stand | None:
+        """Where the object stands after its steps."""
+        if not self.steps:
+            return self.before
+        last = self.steps[-1]
+        return Stand(last.time, last.values, last.marginal)
 
 
-def markov_objects(source: Loaded, moves: Loaded) -> list[MarkovObject]:
-    """Return the objects of a stream, whose transitions are rows of `moves`."""
+def markov_objects(
+    source: Loaded,
+    moves: Loaded,
+    stands: Mapping[tuple[Any, ...], Stand] = NO_STANDS,
+    horizon: int = ALWAYS,
+) -> list[MarkovObject]:
+    """Return the objects of a stream, whose transitions are rows of `moves`.
+
+    `stands` tells where objects stood that were seen before; steps from `horizon` on are to come.
+    """
     schema = source.schema
     tables = _tables(schema, moves)
     marginals = _marginals(schema, source.table)
-    return [
-        MarkovObject(key, tuple(_steps(_About(schema, key), by_time, tables.get(key, {}))))
-        for key, by_time in marginals.items()
-    ]
+    found = []
+    for key in dict.fromkeys((*marginals, *(key for key in stands if key in tables))):
+        given = _Given(_About(schema, key), marginals.get(key, {}), tables.get(key, {}))
+        before = stands.get(key)
+        found.append(MarkovObject(key, tuple(_steps(given, before, horizon)), before))
+    return found
 
 
 # Reading ------------------------------------------------------------------------------------------
@@ -137,44 +168,45 @@ class _About:
         return DataError(f"{place}: {what}; {remedy}")
 
 
-def _steps(
-    about: _About,
-    rows: Mapping[int, Mapping[Value, tuple[int, float]]],
-    tables: Mapping[int, Table],
-) -> Iterator[ObjectStep]:
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What is known of one object: its rows and its tables, by time."""
+
+    about: _About
+    rows: RowsByTime
+    tables: Mapping[int, Table]
+
+
+def _steps(given: _Given, stand: Stand | None, horizon: int) -> Iterator[ObjectStep]:
     """Yield the object's steps; the first marginals and the tables rule."""
-    before: tuple[Value, ...] = ()
-    marginal = np.ones(1)
-    for previous, time in _times(about, rows, tables):
-        here = rows.get(time, {})
+    about, previous = given.about, stand
+    for time in _times(given, stand, horizon):
+        here = given.rows.get(time, {})
         values: tuple[Value, ...] = (NOWHERE, *here)
         if previous is None:
-            table = _first(here)
+            table, marginal = _first(here), np.ones(1)
         else:
-            table = _table(about, previous, (before, values), tables.get(previous, {}), marginal)
+            moves, marginal = given.tables.get(previous.time, {}), previous.marginal
+            table = _table(about, previous.time, (previous.values, values), moves, marginal)
         marginal = marginal @ table
         _check(about, time, here, marginal)
         numbers = (None, *(row for row, _ in here.values()))
         yield ObjectStep(time, values, numbers, table, marginal)
-        before = values
+        previous = Stand(time, values, marginal)
 
 
-def _times(
-    about: _About, rows: Mapping[int, Any], tables: Mapping[int, Any]
-) -> Iterator[tuple[int | None, int]]:
-    """Yield each time of the object with the one before it; ticks in a long gap are left out."""
-    start = min(rows)
-    if about.schema.time_is_ticks:
-        known = {*rows, *(t + 1 for t in tables if t >= start)}
+def _times(given: _Given, stand: Stand | None, horizon: int) -> list[int]:
+    """Return each time of the object after it was last seen; a long gap's ticks are left out."""
+    rows, tables = given.rows, given.tables
+    start = min(rows) if stand is None else stand.time
+    if given.about.schema.time_is_ticks:
+        known = {start, *rows, *(t + 1 for t in tables if start <= t < horizon - 1)}
         # Where the object is not heard of for longer, the tick after its last rows is nowhere.
         known |= {t + 1 for t in known if t < max(known)}
         known |= {t - 1 for t in known if t > start}
     else:
-        known = {*rows, *(t for t in tables if t > start)}
-    previous = None
-    for time in sorted(known):
-        yield previous, time
-        previous = time
+        known = {start, *rows, *(t for t in tables if t > start)}
+    return sorted(t for t in known if stand is None or t > start)
 
 
 def _first(here: Mapping[Value, tuple[int, float]]) -> Reals:

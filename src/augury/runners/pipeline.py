@@ -21,13 +21,13 @@ from augury.planning.expressions.spark_sql import quoted
 from augury.planning.layout import Sketches
 from augury.planning.movement import joint
 from augury.runners import spark_rows
+from augury.runners.chain_shard import shard_for
 from augury.runners.movement import Movements
 from augury.runners.network import Network
 from augury.runners.packing import BLOBS, FAULT, SHARD, TOLD, Packer
 from augury.runners.ranges import MOVEMENT
 from augury.runners.ranging import ENTERS, SKETCHES, RangePacker
-from augury.runners.schemas import answer_schema, spark_schema
-from augury.runners.shard import Shard
+from augury.runners.schemas import network_schema, spark_schema
 from augury.runners.sharding import Sharding
 from augury.runners.sketching import analysed, sketch_text, with_sketches
 from augury.runners.spread import spread
@@ -126,7 +126,7 @@ class Pipeline:
         network = self.network.only([name])
         ((_, sharding),) = replace(self, network=network).parts
         task = BoundedTask(network, sharding)
-        schema = answer_schema(network.plans[name.lower()])
+        schema = network_schema(network, name)
         ordered = self._ordered(self._blobs(network, sharding, frozenset()), sharding)
         return ordered.mapInArrow(MatchRows(task, schema), spark_schema(schema))
 
@@ -182,7 +182,7 @@ class Pipeline:
     ) -> DataFrame:
         """Return the blobs of one stream."""
         rows = rows.withColumn(SHARD, spark_rows.shard_of(stream, sharding, self.shards))
-        schema = Shard(network).schemas[stream.name.lower()]
+        schema = shard_for(network).schemas[stream.name.lower()]
         own = [c.name for c in stream.columns]
         hashed = stream.id is None or bool(stream.alternatives)
         names = [name for name in (own if hashed else schema.names) if name in own]
@@ -250,7 +250,7 @@ class Pipeline:
     def rows(self, answers: DataFrame, kind: str, name: str) -> DataFrame:
         """Return the rows of one kind and name: matches of a query, or rows put aside."""
         if kind == "match":
-            schema = answer_schema(self.network.plans[name.lower()])
+            schema = network_schema(self.network, name)
             return _opened(answers, (kind,), name, schema)
         if kind == "movement":
             return _opened(answers, (kind,), name, MOVEMENT)

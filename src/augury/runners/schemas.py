@@ -10,6 +10,7 @@ from augury.analysis.catalog import DataType
 from augury.analysis.checked import CheckedQuery
 from augury.planning.match_plan import MatchPlan
 from augury.runners.holding import probability_schema
+from augury.runners.network import Network, asks_whether
 from augury.runners.results import moment_type
 from augury.sources.rows import ARROW_TYPES
 
@@ -21,6 +22,16 @@ _SPARK = {
     pa.date32(): "date",
     pa.binary(): "binary",
 }
+
+
+def network_schema(network: Network, name: str) -> pa.Schema:
+    """Return the columns of the answer of one of the network's queries."""
+    query = network.queries[name.lower()]
+    return (
+        probability_schema(query)
+        if asks_whether(query)
+        else answer_schema(network.plans[name.lower()])
+    )
 
 
 def answer_schema(plan: MatchPlan) -> pa.Schema:

@@ -76,7 +76,7 @@ class Shard:
         if horizon <= state.horizon:
             return replace(state, waiting=waiting), Answers({}, {})
         kept, rejected = self._checked(state, fresh)
-        found = self._found(kept, state.horizon, horizon)
+        found = self._found(kept, rejected, (state.horizon, horizon))
         after = ShardState(self._still_needed(kept, horizon), waiting, horizon)
         return after, Answers(found, rejected)
 
@@ -98,7 +98,19 @@ class Shard:
             fresh[name], waiting[name] = rows.filter(ready), rows.filter(pc.invert(ready))
         return fresh, waiting
 
-    def _checked(self, state: ShardState, fresh: Tables) -> tuple[Tables, Tables]:
+    def due(self, state: ShardState) -> int | None:
+        """Return when the next row gets its turn, or else the oldest one can be forgotten."""
+        network, found = self.network, []
+        for name, stream in network.bases.items():
+            times = whole(state.waiting[name].column(stream.time))
+            if len(times):
+                found.append(int(times.min()) + 1)
+            elif state.kept[name].num_rows and network.memory is not None:
+                oldest = int(whole(state.kept[name].column(stream.time)).min())
+                found.append(oldest + network.memory + 1)
+        return min(found, default=NEVER_YET)
+
+    def _checked(self, state: ShardState, fresh: Tables) -> tuple[Tables, dict[str, pa.Table]]:
         """Return all rows behind the horizon that are good, and those that turned out bad."""
         good, bad = {}, {}
         for name, stream in self.network.bases.items():
@@ -145,8 +157,9 @@ class Shard:
 
     # Answers ----------------------------------------------------------------------------------
 
-    def _found(self, kept: Tables, reported: int, horizon: int) -> Tables:
-        network = self.network
+    def _found(self, kept: Tables, rejected: dict[str, pa.Table], span: tuple[int, int]) -> Tables:
+        """Return the new answers; readings that no model takes are added to the rejected."""
+        network, (reported, horizon) = self.network, span
         found: dict[str, pa.Table] = {}
         for names in self._runs():
             runner = self._runner(kept, self._spans(names, reported, horizon))
@@ -154,6 +167,9 @@ class Shard:
             found |= {
                 network.queries[name].name: answers[network.queries[name].name] for name in names
             }
+            for name, how in network.inferred.items():
+                if name in runner.loaded:
+                    _put_aside(rejected, how.statement.readings.lower(), runner.loaded[name])
         return found
 
     def _runs(self) -> list[list[str]]:
@@ -229,6 +245,21 @@ def travelling(network: Network, stream: StreamSchema) -> pa.Schema:
     if stream.id is None or stream.alternatives:
         fields.append((EVENT_ID, pa.string()))
     return pa.schema(fields)
+
+
+def _put_aside(rejected: dict[str, pa.Table], readings: str, inferred: Loaded) -> None:
+    """Add what inference could not take; several streams may be inferred from the same rows."""
+    if not inferred.rejected.num_rows:
+        return
+    known = rejected.get(readings)
+    rows = inferred.rejected.to_pylist()
+    if known is not None:
+        told = known.to_pylist()
+        rows = [row for row in rows if row not in told]
+        inferred_rows = pa.Table.from_pylist(rows, known.schema)
+        rejected[readings] = pa.concat_tables([known, inferred_rows])
+    else:
+        rejected[readings] = inferred.rejected
 
 
 def _joined(first: pa.Table, second: pa.Table | None) -> pa.Table:

@@ -11,23 +11,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from augury.analysis.catalog import StreamSchema
 from augury.analysis.checked import CheckedQuery
 from augury.planning.layout import Moving
 from augury.planning.movement import asked_movement, asked_parts, moving_of
 from augury.planning.physical import plan_query
-from augury.runners.network import Network
+from augury.runners.network import Network, ground
 
 
 @dataclass(frozen=True, slots=True)
 class Sharding:
     """`columns` are, by base stream in lower case, those whose hash names the shard.
 
+    `carried` marks queries whose shards keep chains, not rows: those are apart from others.
     For "time", `moving` says how ranges are cut, and what each takes of the rows around it.
     """
 
     kind: Literal["key", "time", "single"]
     columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
     moving: Moving | None = None
+    carried: bool = False
 
 
 SINGLE = Sharding("single")
@@ -35,6 +38,8 @@ SINGLE = Sharding("single")
 
 def sharding_of(network: Network, *, bounded: bool, parts: int = 1) -> Sharding:
     """Return how a network is cut; only a bounded input can be cut by time, into some parts."""
+    if not bounded and network.is_carried:
+        return _by_group(network)
     by_key = _by_key(network)
     if by_key is not None:
         return by_key
@@ -55,6 +60,18 @@ def _by_key(network: Network) -> Sharding | None:
     return Sharding("key", tuple(sorted(found.items())))
 
 
+def _by_group(network: Network) -> Sharding:
+    """Return how chains are cut: by what they are grouped by, for then no answer needs two."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in network.names:
+        names = tuple(column for _, column in network.chains[name].groups)
+        for stream in network.queries[name].streams:
+            for base in ground(stream, network.catalog):
+                if not names or found.setdefault(base, names) != names:
+                    return Sharding("single", carried=True)
+    return Sharding("key", tuple(sorted(found.items())), carried=True)
+
+
 def _key_columns(network: Network, name: str) -> dict[str, tuple[str, ...]] | None:
     """Return the columns of each base stream that cut a query and all below it; None if none do."""
     query = network.queries[name]
@@ -64,12 +81,25 @@ def _key_columns(network: Network, name: str) -> dict[str, tuple[str, ...]] | No
     found: dict[str, tuple[str, ...]] = {}
     for stream, columns in cut.columns:
         schema = next(s for s in query.streams if s.name == stream)
-        own: Mapping[str, tuple[str, ...]] | None = {stream.lower(): columns}
+        own: Mapping[str, tuple[str, ...]] | None = _at_the_ground(network, schema, columns)
         if schema.query is not None:
             own = _below(network, schema.query.lower(), columns)
         if own is None or any(found.setdefault(s, c) != c for s, c in own.items()):
             return None
     return found
+
+
+def _at_the_ground(
+    network: Network, stream: StreamSchema, columns: tuple[str, ...]
+) -> dict[str, tuple[str, ...]] | None:
+    """Return the cut of the rows that a stream is made of; None where all must be together."""
+    how = network.inferred.get(stream.name.lower())
+    if how is None:
+        return {stream.name.lower(): columns}
+    is_learned = network.catalog.models[how.statement.model.lower()].statement.learn_from
+    if is_learned or not set(columns) <= set(stream.key):
+        return None
+    return {how.statement.readings.lower(): columns}
 
 
 def _below(

@@ -143,6 +143,8 @@ def matters(network: Network, stream: StreamSchema, *, streaming: bool) -> Colum
 
 def row_filter(network: Network, stream: StreamSchema) -> str | None:
     """Return what a row must pass to matter to some query; None where every row matters."""
+    if network.is_whole(stream):
+        return None
     conditions: list[str] = []
     rows = network.relations
     for plan in network.plans.values():

@@ -25,11 +25,12 @@ from augury.planning.layout import Sketches
 from augury.planning.movement import Priced
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 from augury.runners import spark_rows
+from augury.runners.carried import refuse_uncarried, uncarried
 from augury.runners.encoding import Tables, declaration_of, rows_of_table
 from augury.runners.instances import Lesson
 from augury.runners.learning import taught
 from augury.runners.movement import Movements
-from augury.runners.network import Network, below
+from augury.runners.network import Network, asks_whether, below, ground
 from augury.runners.packing import FAULT
 from augury.runners.pipeline import Pipeline
 from augury.runners.spark_joining import SparkJoining, suits_spark, tables_of
@@ -142,20 +143,34 @@ class SparkRunner:
 
     def late(self, name: str) -> DataFrame:
         """Return the rows of a stream that come after the watermark, with the reason."""
-        readers = [query.name for query in self.queries.values() if self._reads(query, name)]
-        if not readers:
-            raise DataError(f"no query reads stream {name}, so no row of it is late")
-        pipeline = self.pipeline(readers, tells_faults=True)
+        pipeline = self.pipeline(self._readers(name), tells_faults=True)
         return pipeline.rows(pipeline.answers, "late", name)
 
+    def _readers(self, stream: str) -> list[str]:
+        """Return the queries by which rows of a stream are put aside."""
+        found = [query.name for query in self.queries.values() if self._reads(query, stream)]
+        if not found:
+            raise DataError(f"no query reads stream {stream}, so no row of it is put aside")
+        return found
+
     def _reads(self, query: CheckedQuery, stream: str) -> bool:
-        return query.returns == "MATCHES" and any(
-            each.name.lower() == stream.lower() for each in query.streams
+        known = any(
+            stream.lower() in (each.name.lower(), *ground(each, self.catalog))
+            for each in query.streams
         )
+        carried = asks_whether(query) and uncarried(query, self.catalog) is None
+        return known and (query.returns == "MATCHES" or carried)
 
     def rejected(self, name: str) -> DataFrame:
-        """Return the bad rows of a stream, with the reason; of a bounded one, repeated ids too."""
+        """Return the bad rows of a stream, with the reason; of a bounded one, repeated ids too.
+
+        Those of an inferred stream are its readings that were bad, or that the model cannot take.
+        """
         stream = self.catalog.streams[name.lower()]
+        how = self.catalog.inferred.get(name.lower())
+        if how is not None:
+            pipeline = self.pipeline(self._readers(name), tells_faults=True)
+            return pipeline.rows(pipeline.answers, "rejected", how.statement.readings)
         rows = spark_rows.declared_rows(self.rows(stream), stream)
         fault = spark_rows.fault_of(stream, rows.columns)
         if stream.id and not stream.alternatives and not rows.isStreaming:
@@ -217,11 +232,18 @@ class SparkRunner:
 
 def _refuse_endless(network: Network) -> None:
     """Raise where a query cannot be answered over rows that have no end."""
-    for plan in network.plans.values():
-        query, pattern = plan.query, plan.pattern
+    for name, query in network.queries.items():
+        if asks_whether(query):
+            refuse_uncarried(query, network.catalog)
+            continue
         if query.returns != "MATCHES":
             message = f"query {query.name} returns {query.returns}, which a streaming run does not"
             raise PlanError(NOT_EVALUATED, message, "ask for it in batch, over bounded rows")
+        if any(stream.name.lower() in network.inferred for stream in query.streams):
+            message = f"query {query.name} lists matches of an inferred stream, in a streaming run"
+            hint = "return a PROBABILITY BY TIME, or run it over bounded rows"
+            raise PlanError(NOT_EVALUATED, message, hint)
+        pattern = network.plans[name].pattern
         if pattern.window is None and pattern.count_window is None:
             message = f"query {query.name} has no window, so its state would grow for ever"
             raise PlanError(NEEDS_A_WINDOW, message, "add WITHIN, or run it over bounded rows")

@@ -22,10 +22,10 @@ from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from augury.analysis.catalog import StreamSchema
 from augury.errors import StateError
 from augury.matching.retention import NEVER_YET
+from augury.runners.chain_shard import shard_for
 from augury.runners.encoding import whole
 from augury.runners.network import Network
 from augury.runners.schemas import spark_schema
-from augury.runners.shard import Shard, ShardState
 from augury.runners.tasks import ANSWERS, Answer, Blob, listed, only_told, pieces, unpacked
 from augury.sources.intake import written
 from augury.sources.rows import REASON
@@ -33,6 +33,9 @@ from augury.sources.rows import REASON
 STATE = "shards bigint, blob binary"
 # Parts of a pipeline have numbers of shards of their own: shard k of part n is n * PART + k.
 PART = 2**32
+# A shard of either kind with its own state: both obey `augury.operator`.
+AnyShard = Any
+AnyState = Any
 
 
 @dataclass(frozen=True)
@@ -89,13 +92,13 @@ class StreamingTask:
                 "start with a new checkpoint"
             )
         network, told = self.parts[number]
-        answers = self._step(Shard(network), batches, state)
+        answers = self._step(shard_for(network), batches, state)
         kept = only_told(answers, told)
         if kept:
             yield pd.DataFrame(kept, columns=ANSWERS.names)
 
     def _step(
-        self, shard: Shard, batches: Iterable[pd.DataFrame], state: GroupState
+        self, shard: AnyShard, batches: Iterable[pd.DataFrame], state: GroupState
     ) -> list[Answer]:
         before = self._stored(shard, state)
         horizon = self._horizon(shard, state)
@@ -105,10 +108,12 @@ class StreamingTask:
             state.remove()
         else:
             state.update((self.shards, shard.dump(after)))
-            state.setTimeoutTimestamp(self._alarm(shard, state, after))
+            alarm = self._alarm(shard, state, after)
+            if alarm is not None:
+                state.setTimeoutTimestamp(alarm)
         return answers
 
-    def _stored(self, shard: Shard, state: GroupState) -> ShardState:
+    def _stored(self, shard: AnyShard, state: GroupState) -> AnyState:
         if not state.exists:
             return shard.start()
         shards, blob = state.get
@@ -119,21 +124,21 @@ class StreamingTask:
             )
         return shard.load(bytes(blob))
 
-    def _horizon(self, shard: Shard, state: GroupState) -> int:
+    def _horizon(self, shard: AnyShard, state: GroupState) -> int:
         """Return the watermark in the units of event time; Spark's first one, 0, says nothing."""
         moment = state.getCurrentWatermarkMs()
         if moment <= 0:
             return NEVER_YET
         return moment if _is_ticks(shard.network) else moment * 1000
 
-    def _alarm(self, shard: Shard, state: GroupState, after: ShardState) -> int:
+    def _alarm(self, shard: AnyShard, state: GroupState, after: AnyState) -> int | None:
         """Return the watermark, in milliseconds, at which the shard wants to go on."""
-        soonest = state.getCurrentWatermarkMs() + 1
+        soonest: int = state.getCurrentWatermarkMs() + 1
         if shard.network.waits and any(rows.num_rows for rows in after.kept.values()):
             return soonest
-        due = _next_due(shard.network, after)
+        due: int | None = shard.due(after)
         if due is None:
-            return soonest
+            return None
         return max(soonest, due if _is_ticks(shard.network) else due // 1000 + 1)
 
 
@@ -141,22 +146,9 @@ def _is_ticks(network: Network) -> bool:
     return next(iter(network.bases.values())).time_is_ticks
 
 
-def _next_due(network: Network, after: ShardState) -> int | None:
-    """Return when the next row gets its turn, or else the oldest one can be forgotten."""
-    memory = network.memory
-    found = []
-    for name, stream in network.bases.items():
-        times = whole(after.waiting[name].column(stream.time))
-        if len(times):
-            found.append(int(times.min()) + 1)
-        elif after.kept[name].num_rows and memory is not None:
-            found.append(int(whole(after.kept[name].column(stream.time)).min()) + memory + 1)
-    return min(found, default=None)
-
-
 def step(
-    shard: Shard, before: ShardState, blobs: list[Blob], horizon: int
-) -> tuple[ShardState, list[Answer]]:
+    shard: AnyShard, before: AnyState, blobs: list[Blob], horizon: int
+) -> tuple[AnyState, list[Answer]]:
     """Take the blobs of one micro-batch in; return the state after it, and the new answers."""
     rows, answers = unpacked(blobs, shard.schemas)
     for name, stream in shard.network.bases.items():

@@ -94,9 +94,9 @@ class BoundedTask:
 
     @property
     def _step(self) -> int:
-        """Matches may be found bit by bit; a count or a probability is of the whole."""
+        """Matches may be found bit by bit; a count, a probability and a belief are of the whole."""
         plain = all(query.returns == "MATCHES" for query in self.network.queries.values())
-        return STEP if plain else ALWAYS
+        return STEP if plain and not self.network.inferred else ALWAYS
 
     def _in_range(self, blobs: list[Blob]) -> tuple[list[Answer], Answers]:
         _, put_aside = unpacked([blob for blob in blobs if blob.kind == "rejected"], {})

@@ -47,6 +47,7 @@ ACTIONS: dict[str, Action] = {
     "create_inferred": _create_inferred,
     "filter_method": lambda parts, span, findings: "FILTER",
     "smooth_method": lambda parts, span, findings: "SMOOTH",
+    "mle_method": lambda parts, span, findings: "MLE",
     "viterbi_method": lambda parts, span, findings: "VITERBI",
     "lag_clause": _lag,
     "prune_clause": _prune,

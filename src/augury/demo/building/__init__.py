@@ -1,0 +1,1 @@
+"""The second scene: people with tags in a building, and who went for coffee."""
