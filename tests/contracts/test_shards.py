@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from augury import Session
 from augury.errors import StateError
 from augury.matching.matcher import ALWAYS
+from augury.runners import tasks
 from augury.runners.encoding import declaration_of, whole
 from augury.runners.network import Network
 from augury.runners.packing import SHARD, Packer
@@ -113,6 +115,19 @@ def test_shards_and_micro_batches_change_nothing(
     assert comparable(found) == expected(made)
 
 
+@given(case=CASES, rows=st.sampled_from((1, 3)))
+def test_a_bounded_task_goes_step_by_step(case: tuple[str, str, int], rows: int) -> None:
+    made = random_case(*case)
+    network = network_of(made)
+    parts = packed(made, network, Sharding("single"), 1)
+    blobs = sorted(parts.get(0, []), key=lambda blob: blob.first)
+    with patch.object(tasks, "STEP", rows):
+        steps = list(BoundedTask(network, Sharding("single")).steps(iter(blobs)))
+    found = [row for _, each in steps for table in each.found.values() for row in table.to_pylist()]
+    assert len(steps) >= len({blob.first for blob in blobs}) // rows
+    assert comparable(found) == expected(made)
+
+
 @given(case=CASES)
 def test_ranges_of_time_change_nothing(case: tuple[str, str, int]) -> None:
     made = random_case(*case)
@@ -131,7 +146,7 @@ def in_ranges(case: Case, network: Network, sharding: Sharding) -> list[dict[str
     from augury.runners.pipeline import travelling_schema
     from augury.runners.ranges import RANGE
 
-    tasks: dict[int, list[pa.RecordBatch]] = {0: [], 1: []}
+    shares: dict[int, list[pa.RecordBatch]] = {0: [], 1: []}
     for name, stream in network.bases.items():
         rows = conform(bindings(case)[name], declaration_of(stream))
         times = whole(rows.column(stream.time))
@@ -145,11 +160,11 @@ def in_ranges(case: Case, network: Network, sharding: Sharding) -> list[dict[str
             for number in numbers:
                 one = rows.slice(k, 1).append_column(RANGE, pa.array([number], pa.int64()))
                 one = one.append_column(SHARD, pa.array([0], pa.int64()))
-                tasks[number % 2] += list(packer(one.to_batches()))
+                shares[number % 2] += list(packer(one.to_batches()))
     task = BoundedTask(network, sharding)
     return [
         row
-        for batches in tasks.values()
+        for batches in shares.values()
         for _, answers in task.steps(blobs_of(batches))
         for table in answers.found.values()
         for row in table.to_pylist()

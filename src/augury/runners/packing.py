@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from augury.analysis.catalog import StreamSchema
-from augury.records import Words
 from augury.runners.encoding import whole
 from augury.runners.loaded import EVENT_ID, Loaded, event_ids
 from augury.sources.rows import ARROW_TYPES
@@ -50,12 +49,13 @@ class Packer:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs for batches of rows."""
-        held: list[pa.RecordBatch] = []
+        held, rows = list[pa.RecordBatch](), 0
         for batch in batches:
             held.append(batch)
-            if sum(each.num_rows for each in held) >= ROWS:
+            rows += batch.num_rows
+            if rows >= ROWS:
                 yield from self._packed(pa.Table.from_batches(held))
-                held = []
+                held, rows = [], 0
         if held:
             yield from self._packed(pa.Table.from_batches(held))
 
@@ -126,12 +126,7 @@ def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
 
 
-def rows_of(blobs: Iterable[bytes], schema: pa.Schema) -> pa.Table:
+def rows_of(blobs: Iterable[bytes | pa.Buffer], schema: pa.Schema) -> pa.Table:
     """Return the rows of blobs, one after the other."""
     read = [pa.ipc.read_record_batch(pa.py_buffer(blob), schema) for blob in blobs]
     return pa.Table.from_batches(read, schema)
-
-
-def times_of(rows: pa.Table, stream: StreamSchema) -> Words:
-    """Return the event times of packed rows."""
-    return whole(rows.column(stream.time))

@@ -66,18 +66,15 @@ class Pipeline:
         found: dict[Sharding, list[str]] = {}
         own: list[tuple[str, Sharding]] = []
         for name in self.network.names:
-            sharding = sharding_of(self._alone([name]), bounded=not self.is_streaming)
+            sharding = sharding_of(self.network.only([name]), bounded=not self.is_streaming)
             if sharding.kind == "time":
                 own.append((name, sharding))
             else:
                 found.setdefault(sharding, []).append(name)
         return tuple(
-            [(self._alone(found[sharding]), sharding) for sharding in sorted(found, key=repr)]
-            + [(self._alone([name]), sharding) for name, sharding in own]
+            [(self.network.only(found[sharding]), sharding) for sharding in sorted(found, key=repr)]
+            + [(self.network.only([name]), sharding) for name, sharding in own]
         )
-
-    def _alone(self, names: Sequence[str]) -> Network:
-        return self.network.only(names)
 
     # The pass ---------------------------------------------------------------------------------
 

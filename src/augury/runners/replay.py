@@ -16,11 +16,11 @@ import pyarrow as pa
 from augury.analysis.catalog import Catalog, DataType, StreamSchema
 from augury.analysis.checked import CheckedQuery
 from augury.matching.matcher import ALWAYS
-from augury.matching.pattern import Pattern
-from augury.matching.retention import NEVER_YET, ends_late, looks_back
-from augury.planning.match_plan import MatchPlan, plan_match
+from augury.matching.retention import NEVER_YET
+from augury.planning.match_plan import MatchPlan
 from augury.runners.learning import learned
 from augury.runners.local import LocalRunner
+from augury.runners.network import Network, below
 from augury.sources.intake import Arrival, stored
 from augury.sources.rows import ARROW_TYPES
 
@@ -52,18 +52,10 @@ class Replay:
         queries: Mapping[str, CheckedQuery],
         tables: Tables,
     ) -> None:
-        self.query, self.catalog, self.tables = query, catalog, tables
-        self.queries = _below(query, queries)
-        self.plans = {
-            name: plan_match(learned(each, catalog, tables), catalog)
-            for name, each in self.queries.items()
-        }
-        self.bases = {
-            stream.name.lower(): stream
-            for each in self.queries.values()
-            for stream in each.streams
-            if stream.query is None
-        }
+        self.tables, self.name = tables, query.name.lower()
+        own = {n: learned(each, catalog, tables) for n, each in below(query, queries).items()}
+        self.network = Network((self.name,), own, catalog)
+        self.bases = self.network.bases
         self.rows: dict[str, list[tuple[int, Arrival]]] = {name: [] for name in self.bases}
         self.horizon = NEVER_YET
         self.reported = NEVER_YET
@@ -71,7 +63,7 @@ class Replay:
     @property
     def memory(self) -> int:
         """How far behind the watermark a row can still matter; 0 where nothing bounds it."""
-        return self._reach(self.query) or 0
+        return self.network.memory or 0
 
     def accept(self, stream: str, arrival: Arrival) -> bool:
         """Keep a good row."""
@@ -83,7 +75,7 @@ class Replay:
         if horizon <= self.horizon:
             return []
         self.horizon = horizon
-        until = self._known_until(self.query, horizon)
+        until = self.network.known_until(self.name, horizon)
         answer = self._evaluate(until)
         self.reported = until
         self._drop(until)
@@ -95,14 +87,15 @@ class Replay:
         return self.advance(ALWAYS)
 
     def _evaluate(self, until: int) -> pa.Table:
+        network = self.network
         bound = dict(self.tables) | {name: self._table(name) for name in self.bases}
         spans = {
-            name: (NEVER_YET, self._known_until(each, self.horizon))
-            for name, each in self.queries.items()
+            name: (NEVER_YET, network.known_until(name, self.horizon)) for name in network.queries
         }
-        spans[self.query.name.lower()] = (self.reported, until)
-        runner = LocalRunner(self.catalog, self.queries, bound, spans=spans)
-        return runner.table(self.query.name)
+        spans[self.name] = (self.reported, until)
+        plans = dict(network.plans)
+        runner = LocalRunner(network.catalog, network.queries, bound, spans=spans, plans=plans)
+        return runner.table(self.name)
 
     def _table(self, name: str) -> pa.Table:
         ready = [
@@ -121,59 +114,13 @@ class Replay:
             }
         )
 
-    # Time -------------------------------------------------------------------------------------
-
-    def _known_until(self, query: CheckedQuery, horizon: int) -> int:
-        """Return before which time all events of a query's streams are there."""
-        if horizon == ALWAYS:
-            return ALWAYS
-        known = [horizon]
-        for stream in query.streams:
-            if stream.query is not None:
-                below = self.queries[stream.query.lower()]
-                pattern = self.plans[below.name.lower()].pattern
-                known.append(self._known_until(below, horizon) - _delay(pattern))
-        return max(NEVER_YET, min(known))
-
-    def _reach(self, query: CheckedQuery) -> int | None:
-        """Return how far back a query looks, with all below it; None where nothing bounds that."""
-        pattern = self.plans[query.name.lower()].pattern
-        if pattern.window is None:
-            return None
-        own = pattern.window * (2 if looks_back(pattern) else 1) + _delay(pattern)
-        deepest = 0
-        for stream in query.streams:
-            if stream.query is not None:
-                below = self._reach(self.queries[stream.query.lower()])
-                if below is None:
-                    return None
-                deepest = max(deepest, below)
-        return own + deepest
-
     def _drop(self, until: int) -> None:
-        reach = self._reach(self.query)
+        memory = self.network.memory
         if until == ALWAYS:
             self.rows = {name: [] for name in self.bases}
-        elif reach is not None:
-            oldest = until - reach
+        elif memory is not None:
+            oldest = until - memory
             self.rows = {
                 name: [entry for entry in rows if entry[0] >= oldest]
                 for name, rows in self.rows.items()
             }
-
-
-def _delay(pattern: Pattern) -> int:
-    """Return how long after its last event a match may become known."""
-    if not ends_late(pattern):
-        return 0
-    # Without a window of time such a match is known when the stream ends.
-    return 2**61 if pattern.window is None else pattern.window
-
-
-def _below(query: CheckedQuery, queries: Mapping[str, CheckedQuery]) -> dict[str, CheckedQuery]:
-    """Return a query and all queries that it reads, by lower-case name."""
-    found = {query.name.lower(): query}
-    for stream in query.streams:
-        if stream.query is not None:
-            found |= _below(queries[stream.query.lower()], queries)
-    return found

@@ -39,15 +39,16 @@ class Blob:
     kind: str
     first: int
     n: int
-    data: bytes
+    data: bytes | pa.Buffer
 
 
 def blobs_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Blob]:
     """Yield the blobs of batches as Spark hands them over."""
     for batch in batches:
-        columns = [batch.column(name) for name in ("stream", "kind", "first", "n", "blob")]
-        for row in range(batch.num_rows):
-            yield Blob(*(column[row].as_py() for column in columns))
+        about = [batch.column(name).to_pylist() for name in ("stream", "kind", "first", "n")]
+        # A buffer is a view of the batch; bytes would be a copy.
+        blobs = [blob.as_buffer() for blob in batch.column("blob")]
+        yield from map(Blob, *about, blobs)
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,15 @@ class BoundedTask:
             yield self._in_ranges(list(blobs))
             return
         shard = Shard(self.network)
-        state, held = shard.start(), list[Blob]()
+        state, held, rows = shard.start(), list[Blob](), 0
         for blob in blobs:
-            if sum(each.n for each in held) >= self._step and blob.first > held[-1].first:
+            if rows >= self._step and blob.first > held[-1].first:
                 batch, put_aside = unpacked(held, shard.schemas)
                 state, found = shard.advance(state, batch, blob.first)
                 yield put_aside, found
-                held = []
+                held, rows = [], 0
             held.append(blob)
+            rows += blob.n
         if held or not state.is_empty:
             batch, put_aside = unpacked(held, shard.schemas)
             state, found = shard.advance(state, batch, ALWAYS)
@@ -110,7 +112,7 @@ def unpacked(
     return rows, aside
 
 
-def _told(blob: bytes) -> bytes:
+def _told(blob: bytes | pa.Buffer) -> bytes:
     return ipc_bytes(rows_of([blob], REJECTED))
 
 
