@@ -130,12 +130,22 @@ def chart(
         parts.append(
             f'<text x="{across:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{x:g}</text>'
         )
+    heights = _apart([place(*line[-1])[1] for line in series.values()])
     for k, (label, line) in enumerate(series.items()):
         where = " ".join(f"{a:.1f},{b:.1f}" for a, b in (place(*p) for p in line))
         last = place(*line[-1])
         parts.append(
             f'<polyline points="{where}" fill="none" stroke="{COLOURS[k]}" stroke-width="2"/>'
-            f'<text x="{last[0] + 6:.1f}" y="{last[1] + 4:.1f}" fill="{COLOURS[k]}">{label}</text>'
+            f'<text x="{last[0] + 6:.1f}" y="{heights[k] + 4:.1f}" fill="{COLOURS[k]}">'
+            f"{label}</text>"
         )
     FIGURES.mkdir(parents=True, exist_ok=True)
     (FIGURES / f"{name}.svg").write_text("\n".join([*parts, "</svg>"]) + "\n")
+
+
+def _apart(heights: Sequence[float]) -> list[float]:
+    """Return the heights of labels, moved down where they would lie on one another."""
+    found, lowest = [0.0] * len(heights), float("-inf")
+    for k in sorted(range(len(heights)), key=heights.__getitem__):
+        found[k] = lowest = max(heights[k], lowest + 14.0)
+    return found

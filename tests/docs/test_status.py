@@ -21,8 +21,9 @@ REFUSED = {
     " ALLOW 1 MISSED OF (z); CREATE GAPS g ON q (x TO z EXPONENTIAL(5))",
     "probability query": "PATTERN SEQ(A x, !B y, C z) WHERE [tag] WITHIN 9 RETURN PROBABILITY;"
     " CREATE GAPS g ON q (x TO y EXPONENTIAL(5))",
-    "leading negation": "PATTERN SEQ(!C n, A x, B z) WHERE [tag] WITHIN 9 ALLOW 1 MISSED OF (z);"
-    " CREATE GAPS g ON q (n BEFORE x EXPONENTIAL(5), x TO z EXPONENTIAL(5))",
+    "negation at the ends": "PATTERN SEQ(A x, B y, !N n, C z, D w) WHERE [tag] WITHIN 9"
+    " ALLOW 3 MISSED; CREATE GAPS g ON q (x BEFORE y EXPONENTIAL(5), y TO n EXPONENTIAL(5),"
+    " y TO z EXPONENTIAL(5), z TO w EXPONENTIAL(5))",
 }
 MARKOV = """
 CREATE STREAM at (person STRING, place STRING, t LONG, p DOUBLE)

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augury.gaps.families import Gap
+from augury.gaps.law import parts_of
 from augury.gaps.scores import score_table
-from augury.gaps.stretch import Backward, Ends, Forward, Step, Unseen
+from augury.gaps.stretch import Backward, Ends, Forward, Step, Stretch, Unseen
 from oracles import missed as oracle
 
 EXPONENTIAL = Gap("EXPONENTIAL", (1.0,))
@@ -109,19 +110,52 @@ def test_stretches_between_seen_components_agree_with_the_oracle(
 
 @given(first=unseen(negated=False), after=unseen(negated=True), window=st.floats(0.1, 4.0))
 def test_a_missed_first_component_agrees_with_the_oracle(first, after, window: float) -> None:
-    plain = score_table(Backward(first[0]), "LAW", 5.0)
-    assert plain(np.array(window)) == pytest.approx(oracle.before(first[1], (), window), abs=1e-7)
-    guarded = score_table(Backward(first[0], after=(after[0],)), "LAW", 5.0)
-    assert guarded(np.array(window)) == pytest.approx(
-        oracle.before(first[1], (after[1],), window), abs=1e-6
-    )
+    plain = exact(Backward(first[0]), window)
+    assert plain == pytest.approx(oracle.before(first[1], (), window), abs=1e-7)
+    guarded = exact(Backward(first[0], after=(after[0],)), window)
+    assert guarded == pytest.approx(oracle.before(first[1], (after[1],), window), abs=1e-6)
 
 
 @given(first=unseen(negated=False), last=unseen(negated=False), window=st.floats(0.1, 4.0))
 def test_both_ends_missed_agree_with_the_oracle(first, last, window: float) -> None:
     stretch = Ends(Backward(first[0]), Forward((Step((), last[0]), Step())))
     expected = oracle.both_ends(first[1], (last[1],), window)
-    assert score_table(stretch, "LAW", 5.0)(np.array(window)) == pytest.approx(expected, abs=1e-7)
+    assert exact(stretch, window) == pytest.approx(expected, abs=1e-7)
+
+
+@given(leading=unseen(negated=True), last=unseen(negated=False), window=st.floats(0.1, 4.0))
+def test_a_leading_negation_and_a_missed_last_component_share_the_window(
+    leading, last, window: float
+) -> None:
+    stretch = Ends(Backward(before=(leading[0],)), Forward((Step((), last[0]), Step())))
+    expected = oracle.leading_and_last(leading[1], (last[1],), window)
+    assert exact(stretch, window) == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("window", [0.3, 1.0, 3.5])
+def test_both_ends_missed_after_a_leading_negation_agree_with_the_oracle(window: float) -> None:
+    n = Unseen(0, Gap("EXPONENTIAL", (0.8,), 0.7), 0.3, negated=True)
+    x = Unseen(1, Gap("GAMMA", (1.0, 2.0), 0.9), 0.2)
+    z = Unseen(2, EXPONENTIAL, 0.4)
+    stretch = Ends(Backward(x, before=(n,)), Forward((Step((), z), Step())))
+    laws = (oracle.exponential(0.8), oracle.erlang(1.0, 2), oracle.exponential(1.0))
+    expected = oracle.leading_first_and_last(
+        oracle.Unseen(laws[0], 0.3, 0.7, negated=True),
+        oracle.Unseen(laws[1], 0.2, 0.9),
+        oracle.Unseen(laws[2], 0.4),
+        window,
+    )
+    assert exact(stretch, window) == pytest.approx(expected, abs=1e-8)
+
+
+def test_a_table_of_both_ends_keeps_to_its_error() -> None:
+    n = Unseen(0, Gap("UNIFORM", (0.5, 1.5), 0.7), 0.3, negated=True)
+    x = Unseen(1, Gap("GAMMA", (1.0, 2.5), 0.9), 0.2)
+    last, lengths = Forward((Step((), Y), Step())), np.linspace(0.1, 4.0, 40)
+    for start in (Backward(before=(n,)), Backward(x), Backward(x, after=(n,))):
+        found = score_table(Ends(start, last), "LAW", 4.0)(lengths)
+        expected = [exact(Ends(start, last), length) for length in lengths]
+        assert found == pytest.approx(expected, abs=1e-7)
 
 
 def test_a_bound_on_the_time_of_a_missed_component_bounds_the_integral() -> None:
@@ -139,6 +173,12 @@ def test_an_empirical_gap_jumps_where_its_lengths_stand() -> None:
     lengths = np.array([0.5, 1.0, 1.999, 2.0, 3.9, 4.0])
     came = np.array([0.0, 0.25, 0.25, 0.5, 0.5, 1.0])
     assert table(lengths) == pytest.approx(0.2 * came / (1 - 0.8 * came), abs=1e-9)
+
+
+def exact(stretch: Stretch, length: float) -> float:
+    """Return the score of a stretch without a table."""
+    parts, own = parts_of(stretch, 5.0), np.array([length])
+    return float((parts.true(own) / parts.silent(own))[0])
 
 
 def forward(parts: list[Unseen]) -> Forward:

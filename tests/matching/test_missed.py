@@ -157,6 +157,12 @@ CASES: dict[str, tuple[str, str, str, dict[str, tuple[oracle.Law, float]]]] = {
         "n BEFORE x EXPONENTIAL(30) REACHES 0.5",
         {"n": (E, 0.5)},
     ),
+    "!n x, y missed": (
+        "!N n, X x, Y y",
+        "ALLOW 1 MISSED OF (y)",
+        "n BEFORE x EXPONENTIAL(30) REACHES 0.5, x TO y GAMMA(40, 2)",
+        {"n": (E, 0.5), "y": (G, 1.0)},
+    ),
     "x y !n": (
         "X x, Y y, !N n",
         "ALLOW 1 MISSED OF (y)",
@@ -230,6 +236,8 @@ def weight(names, missed, match, rows, laws) -> float:
     confidence *= math.prod(absent.values())
     if len(ends) == 2 and not ends[0][1][0].negated:
         return confidence * oracle.both_ends(ends[0][1][0], ends[1][1], left)
+    if len(ends) == 2 and not all(part.negated for part in ends[1][1]):
+        return confidence * oracle.leading_and_last(ends[0][1][0], ends[1][1], left)
     for before, unseen in ends:
         if before or unseen[0].negated:
             confidence *= oracle.between(unseen, left) if left else float(unseen[0].negated)

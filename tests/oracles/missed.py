@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -120,18 +120,26 @@ def _silent(unseen: Sequence[Unseen], start: float, end: float) -> float:
     return total
 
 
-def _true(unseen: Sequence[Unseen], start: float, end: float) -> float:
-    """Return the weight of those of them in which all is as the match needs it."""
+def _true(
+    unseen: Sequence[Unseen],
+    start: float,
+    end: float,
+    last_at: Callable[[float], float] = lambda t: 1.0,
+) -> float:
+    """Return the weight of those of them in which all is as the match needs it.
+
+    `last_at` weighs when the last positive component came.
+    """
     negated, following, rest = _groups(unseen)
     if following is None:
-        return math.prod(1.0 - part.came(end - start) for part in negated)
+        return last_at(start) * math.prod(1.0 - part.came(end - start) for part in negated)
     total = 0.0
     for t, w in _points(start, end, following.law, unseen):
         weight = w * following.reaches * following.law.pdf(t - start) * following.rate
         for part in negated:
             inside, unread = part.came(t - start), part.came(end - start) - part.came(t - start)
             weight *= 1.0 - inside - (1.0 - part.rate) * unread
-        total += weight * _true(rest, t, end)
+        total += weight * _true(rest, t, end, last_at)
     return total
 
 
@@ -174,6 +182,44 @@ def both_ends(first: Unseen, last: Sequence[Unseen], window: float) -> float:
     )  # fmt: skip
     silent = 1.0 - (1.0 - first.rate) * first.came(window)
     return true / (silent * _silent(last, 0.0, window))
+
+
+def leading_and_last(leading: Unseen, last: Sequence[Unseen], window: float) -> float:
+    """Return the posterior of missed last components after a leading negation.
+
+    The window begins `window` before the last seen component at the latest: the later the last one
+    came, the shorter the time in which the negated one, timed back from the first, is forbidden.
+    """
+
+    def absent(t: float) -> float:
+        inside, whole = leading.came(window - t), leading.came(window)
+        return 1.0 - inside - (1.0 - leading.rate) * (whole - inside)
+
+    # Where the negated one's chance bends, the integral over the last one's time does too.
+    law = last[0].law
+    bent = replace(last[0], law=replace(law, kinks=(*law.kinks, *leading.law.kinks)))
+    true = _true((bent, *last[1:]), 0.0, window, absent)
+    silent = (1.0 - (1.0 - leading.rate) * leading.came(window)) * _silent(last, 0.0, window)
+    return true / silent
+
+
+def leading_first_and_last(leading: Unseen, first: Unseen, last: Unseen, window: float) -> float:
+    """Return the posterior of a missed first and last component, with a negation before the first.
+
+    The negated one is timed back from the first, and forbidden from where the window begins: that
+    is one window before the last.
+    """
+    true, silent = 0.0, 1.0 - first.came(window)
+    for u, w in _points(0.0, window, first.law, (leading,)):
+        weight = w * first.reaches * first.law.pdf(u) * first.rate
+        unread = 1.0 - (1.0 - leading.rate) * leading.came(window - u)
+        silent += weight * unread
+        for v, x in _points(0.0, window - u, last.law, (leading,)):
+            seen_last = x * last.reaches * last.law.pdf(v) * last.rate
+            inside, whole = leading.came(window - u - v), leading.came(window - u)
+            absent = 1.0 - inside - (1.0 - leading.rate) * (whole - inside)
+            true += weight * seen_last * absent
+    return true / (silent * _silent((last,), 0.0, window))
 
 
 def _scale(law: Law) -> float:

@@ -202,48 +202,78 @@ def _folded(stretch: Backward, window: float) -> tuple[float, ...]:
 
 def _ends(stretch: Ends, top: float) -> Parts:
     start, end = _backward(stretch.start), _forward(stretch.end.steps, top)
-    first = stretch.start.first
-    assert first is not None
-    is_free = not any(step.negated for step in stretch.end.steps)
+    is_free = not stretch.start.before and not any(step.negated for step in stretch.end.steps)
     later = tabulate(end.true, end.cuts, top, INNER_ERROR) if is_free else None
 
     def true(lengths: Reals) -> Reals:
-        def one(window: float) -> float:
-            def inside(u: Reals) -> Reals:
-                # Negated components must not have been read in what the window leaves the seen.
-                rest = (
-                    _needed(stretch.end.steps, window - u, np.full_like(u, window))
-                    if later is None
-                    else later(window - u)
-                )
-                return _absent(stretch.start.after, u) * rest
+        return each_mean(lengths, lambda window: _true_at_ends(stretch, window, end.cuts, later))
 
-            turns = (*_own_cuts(stretch.start.after), *(window - cut for cut in end.cuts))
-            until = min(stretch.start.most, window)
-            return mean_over(first.gap, inside, stretch.start.least, until, turns)
-
-        return first.rate * each_mean(lengths, one)
-
-    cuts = _sums(_kinks(first.gap), end.cuts, start.cuts)
-    cuts = cuts if is_free else tuple(sorted({*_kinks(first.gap), *bends(first.gap)}))
-    slow = not is_free and len(stretch.end.steps) > 1
+    first, missed = stretch.start.first, [step.missed for step in stretch.end.steps]
+    gaps = [part.gap for part in (first, *missed) if part is not None]
+    kinks = tuple(kink for gap in gaps for kink in _kinks(gap))
+    if is_free:
+        cuts = _sums(kinks, end.cuts, start.cuts)
+    else:
+        own = tuple(bend for gap in gaps for bend in bends(gap))
+        cuts = _sums(kinks, _own_cuts(stretch.start.before), own)
+    slow = not is_free and len(gaps) > 1
     return Parts(true, lambda lengths: start.silent(lengths) * end.silent(lengths), cuts, slow)
 
 
-def _needed(steps: tuple[Step, ...], need: Reals, zone: Reals) -> Reals:
+def _true_at_ends(
+    stretch: Ends, window: float, turns: Iterable[float], later: Function | None
+) -> float:
+    """Return the chance that all at both ends is as needed within what the window leaves."""
+    first, leading = stretch.start.first, stretch.start.before
+    steps, whole = stretch.end.steps, np.array([window])
+    if first is None:
+        return float(_needed(steps, whole, whole, Leading(leading, whole))[0])
+
+    def inside(u: Reals) -> Reals:
+        # Negated components must not have been read in what the window leaves the seen.
+        rest = (
+            _needed(steps, window - u, np.full_like(u, window), Leading(leading, window - u))
+            if later is None
+            else later(window - u)
+        )
+        return _absent(stretch.start.after, u) * rest
+
+    bent = (*_own_cuts((*stretch.start.after, *leading)), *(window - turn for turn in turns))
+    until = min(stretch.start.most, window)
+    return first.rate * mean_over(first.gap, inside, stretch.start.least, until, bent)
+
+
+@dataclass(frozen=True)
+class Leading:
+    """Negated components before the first one, none of which was read within `zone` of it.
+
+    The window begins where the last component came: the later that is, the less is forbidden them.
+    """
+
+    negated: tuple[Unseen, ...]
+    zone: Reals
+
+    def at(self, k: int, n: int) -> Leading:
+        """Return the same for n points of one window, number k."""
+        return Leading(self.negated, np.full(n, self.zone[k]))
+
+
+def _needed(steps: tuple[Step, ...], need: Reals, zone: Reals, leading: Leading) -> Reals:
     """Return the chance that all is as needed within `need`, and nothing is read within `zone`."""
     step, *rest = steps
     if step.missed is None:
-        return _absent_until(step.negated, need, zone)
+        own_zone = _absent_until(step.negated, need, zone)
+        return own_zone * _absent_until(leading.negated, need, leading.zone)
     own = step.missed
     found = np.zeros(need.shape)
     for k, (inner, outer) in enumerate(zip(need.tolist(), zone.tolist(), strict=True)):
 
-        def inside(v: Reals, inner: float = inner, outer: float = outer) -> Reals:
-            ahead = _needed(tuple(rest), inner - v, outer - v)
+        def inside(v: Reals, k: int = k, inner: float = inner, outer: float = outer) -> Reals:
+            ahead = _needed(tuple(rest), inner - v, outer - v, leading.at(k, len(v)))
             return _absent_until(step.negated, v, np.array(outer)) * ahead
 
         cuts = [*_own_cuts(step.negated)]
+        cuts += [inner - bend for bend in _own_cuts(leading.negated)]
         for n in (n for after in rest for n in after.negated):
             cuts += [place - bend for place in (inner, outer) for bend in bends(n.gap)]
         found[k] = mean_over(own.gap, inside, step.least, min(step.most, inner), cuts)

@@ -19,6 +19,8 @@ from augury.planning.residual import positive_components
 from augury.planning.time_bounds import bounds_between
 
 Missed = frozenset[int]
+# Integrals over what shares the window with a negation are nested; more than two take minutes.
+MOST_AT_ENDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +197,13 @@ def _joined_ends(query: CheckedQuery, placed: list[Placed]) -> tuple[Placed, ...
     assert isinstance(other, Forward)
     if own.first is None and len(other.steps) == 1:
         return tuple(placed)
-    tangled = len(other.steps) > 2 and any(step.negated for step in other.steps)
-    if own.first is None or own.before or tangled:
+    n_missed = len(missed_parts(Ends(own, other)))
+    if n_missed > MOST_AT_ENDS and (own.before or any(step.negated for step in other.steps)):
         raise PlanError(
             NOT_EVALUATED,
-            f"query {query.name} may miss a component at one end and has a negation with a gap at "
-            "the other, which share the window: that is checked and explained, but not evaluated",
+            f"query {query.name} may miss {n_missed} components at its ends and has a negation "
+            "with a gap there, which all share the window: that is checked and explained, but not "
+            "evaluated",
             "name in ALLOW ... OF the components that may be missed, or leave out the gap",
         )
     both = Placed((), (), Ends(own, other))

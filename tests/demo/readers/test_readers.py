@@ -14,7 +14,7 @@ from augury.demo.report import Frame, page
 
 @pytest.fixture(scope="module")
 def judged() -> Judgement:
-    scene, day = Readers(), simulate(3)
+    scene, day = Readers(), simulate(3, items=3000)
     return scene.judge(day, scene.run(day, Session(engine="local")))
 
 

@@ -17,7 +17,7 @@ from augury.demo.scene import Story
 from augury.demo.scores import Band, Judged, Score, bands, score
 from augury.session import Session
 
-THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+THRESHOLDS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 STEPS = tuple(k / 100 for k in range(10, 100))
 
 

@@ -1,21 +1,24 @@
--- What readers heard: every read is right, but many are missing.
-CREATE STREAM heard (id LONG, tag STRING, reader STRING, at TIMESTAMP)
+-- What readers heard: every read is right, many are missing.
+CREATE STREAM heard (
+    id LONG, tag STRING, reader STRING, at TIMESTAMP
+)
 ID id KEY tag TIME at TYPE reader
-MISS RATE BY reader ('SHELF' 0.25, 'COUNTER' 0.08, 'EXIT' 0.15);
+MISS RATE BY reader (
+    'SHELF' 0.25, 'COUNTER' 0.08, 'EXIT' 0.15
+);
 
--- Taken from a shelf, carried out, and at no counter in between;
--- one of the two may have gone unheard.
+-- Taken from a shelf, carried out, and at no counter
+-- in between; the shelf may have missed it.
 CREATE QUERY unpaid ON heard
 PATTERN SEQ(SHELF x, !COUNTER y, EXIT z)
 WHERE [tag]
 WITHIN 3 HOURS
-ALLOW 1 MISSED
+ALLOW 1 MISSED OF (x)
 HAVING CONFIDENCE >= 0.1;
 
 -- How shoppers behave, as the store has learned it.
 CREATE GAPS habits ON unpaid (
     x TO y LOGNORMAL(8 MINUTES, 0.5) REACHES 0.93,
-    x TO z GAMMA(25 MINUTES, 3) REACHES 0.8,
     x BEFORE z GAMMA(25 MINUTES, 3)
 );
 

@@ -88,7 +88,7 @@ def _trust(told: Told) -> Section:
 
 
 def _table(told: Told) -> Section:
-    rows = [_row("plain matching", told.plain)]
+    rows = [_row("plain matching", told.plain, ' class="other"')]
     rows += [
         _row(f"confidence \N{GREATER-THAN OR EQUAL TO} {t}", told.found(t)) for t in told.thresholds
     ]
@@ -101,12 +101,12 @@ def _table(told: Told) -> Section:
     )
 
 
-def _row(name: str, found: Score) -> str:
+def _row(name: str, found: Score, kind: str = "") -> str:
     numbers = (found.accused, found.right, found.accused - found.right)
     cells = "".join(f"<td>{number:,}</td>" for number in numbers)
     shares = "".join(
-        f'<td class="share {kind}"><i style="width:{100 * (share or 0):.1f}%"></i>'
+        f'<td class="share {what}"><i style="width:{100 * (share or 0):.1f}%"></i>'
         f"<span>{_percent(share)}</span></td>"
-        for kind, share in (("precision", found.precision), ("recall", found.recall))
+        for what, share in (("precision", found.precision), ("recall", found.recall))
     )
-    return f'<tr class="other"><th>{escape(name)}</th>{cells}{shares}</tr>'
+    return f"<tr{kind}><th>{escape(name)}</th>{cells}{shares}</tr>"

@@ -1,8 +1,8 @@
 """A day in a store whose readers miss reads: what happened to each item, and what was heard of it.
 
 An item is taken from a shelf. It is paid for after a while, or not; it leaves after a while of its
-own, or stays. An item that leaves before it is paid for is stolen. Every reader misses each event
-with its own rate.
+own, or stays. An item that leaves before it is paid for is stolen, and not paid for any more. Every
+reader misses each event with its own rate.
 
 The same seed gives the same day, on every machine.
 """
