@@ -19,6 +19,7 @@ from augury.planning.expressions.link import link
 from augury.planning.match_plan import MatchPlan
 from augury.records import Events, Matches
 from augury.runners.encoding import Encoder
+from augury.runners.hopeful import hopeful
 from augury.runners.loaded import Loaded
 
 # From when, and until when, a match becomes known that is reported.
@@ -45,6 +46,8 @@ class Evaluation:
     def matches(self) -> tuple[Matches, list[Formula]]:
         """Return the final matches, and their lineage if it is asked for."""
         events, predicates = self._prepared()
+        if not self.lineage and self.correlation is None:
+            events = hopeful(self.plan, events)
         matcher = Matcher(self.plan.pattern, predicates, is_independent=not self.lineage)
         reported, horizon = self.span
         state = MatchState(events.take(slice(0, 0)), reported)
