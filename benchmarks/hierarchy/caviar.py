@@ -5,6 +5,7 @@ is mostly less than one half. Two people are `near` if they are within reach of 
 frame; they have `met` if they were near, and then near and both still; they `walk` together if they
 were near, and then near and both walking. `meeting` and `moving` ask how likely that happened in
 each window of two seconds, for each two people. The levels share base events, so lineage decides.
+The queries `..._in_one_frame` ask for less: that they were near and still, or walking, at once.
 
 Truth is what people annotated by hand (the situations `interacting` and `moving`): a window is
 positive if the two had that label in at least half of its frames. Judged are all windows in which
@@ -67,8 +68,21 @@ WITHIN {WINDOW} EVERY {STEP} GROUP BY m.video, m.one, m.other RETURN PROBABILITY
 
 CREATE QUERY moving ON walk PATTERN walk m
 WITHIN {WINDOW} EVERY {STEP} GROUP BY m.video, m.one, m.other RETURN PROBABILITY;
+
+CREATE QUERY meeting_in_one_frame ON near PATTERN near m
+WHERE m.one_does IN ('active', 'inactive') AND m.other_does IN ('active', 'inactive')
+WITHIN {WINDOW} EVERY {STEP} GROUP BY m.video, m.one, m.other RETURN PROBABILITY;
+
+CREATE QUERY moving_in_one_frame ON near PATTERN near m
+WHERE m.one_does = 'walking' AND m.other_does = 'walking'
+WITHIN {WINDOW} EVERY {STEP} GROUP BY m.video, m.one, m.other RETURN PROBABILITY;
 """
-LABELS = {"meeting": "interacting", "moving": "moving"}
+LABELS = {
+    "meeting": "interacting",
+    "moving": "moving",
+    "meeting_in_one_frame": "interacting",
+    "moving_in_one_frame": "moving",
+}
 
 # A window of two people: video, one, the other, start.
 Place = tuple[str, str, str, int]
@@ -216,7 +230,7 @@ def main() -> None:
         flat = own["only_events_above_one_half_of_all_frames"]["f1"]
         series = {name: [(x, each[name]) for x, each in curve] for name in Quality._fields}
         series["F1, events > 0.5"] = [(x, flat) for x in POWERS]
-        title = f"CAVIAR, {noise}: {query} of two people, by threshold"
+        title = f"CAVIAR, {noise}: {query.replace('_', ' ')}, two people"
         draw(f"hierarchy_caviar_{query}", title, "threshold, as a power of ten", series)
 
 

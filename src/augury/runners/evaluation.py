@@ -9,7 +9,7 @@ import numpy as np
 
 from augury.analysis.catalog import DataType
 from augury.kernels.predicates import Predicates
-from augury.matching.correlation import Correlation
+from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.counting import Counts, count, is_countable, listed
 from augury.matching.lineage import Formula, Is
 from augury.matching.matcher import ALWAYS, Matcher, MatchState, sort_order
@@ -41,7 +41,7 @@ class Evaluation:
     chances: dict[Any, dict[Any, float]]
     lineage: bool
     span: Span = ALL_TIME
-    correlation: Correlation | None = None
+    correlation: Correlation | LearnedCorrelation | None = None
 
     def matches(self) -> tuple[Matches, list[Formula]]:
         """Return the final matches, and their lineage if it is asked for."""

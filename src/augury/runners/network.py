@@ -19,7 +19,7 @@ from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.matching.pattern import Pattern
 from augury.matching.retention import NEVER_YET, ends_late, looks_back
-from augury.planning.evaluated import refuse_inferred
+from augury.planning.evaluated import refuse_inferred, refuse_learned
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.runners.encoding import rows_of_table
@@ -73,6 +73,7 @@ class Network:
         """The plan of every query."""
         for query in self.queries.values():
             refuse_inferred(query, self.catalog)
+            refuse_learned(query, self.catalog)
         return {name: plan_match(query, self.catalog) for name, query in self.queries.items()}
 
     @cached_property
@@ -214,4 +215,5 @@ def _sendable(catalog: Catalog) -> Catalog:
         sources={},
         models={},
         inferred={},
+        correlations=dict(catalog.correlations),
     )
