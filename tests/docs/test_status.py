@@ -66,7 +66,7 @@ def test_a_stream_that_names_files_is_bound_from_python_all_the_same() -> None:
     ("clauses", "code"),
     [
         ("PATTERN SEQ(A x, B z) WHERE x.t = (SELECT t FROM other) WITHIN 9", "A050"),
-        ("PATTERN SEQ(A x, B z) WHERE x.t < z.t + 1 RETURN PROBABILITY", "A066"),
+        ("PATTERN SEQ(A x, B z) WHERE x.t < z.t + 1 RETURN PROBABILITY BY TIME", "A066"),
     ],
     ids=["subquery", "hard query"],
 )

@@ -252,6 +252,7 @@ gaps = st.builds(
 gap_statements = st.builds(tree.CreateGaps, names, names, names) | st.builds(
     tree.CreateGaps, names, names, st.none(), st.lists(gaps, min_size=1, max_size=3).map(tuple)
 )
+correlations = st.builds(tree.CreateCorrelation, names, names)
 explains = st.builds(tree.Explain, names, st.sampled_from(EXPLAIN_FORMATS))
 writes = st.builds(tree.Write, names, sources)
 _parts = dict.fromkeys(("states", "initial", "transition", "emission"), names)
@@ -267,4 +268,6 @@ inferred = st.builds(
     optional(naturals),
     optional(chances),
 )
-statements = st.one_of(streams, tables, queries, gap_statements, models, inferred, explains, writes)
+statements = st.one_of(
+    streams, tables, queries, gap_statements, correlations, models, inferred, explains, writes
+)

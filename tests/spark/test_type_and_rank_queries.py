@@ -10,7 +10,7 @@ from augury import DataError, QueryError, Session
 from contracts.live_cases import comparable
 from matching.asking import COLUMNS, rows
 from matching.join_cases import answers, far, random_join
-from matching.test_examples import ACCIDENT, OVERSPEED, TRUCK_AND_CAR, accidents
+from matching.test_examples import ACCIDENT, DPCEP, OVERSPEED, TRUCK_AND_CAR, accidents
 from spark.queries import opened
 
 if TYPE_CHECKING:
@@ -101,13 +101,36 @@ CREATE QUERY p ON s PATTERN SEQ(A a, B b) WITHIN 9;
 CREATE QUERY negated ON s, p PATTERN SEQ(X x, !p n, Y y) WITHIN 9;
 CREATE QUERY skipped ON s, p PATTERN SEQ(X x, p n) USING SKIP TILL NEXT MATCH WITHIN 9;
 CREATE QUERY above ON p, skipped PATTERN AND(p x, skipped y) WITHIN 20;
+CREATE QUERY abd ON s PATTERN SEQ(A a, B b, D d) WHERE [tag] AND a.tag = 'stream' WITHIN 99;
+CREATE QUERY next ON s PATTERN SEQ(A a, B b, D d) WHERE [tag] AND a.tag = 'stream'
+USING SKIP TILL NEXT MATCH WITHIN 99;
+CREATE QUERY guarded ON s PATTERN SEQ(A a, !C c, D d) WHERE [tag] AND a.tag = 'stream' WITHIN 99;
+CREATE QUERY greedy ON s PATTERN SEQ(A a, B+ b, C c) WHERE [tag] AND a.tag = 'greedy'
+USING SKIP TILL NEXT MATCH WITHIN 99;
 """
+NAMES = ("p", "negated", "skipped", "above", "accident", "abd", "next", "guarded", "greedy")
 
 
-def test_three_levels_of_queries_are_one_plan(spark: SparkSession) -> None:
+def example_rows() -> list[dict[str, Any]]:
+    """Return the streams of several examples as one, each under a tag and a time of its own."""
+    examples = {
+        "derived": "x1 a2 .5 b3 .5 b4 .5 y5",
+        "stream": DPCEP,
+        "greedy": "a1 b2 .5 b3 .5 c4",
+        "vehicle": "l1 o2 .9 l3 l5",
+    }
+    found: list[dict[str, Any]] = []
+    for number, (tag, text) in enumerate(examples.items()):
+        own = rows(text, tag=[tag] * len(rows(text)), tie=[0] * len(rows(text)))
+        for row, place in zip(own, (1, 1, 2, 4, *(0 for _ in own)), strict=False):
+            row |= {"id": f"{tag} {row['id']}", "t": row["t"] + 1000 * number, "v": place}
+        found += own
+    return found
+
+
+def test_examples_and_three_levels_of_queries_are_one_plan(spark: SparkSession) -> None:
     sessions = Session(engine="local"), Session(spark)
-    data = rows("x1 a2 .5 b3 .5 b4 .5 y5", v=[0] * 5, tie=[0] * 5, tag=["t"] * 5)
-    names = ("p", "negated", "skipped", "above")
+    data, names = example_rows(), NAMES
     for ag in sessions:
         ag.sql(HIERARCHY + ACCIDENT.replace("QUERY q", "QUERY accident"))
         ag.bind("s", data)
@@ -115,3 +138,9 @@ def test_three_levels_of_queries_are_one_plan(spark: SparkSession) -> None:
     wanted = [row for n in names for row in sessions[0].table(n).to_pylist()]
     assert {row["query"] for row in wanted} == set(names)
     assert comparable(found) == comparable(wanted)
+    by_query = {name: [r["confidence"] for r in found if r["query"] == name] for name in names}
+    assert sorted(by_query["greedy"]) == pytest.approx([0.25, 0.25, 0.25], abs=1e-12)
+    assert by_query["negated"] == pytest.approx([0.625], abs=1e-12)
+    assert sorted(by_query["skipped"]) == pytest.approx([0.125, 0.25], abs=1e-12)
+    assert [len(by_query[name]) for name in ("abd", "next", "guarded")] == [20, 20, 12]
+    assert by_query["accident"] == pytest.approx([0.9], abs=1e-12)

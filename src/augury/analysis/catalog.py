@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from augury.errors import Source
 from augury.language.tree import (
+    CreateCorrelation,
     CreateGaps,
     CreateModel,
     CreateQuery,
@@ -138,6 +139,9 @@ class Catalog:
     sources: Mapping[str, Source] = field(default_factory=lambda: MappingProxyType({}))
     models: Mapping[str, ModelSchema] = field(default_factory=lambda: MappingProxyType({}))
     inferred: Mapping[str, Inferred] = field(default_factory=lambda: MappingProxyType({}))
+    correlations: Mapping[str, CreateCorrelation] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
     def stream(self, name: str) -> StreamSchema | None:
         return self.streams.get(name.lower())

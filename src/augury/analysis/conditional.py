@@ -15,7 +15,7 @@ from augury.analysis.draft import Draft
 from augury.analysis.findings import Findings, suggest
 from augury.analysis.ledger import Ledger
 from augury.errors import Span
-from augury.language.tree import CreateStream
+from augury.language.tree import CreateCorrelation, CreateStream
 
 Fault = tuple[str, str]
 
@@ -99,9 +99,50 @@ def correlation_names_pairs(draft: Draft) -> None:
     elif (holder := ledger.holder(name) or ledger.later.get(name.lower())) is None:
         known = (t.name for t in ledger.tables.values())
         _warn_undeclared("CORRELATED BY", name, known, span, draft.findings)
+    elif holder == "correlation":
+        for message, hint in _history_faults(draft, ledger.correlations.get(name.lower())):
+            draft.findings.error("A065", f"CORRELATED BY names {name}, {message}", span, hint)
     elif holder != "table":
         message = f"CORRELATED BY names {holder} {name}, but the pairs are a table"
         draft.findings.error("A065", message, span, "declare it with CREATE TABLE")
+
+
+def history_is_declared(statement: CreateCorrelation, ledger: Ledger, findings: Findings) -> None:
+    """LEARN FROM of a correlation names a stream."""
+    name = statement.learn_from
+    holder = ledger.holder(name) or ledger.later.get(name.lower())
+    if holder == "stream" or ledger.has_failed(name):
+        return
+    span = places.word(findings.source, statement.span, name)
+    what = f"is a {holder}" if holder else "is not declared"
+    message = f"LEARN FROM names {name}, which {what}; a correlation is learned from events"
+    known = [s.name for s in ledger.streams.values()]
+    findings.error("A065", message, span, suggest(name, known, "declare it with CREATE STREAM"))
+
+
+def _history_faults(draft: Draft, correlation: CreateCorrelation | None) -> Iterator[Fault]:
+    """Yield why a correlation cannot be learned for a query, as far as it is declared."""
+    if correlation is None:
+        return
+    if len(draft.streams) > 1:
+        yield "which is learned, but the query reads several streams", "write ON one stream"
+        return
+    history = draft.ledger.streams.get(correlation.learn_from.lower())
+    if history is None:
+        return
+    told = f"which is learned from {history.name}"
+    if history.probability is None:
+        yield (
+            f"{told}, but that does not say what turned out to have happened",
+            f"declare PROBABILITY on {history.name}: 1 for what happened, 0 for what did not",
+        )
+    for column in draft.streams[0].columns:
+        own = history.column(column.name)
+        if column.name != draft.streams[0].probability and (own is None or own.type != column.type):
+            yield (
+                f"{told}, but that has no column {column.name} {column.type.value}",
+                f"declare the columns of {draft.streams[0].name} on {history.name}",
+            )
 
 
 def _pair_faults(draft: Draft, table: TableSchema) -> Iterator[Fault]:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from augury.analysis.catalog import Catalog, Inferred, ModelSchema, StreamSchema, TableSchema
 from augury.errors import Source
-from augury.language.tree import CreateGaps, CreateQuery
+from augury.language.tree import CreateCorrelation, CreateGaps, CreateQuery
 
 
 @dataclass(slots=True)
@@ -28,6 +28,7 @@ class Ledger:
     sources: dict[str, Source]
     models: dict[str, ModelSchema] = field(default_factory=dict)
     inferred: dict[str, Inferred] = field(default_factory=dict)
+    correlations: dict[str, CreateCorrelation] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     later: dict[str, str] = field(default_factory=dict)
 
@@ -42,6 +43,7 @@ class Ledger:
             dict(catalog.sources),
             dict(catalog.models),
             dict(catalog.inferred),
+            dict(catalog.correlations),
         )
 
     def catalog(self) -> Catalog:
@@ -54,6 +56,7 @@ class Ledger:
             MappingProxyType(self.sources),
             MappingProxyType(self.models),
             MappingProxyType(self.inferred),
+            MappingProxyType(self.correlations),
         )
 
     def readable(self, name: str) -> StreamSchema | None:
@@ -74,5 +77,6 @@ class Ledger:
             ("table", self.tables),
             ("query", self.queries),
             ("model", self.models),
+            ("correlation", self.correlations),
         )
         return next((kind for kind, names in kinds if name.lower() in names), None)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from augury.analysis import places
 from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.conditional import markov_names_transitions
+from augury.analysis.conditional import history_is_declared, markov_names_transitions
 from augury.analysis.declarations import read_stream, read_table
 from augury.analysis.findings import Findings, in_text_order, suggest
 from augury.analysis.ledger import Ledger
@@ -22,6 +22,7 @@ from augury.analysis.targets import check_write
 from augury.errors import Diagnostic, Source, Span
 from augury.language.parser import parse
 from augury.language.tree import (
+    CreateCorrelation,
     CreateGaps,
     CreateModel,
     CreateQuery,
@@ -32,6 +33,14 @@ from augury.language.tree import (
     Statement,
     Write,
 )
+
+_DECLARED = (CreateStream, CreateTable, InferStream, CreateCorrelation)
+
+
+def _kind_of(statement: CreateStream | CreateTable | InferStream | CreateCorrelation) -> str:
+    if isinstance(statement, CreateCorrelation):
+        return "correlation"
+    return "table" if isinstance(statement, CreateTable) else "stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +113,8 @@ class _Script:
                 self.ledger.later[name.lower()] = "query"
             elif isinstance(statement, CreateGaps):
                 self._note_gaps(statement)
-            elif isinstance(statement, CreateStream | CreateTable | InferStream):
-                kind = "table" if isinstance(statement, CreateTable) else "stream"
-                self.ledger.later[statement.name.lower()] = kind
+            elif isinstance(statement, _DECLARED):
+                self.ledger.later[statement.name.lower()] = _kind_of(statement)
 
     def _is_taken(self, name: str, written: set[str]) -> bool:
         return name in written or self.ledger.holder(name) is not None
@@ -137,6 +145,8 @@ class _Script:
                 self._query(statement)
             case CreateModel():
                 self._model(statement)
+            case CreateCorrelation():
+                self._correlation(statement)
             case InferStream():
                 self._infer(statement)
             case Write():
@@ -172,6 +182,13 @@ class _Script:
             self.ledger.models[statement.name.lower()] = model
         elif free:
             self.ledger.failed.add(statement.name.lower())
+
+    def _correlation(self, statement: CreateCorrelation) -> None:
+        name = statement.name.lower()
+        self.ledger.later.pop(name, None)
+        if self._claim(statement.name, statement.span):
+            self.ledger.correlations[name] = statement
+            history_is_declared(statement, self.ledger, self.findings)
 
     def _infer(self, statement: InferStream) -> None:
         name = statement.name.lower()

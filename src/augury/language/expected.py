@@ -31,6 +31,7 @@ _PHRASES: dict[str, str] = {
 # Sets of terminals that one phrase stands for, tried in this order.
 _FAMILIES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"CREATE", "EXPLAIN", "WRITE", "PATTERN"}), "CREATE, EXPLAIN, WRITE or a query"),
+    (frozenset({"STREAM", "TABLE", "QUERY", "GAPS"}), "STREAM, TABLE, QUERY, GAPS"),
     (frozenset({"RELATION", "SIGMA", "LPAR"}), "a subgoal as in At('joe', l)"),
     (frozenset({"NAME", "STRING", "INT", "DECIMAL", "NULL", "CASE", "LPAR"}), "an expression"),
     (frozenset({"SEQ", "NEXT", "NAME", "BANG"}), "a pattern"),
@@ -73,6 +74,7 @@ _OPERATORS = _COMPARISONS | {
 }
 _COVERED: dict[str, frozenset[str]] = {
     "CREATE, EXPLAIN, WRITE or a query": _START,
+    "STREAM, TABLE, QUERY, GAPS": frozenset({"STREAM", "TABLE", "QUERY", "GAPS"}),
     "a subgoal as in At('joe', l)": _SUBGOAL,
     "an expression": _EXPRESSION,
     "a pattern": _PATTERN,

@@ -64,7 +64,7 @@ KEYWORDS: dict[str, Keyword] = {
     **_followed("expression", "INTERVAL", ("INT", "DECIMAL", "STRING")),
     **_followed("expression", "TIMESTAMP DATE", ("STRING",)),
     **_followed("expression", "SELECT", _NAMED),
-    **_words("gaps", "GAPS LEARN TO BEFORE REACHES"),
+    **_words("gaps", "GAPS LEARN TO BEFORE REACHES CORRELATION"),
     **_words("model", "MODEL HMM STATES INITIAL TRANSITION EMISSION STEP"),
     **_words("model", "FILTER SMOOTH VITERBI MAP MLE LAG PRUNE"),
 }

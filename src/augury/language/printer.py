@@ -31,6 +31,7 @@ from augury.language.tree import (
     ColumnDefinition,
     Compares,
     Component,
+    CreateCorrelation,
     CreateGaps,
     CreateModel,
     CreateQuery,
@@ -255,6 +256,10 @@ def _gaps(node: CreateGaps) -> Iterator[str]:
         yield f"{head} ({', '.join(map(_gap, node.gaps))})"
 
 
+def _correlation(node: CreateCorrelation) -> Iterator[str]:
+    yield f"CREATE CORRELATION {name_text(node.name)} LEARN FROM {name_text(node.learn_from)}"
+
+
 def _gap(node: Gap) -> str:
     order = "BEFORE" if node.backward else "TO"
     family = f"{node.family}({', '.join(map(length_text, node.parameters))})"
@@ -300,6 +305,7 @@ _STATEMENTS: dict[type, Callable[[Any], Iterator[str]]] = {
     CreateTable: _table,
     CreateQuery: _query,
     CreateGaps: _gaps,
+    CreateCorrelation: _correlation,
     CreateModel: _model,
     InferStream: _inferred,
     Explain: _explain,

@@ -21,7 +21,7 @@ from augury.language.tables import END
 _OPENING = frozenset({"LPAR", "LSQB", "LBRACE"})
 _CLOSING = frozenset({"RPAR", "RSQB", "RBRACE"})
 _CREATES = frozenset({"CREATE", "create", "Create"})
-_CREATED = frozenset({"STREAM", "TABLE", "QUERY", "GAPS", "MODEL"})
+_CREATED = frozenset({"STREAM", "TABLE", "QUERY", "GAPS", "MODEL", "CORRELATION"})
 _STARTS = frozenset({"CREATE", "EXPLAIN", "WRITE", "PATTERN", "SEQUENCE", "EVENT"})
 # Clauses whose keyword stands in front of a parenthesis, as a relation's name does.
 _CALLED_CLAUSES = frozenset({"OPTIONS", "APPROXIMATE", "SEQUENCE"})

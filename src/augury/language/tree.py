@@ -317,6 +317,14 @@ class CreateGaps(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class CreateCorrelation(Node):
+    """`CREATE CORRELATION name LEARN FROM history`."""
+
+    name: str
+    learn_from: str
+
+
+@dataclass(frozen=True, slots=True)
 class Explain(Node):
     """`EXPLAIN query [FORMAT text | json | svg | mermaid]`."""
 
@@ -370,6 +378,7 @@ Statement = (
     | CreateTable
     | CreateQuery
     | CreateGaps
+    | CreateCorrelation
     | CreateModel
     | InferStream
     | Explain

@@ -1,7 +1,8 @@
 """CORRELATED BY: confidence as a chain of conditional probabilities (DPCEP definition 4.1).
 
 P(first event), times P(event | the event before it in the match) for every further one, in the
-order of time. Pairs come from a table; one that it lacks is refused, or taken as independent.
+order of time. Pairs of events come from a table, or pairs of components from a history; one that is
+lacking is refused, or taken as independent.
 """
 
 from __future__ import annotations
@@ -37,13 +38,7 @@ class Correlation:
     def applied(self, matches: Matches) -> Matches:
         """Return the matches that pass the threshold, with their confidences as chains."""
         self._refuse_missing(matches)
-        confidence = self._chains(matches)
-        if self.strict:
-            passes = confidence > self.threshold + TOLERANCE
-        else:
-            passes = (confidence > 0.0) & (confidence >= self.threshold - TOLERANCE)
-        kept = np.flatnonzero(passes)
-        return matches.only(kept).settled(confidence[kept])
+        return _passing(matches, self._factors(matches), self.threshold, strict=self.strict)
 
     def _refuse_missing(self, matches: Matches) -> None:
         earlier, later = _neighbours(matches)
@@ -55,15 +50,13 @@ class Correlation:
                 "or write OPTIONS (unlisted = 'independent') to take such pairs as independent"
             )
 
-    def _chains(self, matches: Matches) -> Reals:
+    def _factors(self, matches: Matches) -> Reals:
         factor = self.p[matches.row].copy()
         follows = _follows(matches)
         place, found = self._found(*_neighbours(matches))
         listed = self.chance[place] if len(self.chance) else np.zeros(len(place))
         factor[follows] = np.where(found, listed, factor[follows])
-        if not len(matches):
-            return np.zeros(0)
-        return np.multiply.reduceat(factor, matches.first_item[:-1])
+        return factor
 
     def _found(self, earlier: Words, later: Words) -> tuple[Words, np.ndarray]:
         """Return where each pair stands in the table, and whether it does."""
@@ -72,6 +65,54 @@ class Correlation:
         if not len(self.pair):
             return place, np.zeros(len(wanted), np.bool_)
         return place, self.pair[place] == wanted
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedCorrelation:
+    """Conditional probabilities by pairs of components, learned from a history.
+
+    `chance[a, b]` is P(an event that plays b happened | the one before it, which plays a, did); NaN
+    where the history has no such pair. `p` are the probabilities of the rows.
+    """
+
+    query: str
+    components: Sequence[str]
+    p: Reals
+    chance: Reals
+    unlisted_is_independent: bool
+    threshold: float
+    strict: bool
+
+    def applied(self, matches: Matches) -> Matches:
+        """Return the matches that pass the threshold, with their confidences as chains."""
+        factor = self.p[matches.row].copy()
+        at = np.flatnonzero(_follows(matches))
+        before, after = matches.component[at - 1], matches.component[at]
+        learned = self.chance[before, after]
+        unknown = np.isnan(learned)
+        if unknown.any() and not self.unlisted_is_independent:
+            k = int(np.flatnonzero(unknown)[0])
+            names = self.components[int(after[k])], self.components[int(before[k])]
+            raise DataError(
+                f"query {self.query}: its history has no {names[0]} after {names[1]}; bind a "
+                "longer one, or write OPTIONS (unlisted = 'independent') to take such pairs as "
+                "independent"
+            )
+        factor[at] = np.where(unknown, factor[at], learned)
+        return _passing(matches, factor, self.threshold, strict=self.strict)
+
+
+def _passing(matches: Matches, factor: Reals, threshold: float, *, strict: bool) -> Matches:
+    """Return the matches whose product of factors passes the threshold."""
+    if not len(matches):
+        return matches.settled(np.zeros(0))
+    confidence = np.multiply.reduceat(factor, matches.first_item[:-1])
+    if strict:
+        passes = confidence > threshold + TOLERANCE
+    else:
+        passes = (confidence > 0.0) & (confidence >= threshold - TOLERANCE)
+    kept = np.flatnonzero(passes)
+    return matches.only(kept).settled(confidence[kept])
 
 
 def _follows(matches: Matches) -> np.ndarray:

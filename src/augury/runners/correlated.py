@@ -38,7 +38,7 @@ def correlation_of(query: CheckedQuery, table: pa.Table, inputs: Inputs) -> Corr
         p=inputs.p,
         pair=pair[order],
         chance=chance[order],
-        unlisted_is_independent=_unlisted(query) == "independent",
+        unlisted_is_independent=is_unlisted_independent(query),
         threshold=having.threshold if having else 0.0,
         strict=bool(having and having.strict),
     )
@@ -82,6 +82,11 @@ def _numbers(column: Any, known: Any) -> Words:
 def _text(column: Any) -> Any:
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return whole if pa.types.is_string(whole.type) else whole.cast(pa.string())
+
+
+def is_unlisted_independent(query: CheckedQuery) -> bool:
+    """Return whether pairs that are not known are taken as independent."""
+    return _unlisted(query) == "independent"
 
 
 def _unlisted(query: CheckedQuery) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from augury.analysis.catalog import DataType
 from augury.kernels.predicates import Predicates
-from augury.matching.correlation import Correlation
+from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.counting import Counts, count, is_countable, listed
 from augury.matching.lineage import Formula, Is
 from augury.matching.matcher import ALWAYS, Matcher, MatchState, sort_order
@@ -19,6 +19,7 @@ from augury.planning.expressions.link import link
 from augury.planning.match_plan import MatchPlan
 from augury.records import Events, Matches
 from augury.runners.encoding import Encoder
+from augury.runners.hopeful import hopeful
 from augury.runners.loaded import Loaded
 
 # From when, and until when, a match becomes known that is reported.
@@ -40,11 +41,13 @@ class Evaluation:
     chances: dict[Any, dict[Any, float]]
     lineage: bool
     span: Span = ALL_TIME
-    correlation: Correlation | None = None
+    correlation: Correlation | LearnedCorrelation | None = None
 
     def matches(self) -> tuple[Matches, list[Formula]]:
         """Return the final matches, and their lineage if it is asked for."""
         events, predicates = self._prepared()
+        if not self.lineage and self.correlation is None:
+            events = hopeful(self.plan, events)
         matcher = Matcher(self.plan.pattern, predicates, is_independent=not self.lineage)
         reported, horizon = self.span
         state = MatchState(events.take(slice(0, 0)), reported)

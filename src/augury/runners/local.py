@@ -7,7 +7,7 @@ their lineage, so that what is shared is counted once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import pyarrow as pa
 from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
+from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
 from augury.planning.join_program import join_program
@@ -24,6 +25,7 @@ from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.records import Events, Matches, Reals, Words
 from augury.runners.beliefs import is_plain, told
 from augury.runners.correlated import correlation_of
+from augury.runners.correlating import as_candidates, learned_correlation
 from augury.runners.counts import count_table
 from augury.runners.encoding import (
     Encoder,
@@ -152,10 +154,7 @@ class LocalRunner:
         correlation = None
         if query.correlated_by is not None:
             self._refuse_readers(query)
-            correlation, lineage = (
-                correlation_of(query, self._relation(query.correlated_by), inputs),
-                False,
-            )
+            correlation, lineage = self._correlation(query, inputs), False
         span = self.spans.get(query.name.lower(), ALL_TIME)
         evaluation = Evaluation(
             plan, encoder, events, sources, self.chances, lineage, span, correlation
@@ -234,6 +233,23 @@ class LocalRunner:
                 "declare it with CREATE STREAM, and bind its rows"
             )
         return markov_objects(source, self._load(name))
+
+    def _correlation(self, query: CheckedQuery, inputs: Inputs) -> Correlation | LearnedCorrelation:
+        """Return the conditional probabilities that a query names: of a table, or learned."""
+        name = query.correlated_by or ""
+        learning = self.catalog.correlations.get(name.lower())
+        if learning is None:
+            return correlation_of(query, self._relation(name), inputs)
+        history = self._load(learning.learn_from)
+        return learned_correlation(query, self._candidates(query, history), history, inputs)
+
+    def _candidates(self, query: CheckedQuery, history: Loaded) -> pa.Table:
+        """Return the matches of a query in a history, whether their events happened or not."""
+        plain = replace(query, correlated_by=None, having=None)
+        (stream,) = query.streams
+        runner = LocalRunner(self.catalog, {query.name.lower(): plain}, dict(self.bound))
+        runner.loaded[stream.name.lower()] = as_candidates(history, stream)
+        return runner.table(query.name)
 
     def _refuse_readers(self, query: CheckedQuery) -> None:
         """Raise where a query reads, or is read by, one whose matches have no lineage."""

@@ -20,7 +20,7 @@ from augury.matching.matcher import ALWAYS
 from augury.matching.pattern import Pattern
 from augury.matching.retention import NEVER_YET, ends_late, looks_back
 from augury.planning.chain_plan import ChainPlan, plan_chain
-from augury.planning.evaluated import unmatched
+from augury.planning.evaluated import refuse_learned, unmatched
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.runners.encoding import rows_of_table
@@ -72,6 +72,8 @@ class Network:
     @cached_property
     def plans(self) -> dict[str, MatchPlan]:
         """The plan of every query whose matches can be listed."""
+        for query in self.queries.values():
+            refuse_learned(query, self.catalog)
         return {
             name: plan_match(query, self.catalog)
             for name, query in self.queries.items()
@@ -288,4 +290,5 @@ def _sendable(catalog: Catalog) -> Catalog:
         sources={},
         models=dict(catalog.models),
         inferred=dict(catalog.inferred),
+        correlations=dict(catalog.correlations),
     )

@@ -120,7 +120,7 @@ class SparkJoining:
             self._in_windows(self.rows[stream.name], stream).select(WINDOW)
             for stream in self.program.query.streams
         ]
-        return reduce(DataFrame.unionByName, held).distinct()
+        return reduce(lambda one, other: one.unionByName(other), held).distinct()
 
     def _in_windows(self, rows: DataFrame, stream: StreamSchema) -> DataFrame:
         """Return each row once for every window [k s, k s + W) that holds it."""

@@ -65,18 +65,21 @@ class SparkRunner:
     def _joining(self, query: CheckedQuery) -> SparkJoining | None:
         """Return a query as a join that Spark carries out by itself; None of another."""
         program = join_program(query, self.catalog)
-        if program is None or any(self.rows(stream).isStreaming for stream in query.streams):
+        if program is None:
+            return None
+        read = {stream.name: self.rows(stream) for stream in query.streams}
+        if any(rows.isStreaming for rows in read.values()):
             return None
         asked = {name: self._relation(name) for name in sorted(tables_of(program))}
         tables = {n: rows_of_table(self.catalog.tables[n], rows) for n, rows in asked.items()}
         if not suits_spark(program, tables):
             return None
-        rows = {stream.name: self._good_rows(stream) for stream in query.streams}
+        rows = {s.name: self._good_rows(read[s.name], s) for s in query.streams}
         return SparkJoining(self.spark, program, rows, tables)
 
-    def _good_rows(self, stream: StreamSchema) -> DataFrame:
+    def _good_rows(self, read: DataFrame, stream: StreamSchema) -> DataFrame:
         """Return the rows of a bounded stream that have no fault; of repeated ids, the first."""
-        rows = spark_rows.declared_rows(self.rows(stream), stream)
+        rows = spark_rows.declared_rows(read, stream)
         fault = spark_rows.fault_of(stream, rows.columns)
         if stream.id:
             rows, fault = self._with_repeats(rows, stream, fault)

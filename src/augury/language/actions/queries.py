@@ -26,6 +26,7 @@ from augury.language.tree import (
     Allow,
     Approximate,
     Component,
+    CreateCorrelation,
     CreateGaps,
     CreateQuery,
     Edge,
@@ -245,6 +246,11 @@ def _create_gaps(parts: Parts, span: Span, findings: Findings) -> CreateGaps:
     return CreateGaps(name.text, query.text, None, tuple(gaps), span=span)
 
 
+def _create_correlation(parts: Parts, span: Span, findings: Findings) -> CreateCorrelation:
+    name, history = (token.text for token in parts)
+    return CreateCorrelation(name, history, span=span)
+
+
 def _gap(backward: bool) -> Action:
     def action(parts: Parts, span: Span, findings: Findings) -> Gap:
         earlier, later, (family_name, parameters), *reaches = parts
@@ -326,6 +332,7 @@ ACTIONS: dict[str, Action] = {
     "options_clause": value_clause("OPTIONS", "options"),
     "learn_gaps": _learn_gaps,
     "create_gaps": _create_gaps,
+    "create_correlation": _create_correlation,
     "gap": _gap(backward=False),
     "gap_before": _gap(backward=True),
     "family": _family,
