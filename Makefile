@@ -58,7 +58,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/throughput.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/quality.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/home.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/dpcep/movement.py
+	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/movement.py
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/workers.py
 	$(BIN)/python benchmarks/spark/run.py
 
