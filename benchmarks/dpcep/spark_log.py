@@ -32,14 +32,17 @@ class Work:
     by_stage: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def shown(self) -> dict[str, Any]:
-        """Return tasks, bytes shuffled, and skew: of the stage that worked longest, max / mean."""
-        stage = max(self.by_stage.values(), key=lambda own: sum(took for took, _ in own))
-        took, read = [t for t, _ in stage], [r for _, r in stage]
+        """Return tasks, bytes shuffled, and skew (the largest task to the mean).
+
+        Of time in the stage that worked longest, of bytes in the stage that read most.
+        """
+        longest = max(([t for t, _ in own] for own in self.by_stage.values()), key=sum)
+        reading = max(([r for _, r in own] for own in self.by_stage.values()), key=sum)
         return {
             "tasks": self.tasks,
             "bytes_shuffled": self.shuffled,
-            "skew_of_task_time": round(max(took) / max(1e-9, statistics.fmean(took)), 2),
-            "skew_of_bytes_read": round(max(read) / max(1.0, statistics.fmean(read)), 2),
+            "skew_of_task_time": round(max(longest) / max(1.0, statistics.fmean(longest)), 2),
+            "skew_of_bytes_read": round(max(reading) / max(1.0, statistics.fmean(reading)), 2),
         }
 
 

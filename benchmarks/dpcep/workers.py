@@ -30,7 +30,7 @@ from dpcep.spark_log import SETTINGS, work_of
 from lahar.lines import draw
 from matching.harness import record
 
-ROWS = 400_000
+ROWS = 100_000
 PARTS = 6
 MEASURED = "measured"
 
@@ -138,18 +138,19 @@ def main() -> None:
     """Measure all, and say what this machine can show."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
-    four = on_workers((1, 2, 3), 4, rows)
-    cores = on_cores((1, 2, 4), 4, rows)
-    six = on_workers((2, 4, 6), 6, rows)
     limit = (
         f"All workers ran on one machine of {os.cpu_count()} cores: up to as many workers may add "
         "throughput, more cannot; nothing went over a network."
     )
-    draw("workers", "Rows a second, four streams", "workers", {"4 streams": line(four)})
-    draw("workers_figure_17", "Rows a second, six streams", "workers", {"6 streams": line(six)})
-    draw("workers_figure_16", "Rows a second, local Spark", "threads", {"4 streams": line(cores)})
-    figures = {"rows": rows, "four_streams": four, "six_streams": six, "cores": cores}
-    record("workers", figures | {"what_this_can_show": limit})
+    figures: dict[str, Any] = {"rows": rows, "what_this_can_show": limit}
+    for name, title, across, measure in (
+        ("workers", "four streams", "workers", lambda: on_workers((1, 2, 3), 4, rows)),
+        ("workers_figure_17", "six streams", "workers", lambda: on_workers((2, 4, 6), 6, rows)),
+        ("workers_figure_16", "local Spark", "threads", lambda: on_cores((1, 2, 4), 4, rows)),
+    ):
+        figures[name] = measure()
+        draw(name, f"Rows a second, {title}", across, {title: line(figures[name])})
+        record("workers", figures)
 
 
 if __name__ == "__main__":

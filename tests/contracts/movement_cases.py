@@ -90,7 +90,11 @@ def sketches_of(network: Network, rows: Mapping[str, pa.Table]) -> dict[str, Ske
 
 
 def moved(
-    network: Network, tables: Mapping[str, pa.Table], moving: Moving, layout: Layout | None = None
+    network: Network,
+    tables: Mapping[str, pa.Table],
+    moving: Moving,
+    layout: Layout | None = None,
+    rows_of_a_task: int = 5,
 ) -> tuple[list[dict[str, Any]], pa.Table]:
     """Return the matches that two tasks find between them, and what came to each range."""
     rows = loaded(network, tables)
@@ -98,8 +102,8 @@ def moved(
     tasks: dict[int, list[pa.RecordBatch]] = {0: [], 1: []}
     for name, stream in network.bases.items():
         packer = RangePacker(stream, Shard(network).schemas[name], moving, 2, layout)
-        for k in range(0, max(1, len(rows[name])), 5):
-            for batch in packer(rows[name].slice(k, 5).to_batches()):
+        for k in range(0, len(rows[name]), rows_of_a_task):
+            for batch in packer(rows[name].slice(k, rows_of_a_task).to_batches()):
                 tasks[batch.column("shard")[0].as_py()].append(batch)
     task = BoundedTask(network, Sharding("time", moving=moving), tells_movement=True)
     found, movement = list[dict[str, Any]](), [MOVEMENT.empty_table()]

@@ -96,6 +96,7 @@ def test_json_has_the_documented_keys() -> None:
         "predicates",
         "partitioning",
         "moved",
+        "movement",
         "state",
         "network",
         "warnings",

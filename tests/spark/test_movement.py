@@ -44,7 +44,8 @@ def test_both_plans_find_the_same_and_move_what_was_estimated(
     for plan, (matches, rows, size) in found.items():
         assert matches == wanted
         assert rows == pytest.approx(estimates[plan]["rows"], rel=0.1)
-        assert size == pytest.approx(estimates[plan]["bytes"], rel=0.1)
+        # Most of these few bytes are those of the blobs, whose number is known roughly.
+        assert size == pytest.approx(estimates[plan]["bytes"], rel=0.25)
     assert found["results"][2] < found["events"][2]
 
 
