@@ -90,9 +90,7 @@ def mean_scores(
     return {key: round(float(np.mean([each[key] for each in own])), 4) for key in own[0]}
 
 
-def calibration(
-    worlds: list[tuple[Truth, dict[str, Answers]]], name: str
-) -> dict[str, float]:
+def calibration(worlds: list[tuple[Truth, dict[str, Answers]]], name: str) -> dict[str, float]:
     """Return how far answers are from the truth: over all, and over those of at least 0.02."""
     chances, facts = [], []
     for truth, found in worlds:
@@ -116,7 +114,9 @@ def _off(p: np.ndarray, real: np.ndarray) -> float:
 
 def main() -> None:
     """Print and store the figures and charts."""
-    people, seconds, n = (int(a) for a in [*sys.argv[1:], *("20", "3600", "5")[len(sys.argv) - 1 :]])
+    people, seconds, n = (
+        int(a) for a in [*sys.argv[1:], *("20", "3600", "5")[len(sys.argv) - 1 :]]
+    )
     worlds = [answers(Building(), people, seconds, seed) for seed in range(1, n + 1)]
     figures: dict[str, Any] = {
         "machine": machine(),

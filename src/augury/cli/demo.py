@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from augury.demo.engine import Engine
     from augury.demo.scene import Scene
 
-SCENE_NAMES = ("store",)
+SCENE_NAMES = ("store", "building")
 ENGINES: tuple[Engine, ...] = ("spark", "local")
 ENGINE_NAMES = {"spark": "local Spark", "local": "the local engine"}
 
@@ -42,8 +42,9 @@ ENGINE_NAMES = {"spark": "local Spark", "local": "the local engine"}
 def demo(scene_name: str, out: str, engine: Engine | None, seed: int, as_json: bool) -> None:
     """Simulate a world with known truth, query it, and write a report.
 
-    The store: RFID readers that are never quite sure, shoppers, and some who do not pay. Prints
-    what was found, and precision and recall against what really happened; writes one HTML page.
+    The store: RFID readers that are never quite sure, shoppers, and some who do not pay. The
+    building: people with tags, antennas in the corridor, and who went for coffee. Prints what was
+    found, and precision and recall against what really happened; writes one HTML page.
 
     \b
     augury demo

@@ -86,7 +86,7 @@ class Scene(Protocol[World, Answer, Verdict]):
         """Return what the page shows."""
 
 
-SCENES = {"store": "augury.demo.store.play"}
+SCENES = {"store": "augury.demo.store.play", "building": "augury.demo.building.play"}
 
 
 def scene_named(name: str) -> Scene[Any, Any, Any]:
