@@ -58,6 +58,8 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/throughput.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/quality.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/home.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/papers_figures.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/keys.py
 	$(BIN)/python benchmarks/spark/run.py
 
 demo: setup     ## find thieves in a simulated store with known truth; writes out/demo.html

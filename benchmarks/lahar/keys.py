@@ -1,8 +1,8 @@
 """A hundred thousand keys in one streaming run: a chain each, with constant state, on Spark.
 
 Each micro-batch is a file: a few ticks of two alternatives per key. Printed: rows a second over the
-run, seconds of each micro-batch, and the bytes of stored state per key after every one. The answers
-are held against the local engine's. Run: python benchmarks/lahar/keys.py [keys 100000] [files 6]
+run, seconds of each micro-batch, and the bytes of stored state per key of a short stream and of one
+ten times as long. The answers are held against the local engine's. Run: python benchmarks/lahar/keys.py [keys 100000] [files 6]
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from augury import Session
+from augury.runners.chain_shard import ChainShard
+from augury.runners.loaded import EVENT_ID
 from augury.runners.local_spark import start
+from augury.runners.network import Network
 from matching.harness import machine, record
 
 SHARDS, TICKS = 16, 2
@@ -72,7 +75,26 @@ def main() -> None:
         spark.stop()
     about = {"machine": machine(), "keys": keys, "rows": table.num_rows, "shards": SHARDS}
     about["answers_are_those_of_the_local_engine"] = figures.pop("answers") == expected
-    record("lahar_keys", about | figures | {"answers": sum(expected)})
+    record(
+        "lahar_keys",
+        about | figures | {"answers": expected[0], "state_bytes_per_key_by_ticks": state_bytes()},
+    )
+
+
+def state_bytes(keys: int = 1000) -> dict[str, float]:
+    """Return the stored bytes per key after 20 ticks, and after ten times as many."""
+    ag = Session(engine="local")
+    ag.sql(SCRIPT)
+    network = Network.of(["coffee"], {"coffee": ag._queries["coffee"][0]}, ag._catalog)
+    shard, rng, found = ChainShard(network), np.random.default_rng(1), {}
+    for ticks in (20, 200):
+        parts = [rows(keys, at, rng) for at in range(0, ticks, TICKS)]
+        table = pa.concat_tables(parts)
+        ids = pa.array([""] * table.num_rows, pa.string())
+        batch = {"at": table.append_column(EVENT_ID, ids)}
+        state, _ = shard.advance(shard.start(), batch, ticks)
+        found[str(ticks)] = round(len(shard.dump(state)) / keys, 1)
+    return found
 
 
 def _expected(table: pa.Table) -> tuple[int, int]:
