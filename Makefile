@@ -68,6 +68,8 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/workers.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/windows.py
 	test ! -d ../shared/data || PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/caviar.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/papers_figures.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/keys.py
 	$(BIN)/python benchmarks/spark/run.py
 
 demo: setup     ## find thieves in a simulated store with known truth; writes out/demo.html

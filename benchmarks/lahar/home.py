@@ -2,25 +2,38 @@
 
 Signal strengths at four access points are put into bins; a bin is the value that a sensor reads,
 and not being heard is silence. The model is learned by counting from the annotated rooms. Printed:
-the share of annotated seconds whose room is found, by the filter, the smoother and Viterbi.
+the share of annotated seconds whose room is found, by the filter, the smoother and Viterbi; and how
+well routes such as "from the kitchen through the hall to the living room" are found, second by
+second as in the simulated building, by smoothed beliefs and by the most likely path.
 Run: python benchmarks/lahar/home.py (needs the recording, and does nothing without it)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
+from augury import Session
 from augury.inference.learning import UNKNOWN, even_model, learn, sensors_of
 from augury.inference.model import Model
 from augury.inference.readings import Readings, arrange
-from augury.inference.smoothing import decoded, filtered, smoothed
+from augury.inference.smoothing import Belief, decoded, filtered, smoothed
+from augury.inference.tables import Columns, alternatives, transitions
 from matching.harness import record
 
+PRUNE = 1e-4
+INFERRED: dict[str, Callable[[Model, Readings], Belief]] = {
+    "filtered": filtered,
+    "smoothed": lambda model, readings: smoothed(model, readings, PRUNE),
+    "viterbi": decoded,
+}
+NAMES = ("first", "second", "third")
 RECORDING = Path("shared") / "data" / "home_rssi.parquet"
 BIN = 6.0
 Walk = tuple[list[tuple[Any, int, Any, Any]], dict[int, str]]
@@ -62,6 +75,94 @@ def labels(model: Model, readings: Readings, told: dict[Any, dict[int, str]]) ->
     )
 
 
+DECLARED = """
+CREATE STREAM at (walk LONG, room STRING, t LONG, p DOUBLE)
+KEY walk TIME t ALTERNATIVES room PROBABILITY p MARKOV moves;
+CREATE STREAM moves (walk LONG, t LONG, room_from STRING, room_to STRING, p DOUBLE)
+KEY walk TIME t PROBABILITY p;
+CREATE STREAM path (walk LONG, room STRING, t LONG, p DOUBLE)
+KEY walk TIME t ALTERNATIVES room PROBABILITY p;
+"""
+ROUTE = """
+CREATE QUERY {name} ON {stream} PATTERN SEQ({stream} a, {stream}+ b, {stream} c)
+WHERE [walk] AND a.room = '{first}' AFTER WHERE b.room = '{second}' AND c.room = '{third}'
+USING SKIP TILL NEXT MATCH GROUP BY walk RETURN PROBABILITY BY TIME;
+"""
+THRESHOLDS, TOLERANCE = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5), 30
+COLUMNS = Columns(("walk",), "t", ("room",))
+
+
+def passages(rooms: dict[int, str]) -> list[tuple[tuple[str, str, str], int]]:
+    """Return every change from room to room to room, with the second of the last arrival."""
+    seconds = sorted(rooms)
+    changes = [(seconds[0], rooms[seconds[0]])]
+    for t in seconds[1:]:
+        if rooms[t] != changes[-1][1]:
+            changes.append((t, rooms[t]))
+    triples = zip(changes, changes[1:], changes[2:], strict=False)
+    return [((a, b, c), t) for (_, a), (_, b), (t, c) in triples]
+
+
+def route_scores(
+    beliefs: dict[int, tuple[Model, Belief, Belief]], found: dict[int, Walk]
+) -> dict[str, Any]:
+    """Return precision, recall and F1 over all routes that two walks or more have."""
+    truth = {walk: passages(rooms) for walk, (_, rooms) in found.items()}
+    counts = Counter(route for own in truth.values() for route, _ in own)
+    routes = [route for route, n in counts.items() if n > 1]
+    ag = session_of(beliefs)
+    told: dict[str, dict[tuple[Any, int], list[tuple[int, float]]]] = {"at": {}, "path": {}}
+    for number, route in enumerate(routes):
+        rooms = dict(zip(NAMES, route, strict=True))
+        for stream in told:
+            ag.sql(ROUTE.format(name=f"{stream}_{number}", stream=stream, **rooms))
+    for number, route in enumerate(routes):
+        for stream, own in told.items():
+            for row in ag.table(f"{stream}_{number}").to_pylist():
+                if row["probability"] > 0.0:
+                    at = (row["ts"], row["probability"])
+                    own.setdefault((route, row["walk"]), []).append(at)
+    return {
+        "routes": len(routes),
+        "passages": sum(counts[route] for route in routes),
+        **{
+            name: {str(t): _scores(told[stream], truth, routes, t) for t in THRESHOLDS}
+            for name, stream in (("smoothed", "at"), ("viterbi", "path"))
+        },
+    }
+
+
+def session_of(beliefs: dict[int, tuple[Model, Belief, Belief]]) -> Session:
+    """Return a session that knows the beliefs about every walk."""
+    ag = Session(engine="local")
+    ag.sql(DECLARED)
+    made = [
+        (
+            alternatives(model, smooth, COLUMNS),
+            transitions(model, smooth, COLUMNS),
+            alternatives(model, best, COLUMNS),
+        )
+        for model, smooth, best in beliefs.values()
+    ]
+    for name, tables in zip(("at", "moves", "path"), zip(*made, strict=True), strict=True):
+        ag.bind(name, pa.concat_tables(tables))
+    return ag
+
+
+def _scores(told: Any, truth: Any, routes: Any, threshold: float) -> dict[str, float]:
+    hits = detected = recalled = real = 0
+    for walk, own in truth.items():
+        for route in routes:
+            there = np.array([t for each, t in own if each == route])
+            seen = np.array([t for t, p in told.get((route, walk), ()) if p > threshold])
+            near = np.abs(seen[:, np.newaxis] - there[np.newaxis, :]) <= TOLERANCE
+            hits, recalled = hits + int(near.any(1).sum()), recalled + int(near.any(0).sum())
+            detected, real = detected + len(seen), real + len(there)
+    precision, recall = hits / max(detected, 1), recalled / max(real, 1)
+    f1 = 2 * precision * recall / max(precision + recall, 1e-9)
+    return {"precision": round(precision, 4), "recall": round(recall, 4), "f1": round(f1, 4)}
+
+
 def main() -> None:
     """Print and store the figures."""
     places = [folder / RECORDING for folder in Path.cwd().parents]
@@ -71,21 +172,24 @@ def main() -> None:
         return
     found = walks(path)
     right = dict.fromkeys(("filtered", "smoothed", "viterbi"), 0)
-    total = 0
+    total, beliefs = 0, {}
     for walk, (rows, rooms) in found.items():
         model = learned([other for number, other in found.items() if number != walk])
         readings = arrange(model, rows, 1, until=max(rooms))
         truth = labels(model, readings, {readings.keys[0]: rooms})
         known = truth != UNKNOWN
         total += len(rooms)
-        for name, infer in (("filtered", filtered), ("smoothed", smoothed), ("viterbi", decoded)):
-            best = infer(model, readings).marginal.argmax(axis=1)
+        made = {n: infer(model, readings) for n, infer in INFERRED.items()}
+        beliefs[walk] = model, made["smoothed"], made["viterbi"]
+        for name, belief in made.items():
+            best = belief.marginal.argmax(axis=1)
             right[name] += int((best[known] == truth[known]).sum())
     record(
         "lahar_home",
         {
             "annotated_seconds": total,
             "accuracy": {name: round(count / total, 4) for name, count in right.items()},
+            "routes_within_30_s": route_scores(beliefs, found),
         },
     )
 

@@ -5,6 +5,7 @@ coffee room, when. Real time: filtered marginals against the most likely place o
 Archived: smoothed beliefs with their correlation, and without, against the most likely path (MAP).
 As in the paper, a second is detected if its probability is above the threshold, and counts if the
 truth has a visit of that person within the tolerance. Several worlds are drawn; figures are means.
+Beliefs are inferred and carried by the same stages that the language uses, whole columns at a time.
 Calibration: of all answers near p, a share p must be true, to the second.
 Run: python benchmarks/lahar/quality.py [people 20] [seconds 3600] [worlds 5]
 """
@@ -12,6 +13,7 @@ Run: python benchmarks/lahar/quality.py [people 20] [seconds 3600] [worlds 5]
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,23 +21,22 @@ import numpy as np
 from augury import Session
 from augury.demo.building.coffee import coffee, script
 from augury.demo.building.people import Building, visits
+from augury.inference.model import Model, build
+from augury.inference.readings import arrange
+from augury.inference.smoothing import Belief, decided, decoded, filtered, smoothed
+from augury.matching.line import Line
+from augury.matching.marginal import BEGINNING, Beliefs, Marginaliser
+from augury.planning.chain_plan import ChainPlan, plan_chain
 from lahar.lines import draw
 from matching.harness import machine, record
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
 TOLERANCES = (5, 30, 60)
-# How far ahead the smoother without correlation looks: many times as long as a visit.
-AHEAD = 200
+PRUNE = 0.001
 Answers = dict[str, np.ndarray]
 Truth = dict[str, list[str]]
 SCENES = {"realtime": ("filtered", "mle"), "archived": ("smoothed", "alone", "map")}
-STREAMS = {
-    "filtered": "FILTER reads USING building",
-    "mle": "MLE reads USING building",
-    "smoothed": "SMOOTH reads USING building PRUNE 0.001",
-    "alone": f"SMOOTH reads USING building LAG {AHEAD}",
-    "map": "MAP reads USING building",
-}
+APPROACHES = ("filtered", "mle", "smoothed", "alone", "map")
 
 
 def answers(
@@ -43,25 +44,93 @@ def answers(
 ) -> tuple[Truth, dict[str, Answers]]:
     """Return the truth, and P(into the coffee room at t) by each approach and person."""
     truth, reads = building.walk(people, seconds, seed)
+    model = model_of(building)
+    rows = [((read["person"],), read["t"], read["reader"], None) for read in reads]
+    readings = arrange(model, rows, 1)
+    now, then = filtered(model, readings), smoothed(model, readings, PRUNE)
+    apart = replace(then, tables=())
+    beliefs = {
+        "filtered": now,
+        "mle": decided(now),
+        "smoothed": then,
+        "alone": apart,
+        "map": decoded(model, readings),
+    }
+    line, inside = question(), np.array([s is not None and s[0][0] == "C" for s in model.states])
+    return truth, {n: chances(line, own, inside, truth) for n, own in beliefs.items()}
+
+
+def model_of(building: Building) -> Model:
+    """Return the model of the building's tables."""
+    tables, names = building.tables(), ("place", "heading")
+
+    def state(row: dict[str, Any], end: str = "") -> tuple[Any, ...]:
+        return tuple(row[name + end] for name in names)
+
+    return build(
+        "building",
+        [state(row) for row in tables["places"]],
+        {state(row): row["p"] for row in tables["start"]},
+        {(state(row, "_from"), state(row, "_to")): row["p"] for row in tables["steps"]},
+        {(state(row), row["reader"], None): row["p"] for row in tables["heard"]},
+    )
+
+
+def question() -> Line:
+    """Return the line that the language makes of the coffee query."""
     ag = Session(engine="local")
-    ag.sql(script())
-    for name, rows in building.tables().items():
-        ag.bind(name, rows)
-    ag.bind("reads", reads)
-    found = {}
-    for name, how in STREAMS.items():
-        ag.sql(f"CREATE STREAM {name}_at AS {how};" + coffee(f"{name}_at"))
-        found[name] = by_person(ag.table(f"coffee_{name}_at"), truth)
-    return truth, found
+    ag.sql(script() + "CREATE STREAM at AS FILTER reads USING building;" + coffee("at"))
+    plan = plan_chain(ag._queries["coffee_at"][0], ag._catalog)
+    assert isinstance(plan, ChainPlan)
+    return plan.line
 
 
-def by_person(table: Any, truth: Truth) -> Answers:
-    """Return the probabilities of each person, second by second."""
-    found = {person: np.zeros(len(path)) for person, path in truth.items()}
-    rows = table.select(["person", "ts", "probability"]).to_pydict()
-    for person, t, p in zip(rows["person"], rows["ts"], rows["probability"], strict=True):
-        found[person][t] = p
-    return found
+def chances(line: Line, belief: Belief, inside: np.ndarray, truth: Truth) -> Answers:
+    """Carry the line over beliefs, with their correlation if they have tables."""
+    rows = _linked(belief, inside) if belief.tables else _apart(belief, inside)
+    operator = Marginaliser(line, is_markovian=bool(belief.tables))
+    _, found = operator.advance(operator.start(rows), rows, 2**61)
+    answers = {person: np.zeros(len(path)) for person, path in truth.items()}
+    people = [key[0] for key in belief.readings.keys]
+    for c, t, p in zip(found.chain, found.time, found.p, strict=True):
+        answers[people[c]][t] = p
+    return answers
+
+
+def _meaning(is_inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a place matches, and is accepted by: a outside, b outside, c inside."""
+    outside = ~is_inside
+    return outside * 1 + 6, outside * 3 + is_inside * 4
+
+
+def _apart(belief: Belief, inside: np.ndarray) -> Beliefs:
+    """Return, by step, the chance of being inside and that of being outside."""
+    readings, n = belief.readings, len(belief.marginal)
+    own = np.repeat(np.arange(len(readings.keys)), np.diff(readings.first))
+    p = belief.marginal @ inside
+    where = np.repeat([True, False], n)
+    none = np.zeros(2 * n, np.int64)
+    matches, accepted = _meaning(where)
+    step = np.tile(np.arange(n), 2)
+    time = np.tile(readings.time, 2)
+    both = np.concatenate([p, 1.0 - p])
+    return Beliefs(np.tile(own, 2), time, step, none, none, both, matches, accepted)
+
+
+def _linked(belief: Belief, inside: np.ndarray) -> Beliefs:
+    """Return the transitions of every person, step by step."""
+    parts, first = [], belief.readings.first
+    for c, table in enumerate(belief.tables):
+        start = belief.marginal[first[c]]
+        j = np.flatnonzero(start)
+        parts.append((np.full(len(j), c), 0 * j, 0 * j + BEGINNING, j, start[j], first[c] + 0 * j))
+        t, i, k = np.nonzero(table)
+        at = first[c] + t + 1
+        parts.append((np.full(len(t), c), at, i + 2, k, table[t, i, k], at))
+    chain, _, origin, value, p, at = (np.concatenate(each) for each in zip(*parts, strict=True))
+    matches, accepted = _meaning(inside[value])
+    time = belief.readings.time[at]
+    return Beliefs(chain, time, np.arange(len(p)), origin, value + 2, p, matches, accepted)
 
 
 def scores(truth: Truth, found: Answers, threshold: float, tolerance: int) -> dict[str, float]:
@@ -90,9 +159,7 @@ def mean_scores(
     return {key: round(float(np.mean([each[key] for each in own])), 4) for key in own[0]}
 
 
-def calibration(
-    worlds: list[tuple[Truth, dict[str, Answers]]], name: str
-) -> dict[str, float]:
+def calibration(worlds: list[tuple[Truth, dict[str, Answers]]], name: str) -> dict[str, float]:
     """Return how far answers are from the truth: over all, and over those of at least 0.02."""
     chances, facts = [], []
     for truth, found in worlds:
@@ -116,7 +183,9 @@ def _off(p: np.ndarray, real: np.ndarray) -> float:
 
 def main() -> None:
     """Print and store the figures and charts."""
-    people, seconds, n = (int(a) for a in [*sys.argv[1:], *("20", "3600", "5")[len(sys.argv) - 1 :]])
+    people, seconds, n = (
+        int(a) for a in [*sys.argv[1:], *("20", "3600", "5")[len(sys.argv) - 1 :]]
+    )
     worlds = [answers(Building(), people, seconds, seed) for seed in range(1, n + 1)]
     figures: dict[str, Any] = {
         "machine": machine(),
@@ -129,7 +198,7 @@ def main() -> None:
     for tolerance in TOLERANCES:
         figures[f"within {tolerance} s"] = {
             name: {str(t): mean_scores(worlds, name, t, tolerance) for t in THRESHOLDS}
-            for name in STREAMS
+            for name in APPROACHES
         }
     within = figures["within 30 s"]
     figures["f1_gains_within_30_s"] = {

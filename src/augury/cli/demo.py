@@ -45,8 +45,9 @@ def demo(
     """Simulate worlds with known truth, query them, and write a report.
 
     The store: RFID readers that are never quite sure, shoppers, and some who do not pay; and the
-    same with readers that miss reads. Prints what was found, and precision and recall against what
-    really happened; writes one HTML page.
+    same with readers that miss reads. The building: people with tags, antennas in the corridor,
+    and who went for coffee. Prints what was found, and precision and recall against what really
+    happened; writes one HTML page.
 
     \b
     augury demo

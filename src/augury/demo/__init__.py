@@ -8,4 +8,5 @@ answers against the truth. `augury demo` plays them and writes one page of HTML 
 SCENES = {
     "store": "augury.demo.store.play",
     "readers": "augury.demo.readers.play",
+    "building": "augury.demo.building.play",
 }

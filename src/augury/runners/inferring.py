@@ -20,7 +20,15 @@ from augury.inference.following import Followed, Follower
 from augury.inference.learning import UNKNOWN, baum_welch, even_model, learn, sensors_of
 from augury.inference.model import Model, State, build
 from augury.inference.readings import Readings, arrange
-from augury.inference.smoothing import UNEXPLAINED, Belief, decided, decoded, filtered, lagged, smoothed
+from augury.inference.smoothing import (
+    UNEXPLAINED,
+    Belief,
+    decided,
+    decoded,
+    filtered,
+    lagged,
+    smoothed,
+)
 from augury.inference.tables import Columns, alternatives, transitions
 from augury.language.tree import InferStream
 from augury.runners.encoding import whole

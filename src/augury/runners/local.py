@@ -65,6 +65,7 @@ class LocalRunner:
     answers: dict[str, pa.Table] = field(default_factory=dict)
     spans: Mapping[str, Span] = field(default_factory=dict)
     plans: dict[str, MatchPlan] = field(default_factory=dict)
+    objects: dict[str, list[MarkovObject]] = field(default_factory=dict)
     keeps: Callable[[Matches, Inputs], Words] | None = None
 
     def table(self, name: str) -> pa.Table:
@@ -232,7 +233,10 @@ class LocalRunner:
                 f"MARKOV of stream {source.schema.name} names {name}, which is not declared; "
                 "declare it with CREATE STREAM, and bind its rows"
             )
-        return markov_objects(source, self._load(name))
+        known = source.schema.name.lower()
+        if known not in self.objects:
+            self.objects[known] = markov_objects(source, self._load(name))
+        return self.objects[known]
 
     def _correlation(self, query: CheckedQuery, inputs: Inputs) -> Correlation | LearnedCorrelation:
         """Return the conditional probabilities that a query names: of a table, or learned."""

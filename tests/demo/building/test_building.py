@@ -1,0 +1,51 @@
+"""The building: its tables are a model, its truth is its own, and the scene tells both."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from augury.demo.building.judgement import judge
+from augury.demo.building.people import Building, visits
+from cli.terminal import augury
+
+
+def test_the_steps_from_every_place_sum_to_1() -> None:
+    building = Building()
+    for state in building.states:
+        total = sum(p for (origin, _), p in building.steps.items() if origin == state)
+        assert total == pytest.approx(1.0)
+
+
+def test_a_seed_is_a_world() -> None:
+    assert Building().walk(2, 50, 3) == Building().walk(2, 50, 3)
+    assert Building().walk(2, 50, 3) != Building().walk(2, 50, 4)
+
+
+def test_people_are_read_in_the_corridor_only() -> None:
+    truth, reads = Building().walk(3, 400, 1)
+    assert reads
+    assert all(truth[read["person"]][read["t"]].startswith("H") for read in reads)
+
+
+def test_a_visit_is_two_seconds_outside_and_one_inside() -> None:
+    assert visits(["H5", "C0", "H5", "H5", "C1", "C2", "H5", "C0"]) == [4]
+
+
+def test_what_is_told_is_held_against_the_truth() -> None:
+    verdict = judge({"joe": [100]}, {"smoothed": {"joe": [0.0] * 80 + [0.4, 0.0] + [0.3] * 150}})
+    found = verdict.scores["smoothed", 0.3]
+    assert (found.told, found.right, found.found) == (1, 1, 1)
+
+
+def test_the_command_plays_the_scene(tmp_path: Path) -> None:
+    out = tmp_path / "building.html"
+    shown = augury("demo", "--scene", "building", "--engine", "local", "--out", str(out), "--json")
+    figures = json.loads(shown.output)
+    assert figures["visits"] > 0
+    assert figures["f1"]["smoothed"]["0.2"] > figures["f1"]["map"]["0.2"]
+    text = out.read_text(encoding="utf-8")
+    assert "beside the truth" in text
+    assert "Who went for coffee?" in text
