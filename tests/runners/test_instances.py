@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -23,9 +24,10 @@ SCHEMA = pa.schema([("tag", pa.string()), ("t", pa.int64()), ("kind", pa.string(
                     ("p", pa.float64()), ("v", pa.int64())])  # fmt: skip
 
 
-def lesson(stream: str = STREAM, query: str = QUERY) -> Lesson:
+@cache
+def lesson() -> Lesson:
     ag = Session(engine="local")
-    ag.sql(stream + query)
+    ag.sql(STREAM + QUERY)
     plan = plan_match(ag._queries["q"][0], ag._catalog)
     return lesson_of(plan, ag._catalog.streams["h"], ((0, 1, 2),), {})
 

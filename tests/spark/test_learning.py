@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,9 @@ def test_gaps_learned_on_spark_are_those_learned_here(spark: SparkSession) -> No
     ag.bind("s", READS)
     ag.bind("history", spark.createDataFrame(history()).orderBy("t").repartition(3))
     assert comparable([row.asDict(recursive=True) for row in ag.table("q").collect()]) == expected()
+    here = session(None)
+    here.bind("history", history())
+    assert ag.gaps("q") == here.gaps("q")
 
 
 def test_a_stream_learns_from_files_that_have_an_end(spark: SparkSession, tmp_path: Path) -> None:
@@ -82,7 +86,10 @@ def test_a_stream_learns_from_files_that_have_an_end(spark: SparkSession, tmp_pa
     (tmp_path / "in").mkdir()
     end = {"tag": -1, "kind": "X", "t": 10**6}
     for k, rows in enumerate(([*READS], [end])):
-        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in" / f"{k}.parquet")
+        path = tmp_path / "in" / f"{k}.parquet"
+        pq.write_table(pa.Table.from_pylist(rows), path)
+        # Spark takes the older file first.
+        os.utime(path, (1_000_000_000 + k, 1_000_000_000 + k))
     ag = session(spark, f"{HISTORY} FROM parquet '{tmp_path}/history.parquet';")
     reads = spark.readStream.schema("tag long, kind string, t long")
     ag.bind("s", reads.option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in")))
