@@ -36,7 +36,7 @@ DATA = Path(__file__).parents[3] / "shared" / "data"
 FRAME, EVERY_FRAME = 40, 5
 WINDOW, STEP = 2000, 1000
 REACH = 30
-POWERS = tuple(-3.0 + 0.25 * k for k in range(12))
+POWERS = tuple(-3.0 + 0.25 * k for k in range(10))
 THRESHOLDS = tuple(10.0**power for power in POWERS)
 SCRIPT = f"""
 CREATE STREAM people (

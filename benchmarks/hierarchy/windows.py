@@ -117,12 +117,12 @@ def against_plain(table: pa.Table, task: Task) -> dict[str, Any]:
     """Return the same of plain Python, after checking that both find the same."""
     ours = measured(table, task)
     found, n = ours.pop("found"), table.num_rows
-    reading, rows = _timed(lambda: _rows(table))
+    reading, rows = _timed(lambda: rows_of(table))
     figures = {**ours, "events": n, "reading_rows_microseconds_per_event": _each(reading, n)}
     for name, early in (("plain", False), ("plain_early", True)):
         sequence = plain.PlainSequence(TYPES, task.window, task.threshold, task.most, early)
         seconds, theirs = _timed(lambda sequence=sequence: sequence.matches(rows))
-        _refuse_difference(found, theirs)
+        refuse_difference(found, theirs)
         each = _each(seconds, n)
         figures[f"{name}_microseconds_per_event"] = each
         figures[f"{name}_takes_times"] = round(each / ours["microseconds_per_event"], 1)
@@ -130,7 +130,8 @@ def against_plain(table: pa.Table, task: Task) -> dict[str, Any]:
     return figures
 
 
-def _rows(table: pa.Table) -> list[plain.Event]:
+def rows_of(table: pa.Table) -> list[plain.Event]:
+    """Return the events as Python objects."""
     columns = (table.column(name).to_pylist() for name in ("id", "kind", "t", "p", "v"))
     return list(zip(*columns, strict=True))
 
@@ -141,7 +142,8 @@ def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - start, result
 
 
-def _refuse_difference(found: pa.Table, theirs: plain.Found) -> None:
+def refuse_difference(found: pa.Table, theirs: plain.Found) -> None:
+    """Stop where the two do not find the same matches with the same confidences."""
     ours = {
         tuple(int(item["event_id"]) for item in row["events"]): row["confidence"]
         for row in found.select(["events", "confidence"]).to_pylist()

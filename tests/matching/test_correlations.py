@@ -165,3 +165,10 @@ def test_a_history_that_cannot_teach_the_query_is_refused(script: str, message: 
     with pytest.raises(QueryError, match="A065") as caught:
         Session(engine="local").sql(script + ";")
     assert message in str(caught.value)
+
+
+def test_pushed_events_are_not_taken_as_independent_in_silence() -> None:
+    ag = asked(PAST, NOW)
+    with pytest.warns(UserWarning, match="query q is CORRELATED BY moves"):
+        assert ag.push("s", rows(NOW)) == []
+    assert ag.finish() == []

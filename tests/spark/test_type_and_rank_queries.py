@@ -8,8 +8,10 @@ import pytest
 
 from augury import DataError, QueryError, Session
 from contracts.live_cases import comparable
+from matching import test_correlations
 from matching.asking import COLUMNS, rows
 from matching.join_cases import answers, far, random_join
+from matching.test_correlations import NOW, PAST, SCRIPT
 from matching.test_examples import ACCIDENT, DPCEP, OVERSPEED, TRUCK_AND_CAR, accidents
 from spark.queries import opened
 
@@ -109,6 +111,14 @@ CREATE QUERY greedy ON s PATTERN SEQ(A a, B+ b, C c) WHERE [tag] AND a.tag = 'gr
 USING SKIP TILL NEXT MATCH WITHIN 99;
 """
 NAMES = ("p", "negated", "skipped", "above", "accident", "abd", "next", "guarded", "greedy")
+
+
+def test_a_correlation_is_learned_from_a_frame(spark: SparkSession) -> None:
+    ag = Session(spark, shards=2)
+    ag.sql(SCRIPT + ";")
+    ag.bind("past", spark.createDataFrame(test_correlations.rows(PAST)))
+    ag.bind("s", test_correlations.rows(NOW))
+    assert [row["confidence"] for row in listed(ag.table("q"))] == [pytest.approx(0.25)]
 
 
 def example_rows() -> list[dict[str, Any]]:

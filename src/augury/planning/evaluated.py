@@ -64,13 +64,3 @@ def refuse_unevaluated(query: CheckedQuery) -> None:
             f"query {query.name} uses {what}, which is checked and explained, but not evaluated"
         )
         raise PlanError(NOT_EVALUATED, message, "docs/status.md lists what can be evaluated")
-
-
-def refuse_learned(query: CheckedQuery, catalog: Catalog) -> None:
-    """Raise where a query's correlation is learned: a history is read in this process only."""
-    name = query.correlated_by
-    if name is not None and name.lower() in catalog.correlations:
-        history = catalog.correlations[name.lower()].learn_from
-        message = f"query {query.name} is CORRELATED BY {name}, which is learned from {history}"
-        hint = "ask for its table with the local engine, or bind a table of pairs"
-        raise PlanError(NOT_EVALUATED, message, hint)

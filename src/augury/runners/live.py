@@ -21,7 +21,7 @@ from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.planning.evaluated import refuse_inferred
 from augury.planning.match_plan import plan_match
-from augury.planning.refusal import PlanError
+from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.runners.encoding import declaration_of, rows_of_table
 from augury.runners.learning import learned
 from augury.runners.live_chains import LiveChains
@@ -134,6 +134,7 @@ class LiveRunner:
             chains.aside = {name: self.entrances[name].rejected for name in chains.rows}
             return chains, chains.bases
         refuse_inferred(query, catalog)
+        _refuse_correlated(query)
         plan = plan_match(learned(query, catalog, self.tables), catalog)
         if needs_replay(plan):
             replay = Replay(query, catalog, queries, self.tables)
@@ -145,6 +146,14 @@ class LiveRunner:
         # One query must not stop the others. The warning points at the call of `push`.
         self._left_out.add(name)
         warnings.warn(reason, stacklevel=6)
+
+
+def _refuse_correlated(query: CheckedQuery) -> None:
+    """Raise for CORRELATED BY: what is pushed has only its own probability."""
+    if query.correlated_by is not None:
+        message = f"query {query.name} is CORRELATED BY {query.correlated_by}"
+        hint = "bind its rows and ask for its table"
+        raise PlanError(NOT_EVALUATED, message, hint)
 
 
 def _table_rows(

@@ -20,7 +20,7 @@ from augury.matching.matcher import ALWAYS
 from augury.matching.pattern import Pattern
 from augury.matching.retention import NEVER_YET, ends_late, looks_back
 from augury.planning.chain_plan import ChainPlan, plan_chain
-from augury.planning.evaluated import refuse_learned, unmatched
+from augury.planning.evaluated import unmatched
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.runners.encoding import rows_of_table
@@ -31,7 +31,7 @@ UNTIL_THE_END = 2**61
 
 @dataclass(frozen=True)
 class Network:
-    """The queries `names`, and all below them; `tables` are the relations that they read.
+    """The queries `names`, and all below them; `tables` are the relations that they read whole.
 
     `texts` are the queries as they were written. `whole_rows` lets every column travel, not only
     those that are read, so that what is put aside is complete.
@@ -72,8 +72,6 @@ class Network:
     @cached_property
     def plans(self) -> dict[str, MatchPlan]:
         """The plan of every query whose matches can be listed."""
-        for query in self.queries.values():
-            refuse_learned(query, self.catalog)
         return {
             name: plan_match(query, self.catalog)
             for name, query in self.queries.items()
@@ -118,7 +116,11 @@ class Network:
     def relations(self) -> dict[str, list[tuple[Any, ...]]]:
         """The rows of the bound relations, by lower-case name."""
         tables = self.catalog.tables
-        return {name: rows_of_table(tables[name], table) for name, table in self.tables.items()}
+        return {
+            name: rows_of_table(tables[name], table)
+            for name, table in self.tables.items()
+            if name in tables
+        }
 
     @cached_property
     def tables_read(self) -> frozenset[str]:
@@ -133,12 +135,20 @@ class Network:
                 for node in nodes
                 if isinstance(node, Apply) and node.operator == "member"
             }
-            found |= {plan.query.correlated_by.lower()} if plan.query.correlated_by else set()
+            found |= self._pairs_of(plan.query)
         for chain in self.chains.values():
             found |= chain.tables
         for each in self.inferred.values():
             found |= model_tables(self.catalog.models[each.statement.model.lower()])
         return frozenset(found)
+
+    def _pairs_of(self, query: CheckedQuery) -> set[str]:
+        """Return where the conditional probabilities of a query come from: table or history."""
+        if query.correlated_by is None:
+            return set()
+        name = query.correlated_by.lower()
+        learned = self.catalog.correlations.get(name)
+        return {learned.learn_from.lower() if learned else name}
 
     @property
     def is_flat(self) -> bool:

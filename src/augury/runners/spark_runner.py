@@ -1,8 +1,7 @@
 """The runner on Spark: DataFrames in, lazy DataFrames out, batch or streaming alike.
 
-Nothing is started and no stream is collected here. Only relations, which every shard needs whole,
-are read when a query over them is planned, as Spark reads what it broadcasts; and a history is read
-when a query that learns its gaps from it is planned.
+Nothing is started and no stream is collected here. Only relations and histories, which every shard
+needs whole, are read when a query over them is planned, as Spark reads what it broadcasts.
 """
 
 from __future__ import annotations
@@ -213,7 +212,10 @@ class SparkRunner:
         return self.spark.createDataFrame(conform(table, declaration_of(stream)))
 
     def _relation(self, name: str) -> pa.Table:
-        """Return the rows of a relation."""
+        """Return the rows of a relation, or of a history that a correlation is learned from."""
+        history = self.catalog.stream(name)
+        if history is not None:
+            return self._history(history)
         schema = self.catalog.tables[name]
         bound = self.bound.get(name)
         if bound is None and schema.source is not None:
@@ -221,6 +223,12 @@ class SparkRunner:
         if bound is None:
             raise DataError(f"table {schema.name} has no data; bind it: bind({schema.name!r}, ...)")
         return bound.toArrow() if _is_frame(bound) else arrow_table(schema.name, bound)
+
+    def _history(self, stream: StreamSchema) -> pa.Table:
+        rows = self.rows(stream)
+        if rows.isStreaming:
+            raise DataError(f"history {stream.name} has no end; bind bounded rows to learn from")
+        return spark_rows.declared_rows(rows, stream).toArrow()
 
     def _shards(self, *, streaming: bool) -> int:
         if self.shards is not None:
