@@ -60,6 +60,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/home.py
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/movement.py
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/workers.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/dpcep/page.py
 	$(BIN)/python benchmarks/spark/run.py
 
 demo: setup     ## find thieves in a simulated store with known truth; writes out/demo.html
