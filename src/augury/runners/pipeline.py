@@ -218,7 +218,7 @@ class Pipeline:
         asking = self.network if tells else network
         passes = good & spark_rows.matters(asking, stream, streaming=rows.isStreaming)
         if sharding.moving is not None:
-            enters = spark_rows.matters(network, stream, streaming=False)
+            enters = spark_rows.matters(asking, stream, streaming=False)
             if sharding.moving.movement == "events":
                 passes = good
             rows = rows.withColumn(ENTERS, f.coalesce(enters, f.lit(False)))

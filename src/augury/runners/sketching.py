@@ -6,6 +6,7 @@ Or at once, when a user asks for it, so that plans can be priced before anything
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import reduce
 
@@ -22,7 +23,7 @@ from augury.runners.spark_rows import time_in_units
 PRECISION = 2000
 # Rows are numbered in the lower bits, partitions in the upper ones.
 _ROW_BITS = 33
-_TASK = "augury_task"
+_TASK = "augury task"
 
 
 def sketch_text(rows: Mapping[str, tuple[DataFrame, StreamSchema]], *, full: bool) -> DataFrame:
@@ -37,7 +38,7 @@ def sketch_text(rows: Mapping[str, tuple[DataFrame, StreamSchema]], *, full: boo
     joined = reduce(lambda one, other: one.crossJoin(other), lines)
     parts: list[Column] = []
     for number, name in enumerate(rows):
-        parts += [f.lit(f'{", " if number else "{"}"{name}": '), f.col(f"s{number}")]
+        parts += [f.lit(f"{', ' if number else '{'}{json.dumps(name)}: "), f.col(f"s{number}")]
     return joined.select(f.concat(*parts, f.lit("}")).alias(SKETCHES))
 
 
@@ -54,7 +55,7 @@ def _line(data: DataFrame, stream: StreamSchema, *, full: bool) -> DataFrame:
         text = [c.name for c in stream.columns if c.type is DataType.STRING]
         lengths = [f.avg(f.octet_length(quoted(n))).alias(n) for n in text]
         facts.append(_quantiles(at).alias("times"))
-        facts.append(f.count_distinct(f.col(_TASK)).alias("tasks"))
+        facts.append(f.count_distinct(f.col(quoted(_TASK))).alias("tasks"))
         data = data.withColumn(_TASK, f.spark_partition_id())
         facts += [f.struct(*lengths).alias("text")] if lengths else []
     return data.agg(f.struct(*facts).alias("sketch"))

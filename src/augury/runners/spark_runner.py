@@ -26,7 +26,6 @@ from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 from augury.runners import spark_rows
 from augury.runners.carried import refuse_uncarried, uncarried
 from augury.runners.encoding import Tables, declaration_of, rows_of_table
-from augury.runners.instances import Lesson
 from augury.runners.learning import taught
 from augury.runners.movement import Movements
 from augury.runners.network import Network, asks_whether, below, ground
@@ -124,12 +123,19 @@ class SparkRunner:
                 for each in sorted(read)
             }
             self._taught[name] = taught(
-                query, self.catalog, tables, lambda lesson: collected(lesson, self._history(lesson))
+                query,
+                self.catalog,
+                tables,
+                lambda lesson: collected(lesson, self._history(lesson.schema)),
             )
         return self._taught[name]
 
-    def _history(self, lesson: Lesson) -> DataFrame:
-        return replace(self, streaming=False).rows(lesson.schema)
+    def _history(self, stream: StreamSchema) -> DataFrame:
+        """Return the rows that something is learned from."""
+        rows = replace(self, streaming=False).rows(stream)
+        if rows.isStreaming:
+            raise DataError(f"history {stream.name} has no end; bind bounded rows to learn from")
+        return rows
 
     def analysed(self, name: str) -> Sketches:
         """Return how the rows of a query's streams are spread over time: reads them, now."""
@@ -215,7 +221,7 @@ class SparkRunner:
         """Return the rows of a relation, or of a history that a correlation is learned from."""
         history = self.catalog.stream(name)
         if history is not None:
-            return self._history(history)
+            return spark_rows.declared_rows(self._history(history), history).toArrow()
         schema = self.catalog.tables[name]
         bound = self.bound.get(name)
         if bound is None and schema.source is not None:
@@ -223,12 +229,6 @@ class SparkRunner:
         if bound is None:
             raise DataError(f"table {schema.name} has no data; bind it: bind({schema.name!r}, ...)")
         return bound.toArrow() if _is_frame(bound) else arrow_table(schema.name, bound)
-
-    def _history(self, stream: StreamSchema) -> pa.Table:
-        rows = self.rows(stream)
-        if rows.isStreaming:
-            raise DataError(f"history {stream.name} has no end; bind bounded rows to learn from")
-        return spark_rows.declared_rows(rows, stream).toArrow()
 
     def _shards(self, *, streaming: bool) -> int:
         if self.shards is not None:
