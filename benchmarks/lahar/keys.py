@@ -2,7 +2,8 @@
 
 Each micro-batch is a file: a few ticks of two alternatives per key. Printed: rows a second over the
 run, seconds of each micro-batch, and the bytes of stored state per key of a short stream and of one
-ten times as long. The answers are held against the local engine's. Run: python benchmarks/lahar/keys.py [keys 100000] [files 6]
+ten times as long. The answers are held against the local engine's.
+Run: python benchmarks/lahar/keys.py [keys 100000] [files 6]
 """
 
 from __future__ import annotations

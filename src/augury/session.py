@@ -183,9 +183,9 @@ class Session:
 
         Each match is a dict with the columns of `table`. It is reported once the watermark, the
         latest time seen minus LATENESS, has passed its last event; `finish` reports the rest. All
-        queries of the session that return matches are evaluated; one that cannot be is left out,
-        with a warning. Rows that are bad or too late are
-        put aside: see `rejected` and `late`.
+        queries of the session that return matches, or probabilities by time, are evaluated; one
+        that cannot be is left out, with a warning. Rows that are bad or too late are put aside: see
+        `rejected` and `late`.
         """
         live = self._live_runner()
         if isinstance(rows, Mapping):

@@ -13,7 +13,10 @@ import pyarrow as pa
 
 from augury import Session
 from augury.matching.codec import FORMAT as MATCH_FORMAT
+from augury.runners.chain_shard import FORMAT as CHAIN_FORMAT
+from augury.runners.chain_shard import ChainShard
 from augury.runners.live_state import FORMAT as LIVE_FORMAT
+from augury.runners.loaded import EVENT_ID
 from augury.runners.network import Network
 from augury.runners.shard import FORMAT as SHARD_FORMAT
 from augury.runners.shard import Shard
@@ -84,6 +87,28 @@ def shard() -> Shard:
     return Shard(Network.of(["taken", "twice"], queries, ag._catalog))
 
 
+CHAINS = """
+CREATE STREAM places (person STRING, place STRING, at LONG, p DOUBLE)
+KEY person TIME at ALTERNATIVES place PROBABILITY p;
+CREATE QUERY moving ON places PATTERN SEQ(places a, places b) WHERE [person] AND a.place = 'a'
+AFTER WHERE b.place = 'b' USING SKIP TILL NEXT MATCH GROUP BY person RETURN PROBABILITY BY TIME;
+"""
+
+
+def chain_shard() -> ChainShard:
+    """Return the shard that carries probabilities, to which the samples of its state belong."""
+    ag = Session(engine="local")
+    ag.sql(CHAINS)
+    queries = {name: query for name, (query, _) in ag._queries.items()}
+    return ChainShard(Network.of(["moving"], queries, ag._catalog))
+
+
+def places_of(own: ChainShard, rows: list[dict[str, Any]]) -> dict[str, pa.Table]:
+    """Return rows of the stream `places` as they come to a shard."""
+    told = [row | {EVENT_ID: str(k)} for k, row in enumerate(rows)]
+    return {"places": pa.Table.from_pylist(told, own.schemas["places"])}
+
+
 def reads_of(own: Shard, rows: list[dict[str, Any]]) -> dict[str, pa.Table]:
     """Return rows of the stream `reads` as they come to a shard."""
     return {"reads": pa.Table.from_pylist(rows, own.schemas["reads"])}
@@ -98,7 +123,10 @@ def current() -> dict[Path, bytes]:
     state, _ = own.matcher.advance(own.matcher.start(own.events), own.events, 4)
     part = shard()
     held, _ = part.advance(part.start(), reads_of(part, reads()[:BEFORE]), HORIZON)
+    chains = chain_shard()
+    carried, _ = chains.advance(chains.start(), places_of(chains, places()[:3]), HORIZON)
     return {
+        FOLDER / f"chains_{CHAIN_FORMAT.version}.state": chains.dump(carried),
         FOLDER / f"shard_{SHARD_FORMAT.version}.state": part.dump(held),
         FOLDER / f"match_{MATCH_FORMAT.version}.state": own.matcher.dump(state, own.codebook),
         FOLDER / f"live_{LIVE_FORMAT.version}.state": ag.checkpoint(),

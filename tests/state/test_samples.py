@@ -9,6 +9,7 @@ import pytest
 from augury.errors import StateError
 from augury.matching.codec import FORMAT as MATCH_FORMAT
 from augury.matching.codec import Format
+from augury.runners.chain_shard import FORMAT as CHAIN_FORMAT
 from augury.runners.live_state import FORMAT as LIVE_FORMAT
 from augury.runners.shard import FORMAT as SHARD_FORMAT
 from contracts.operator_cases import facts
@@ -16,6 +17,7 @@ from state.samples import (
     BEFORE,
     FOLDER,
     HORIZON,
+    chain_shard,
     places,
     reads,
     reads_of,
@@ -26,6 +28,7 @@ from state.samples import (
 
 LIVE = sorted(FOLDER.glob("live_*.state"))
 MATCH = sorted(FOLDER.glob("match_*.state"))
+CHAINS = sorted(FOLDER.glob("chains_*.state"))
 SHARD = sorted(FOLDER.glob("shard_*.state"))
 
 
@@ -33,6 +36,7 @@ def test_every_version_has_a_sample() -> None:
     assert len(LIVE) == LIVE_FORMAT.version
     assert len(MATCH) == MATCH_FORMAT.version
     assert len(SHARD) == SHARD_FORMAT.version
+    assert len(CHAINS) == CHAIN_FORMAT.version
 
 
 @pytest.mark.parametrize("sample", MATCH, ids=lambda path: path.stem)
@@ -71,6 +75,16 @@ def test_the_stored_state_of_a_shard_goes_on(sample: Path) -> None:
     _, answers = own.finish(state)
     found = [(name, c.as_py()) for name, t in answers.found.items() for c in t["confidence"]]
     assert sorted(found) == [("taken", 0.375), ("taken", 0.5), ("twice", 0.1875)]
+
+
+@pytest.mark.parametrize("sample", CHAINS, ids=lambda path: path.stem)
+def test_stored_chains_go_on(sample: Path) -> None:
+    own = chain_shard()
+    state = own.load(sample.read_bytes())
+    assert state.waiting["places"].num_rows == 1
+    _, answers = own.finish(state)
+    (row,) = answers.found["moving"].to_pylist()
+    assert (row["person"], row["ts"], row["probability"]) == ("joe", 3, 0.25)
 
 
 @pytest.mark.parametrize("version", [0, SHARD_FORMAT.version + 1])

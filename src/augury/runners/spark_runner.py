@@ -132,10 +132,7 @@ class SparkRunner:
 
     def _history(self, stream: StreamSchema) -> DataFrame:
         """Return the rows that something is learned from."""
-        rows = replace(self, streaming=False).rows(stream)
-        if rows.isStreaming:
-            raise DataError(f"history {stream.name} has no end; bind bounded rows to learn from")
-        return rows
+        return replace(self, streaming=False).rows(stream)
 
     def analysed(self, name: str) -> Sketches:
         """Return how the rows of a query's streams are spread over time: reads them, now."""
@@ -221,7 +218,10 @@ class SparkRunner:
         """Return the rows of a relation, or of a history that a correlation is learned from."""
         history = self.catalog.stream(name)
         if history is not None:
-            return spark_rows.declared_rows(self._history(history), history).toArrow()
+            rows = self._history(history)
+            if rows.isStreaming:
+                raise DataError(f"history {name} has no end; bind bounded rows to learn from")
+            return spark_rows.declared_rows(rows, history).toArrow()
         schema = self.catalog.tables[name]
         bound = self.bound.get(name)
         if bound is None and schema.source is not None:

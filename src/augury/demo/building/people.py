@@ -34,7 +34,7 @@ class Building:
     hears_neighbours: float = 0.2
     walks_on: float = 0.97
     enters: float = 0.1
-    to_coffee: float = 0.3
+    to_coffee: float = 0.31
     leaves: float = 0.01
     leaves_coffee: float = 0.06
     changes_table: float = 0.3
