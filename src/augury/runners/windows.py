@@ -21,11 +21,14 @@ def windows_of(
     if not len(times):
         return
     step = every.length if every else within.length
-    ordered = np.unique(times)
-    first, last = int(ordered[0]), int(ordered[-1])
-    k = (first - within.length) // step + 1
-    while k * step <= last:
-        start, stop = k * step, k * step + within.length
-        if np.searchsorted(ordered, start) < np.searchsorted(ordered, stop):
-            yield start, (start, stop)
-        k += 1
+    for start in _starts(np.unique(times), within.length, step).tolist():
+        yield start, (start, start + within.length)
+
+
+def _starts(times: Words, length: int, step: int) -> Words:
+    """Return the starts of the windows that hold some time, however far apart the times lie."""
+    first = (times - length) // step + 1
+    count = np.maximum(times // step - first + 1, 0)
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    starts: Words = np.unique(np.repeat(first, count) + within) * step
+    return starts
