@@ -36,9 +36,10 @@ def main(folder: Path) -> None:
     builder = SparkSession.builder.config(map=SETTINGS)
     spark = builder.remote("local[2]").getOrCreate()
     rows = events(40)
-    wanted = {name: [r for r in local(rows) if r["query"] == name] for name in ("plain", "over")}
-    found = session(spark, rows).table("over").collect()
-    print("batch", same([row.asDict(recursive=True) for row in found], wanted["over"]))  # noqa: T201
+    names = ("plain", "over", "keyless")
+    wanted = {name: [r for r in local(rows) if r["query"] == name] for name in names}
+    batch = [name for name in names if name != "plain" and not asked(spark, rows, wanted, name)]
+    print("batch", batch == [])  # noqa: T201
     stream = files_as_a_stream(spark, written_in_files(shuffled(rows, 1), 20, folder))
     writer = session(spark, stream).table("plain").writeStream.trigger(availableNow=True)
     target, checkpoint = folder.parent / "out", folder.parent / "checkpoint"
@@ -48,6 +49,12 @@ def main(folder: Path) -> None:
     ids = {row.match_id for row in spark.read.json(str(target)).collect()}
     print("stream", ids == {row["match_id"] for row in wanted["plain"]} != set())  # noqa: T201
     spark.stop()
+
+
+def asked(spark: SparkSession, rows: Any, wanted: dict[str, Any], name: str) -> bool:
+    """Return whether a query gets the answer of the local engine in batch."""
+    found = session(spark, rows).table(name).collect()
+    return same([row.asDict(recursive=True) for row in found], wanted[name])
 
 
 def same(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> bool:
