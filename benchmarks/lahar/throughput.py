@@ -125,15 +125,10 @@ def main() -> None:
         "state_bytes_per_chain_by_steps": {
             str(s): _state_bytes(linked, markovian(20, s)) for s in (50, 500)
         },
-        "seconds_by_subgoals": {
-            str(k): round(seconds(lambda k=k: carried(Marginaliser(line_of(k)), rows)).processor, 4)
-            for k in (1, 2, 3, 4, 5)
-        },
     }
     record("lahar_throughput", figures)
-    for name, across in (("seconds_by_steps", "steps"), ("seconds_by_subgoals", "subgoals")):
-        line = [(float(x), y) for x, y in figures[name].items()]
-        draw(f"lahar_{name}", f"seconds of one core by {across}", across, {"chain": line})
+    line = [(float(x), y) for x, y in figures["seconds_by_steps"].items()]
+    draw("lahar_seconds_by_steps", "seconds of one core by steps", "steps", {"chain": line})
 
 
 def _state_bytes(operator: Marginaliser, rows: Beliefs) -> int:

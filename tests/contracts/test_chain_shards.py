@@ -6,6 +6,7 @@ Rows of groups with probability 0 are left out where rows have no end, so they a
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -256,3 +257,28 @@ def test_pushed_rows_get_the_same_probabilities(size: int) -> None:
         assert own == pytest.approx(comparable(expected.table(name).to_pylist()), abs=1e-9)
     told = {row["reason"] for row in ag.rejected("reads").to_pylist()}
     assert told == {"sensor 'Z' is not in model building"}
+
+
+def test_a_step_of_readings_has_its_turn_when_it_is_complete() -> None:
+    script = SCRIPT.replace(
+        "t LONG) KEY tag TIME t TYPE reader", "t TIMESTAMP) KEY tag TIME t TYPE reader"
+    )
+    text = f"CREATE QUERY q {QUERIES['filtered']} RETURN PROBABILITY BY TIME;"
+    moments = [datetime(2024, 1, 1, 0, 0, 10, k, UTC) for k in (200_000, 700_000)]
+    moments += [datetime(2024, 1, 1, 0, 0, second, 100_000, UTC) for second in (12, 13)]
+    rows = [
+        {"tag": "x", "reader": reader, "t": at} for reader, at in zip("AABA", moments, strict=True)
+    ]
+    here, live = Session(engine="local"), Session(engine="local")
+    for ag in (here, live):
+        ag.sql(script.replace("TYPE reader LATENESS 2;", "TYPE reader;") + text)
+        for name, table in TABLES.items():
+            ag.bind(name, table)
+    here.bind("reads", rows)
+    found = [row for each in rows for row in live.push("reads", each)] + live.finish()
+    wanted = [row for row in here.table("q").to_pylist() if row["probability"] > 0.0]
+    assert wanted
+    assert [row["ts"] for row in found] == [row["ts"] for row in wanted]
+    assert [row["probability"] for row in found] == pytest.approx(
+        [row["probability"] for row in wanted], abs=1e-9
+    )

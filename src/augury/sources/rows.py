@@ -177,6 +177,8 @@ def _note_overfull(reasons: np.ndarray, table: pa.Table, declared: Declaration) 
 
 
 def _codes(column: Any) -> np.ndarray:
+    if not len(column):
+        return np.zeros(0, np.int64)
     encoded = pc.dictionary_encode(column, null_encoding="encode")
     whole = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
     if isinstance(whole, pa.ChunkedArray):
