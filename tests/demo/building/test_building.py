@@ -43,7 +43,7 @@ def test_what_is_told_is_held_against_the_truth() -> None:
 def test_the_command_plays_the_scene(tmp_path: Path) -> None:
     out = tmp_path / "building.html"
     shown = augury("demo", "--scene", "building", "--engine", "local", "--out", str(out), "--json")
-    figures = json.loads(shown.output)
+    figures = json.loads(shown.output)["building"]
     assert figures["visits"] > 0
     assert figures["f1"]["smoothed"]["0.2"] > figures["f1"]["map"]["0.2"]
     text = out.read_text(encoding="utf-8")
