@@ -135,9 +135,10 @@ class Pipeline:
         shards, partitions = self._counts(sharding)
         numbers = f.array(*(f.lit(n).cast("bigint") for n in spread(shards, partitions)))
         named = blobs.withColumn("shard", f.element_at(numbers, f.col("shard").cast("int") + 1))
-        if (shards, partitions) == (self.shards, self.partitions):
-            return named.repartition("shard").sortWithinPartitions("first")
-        return named.repartition(partitions, "shard").sortWithinPartitions("first")
+        if sharding.moving is not None and sharding.moving.exactly:
+            # A number that is asked for is kept; otherwise Spark may join small partitions.
+            return named.repartition(partitions, "shard").sortWithinPartitions("first")
+        return named.repartition("shard").sortWithinPartitions("first")
 
     def _counts(self, sharding: Sharding) -> tuple[int, int]:
         """Return how many shards there are, and partitions; OPTIONS may ask for some number."""
