@@ -28,6 +28,7 @@ def _is_property(item: pytest.Item) -> bool:
     return bool(getattr(function, "is_hypothesis_test", False))
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse a property test that is marked to be skipped; keep all of Spark in one process."""
     for item in items:
