@@ -4,8 +4,6 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
-# On all cores; what needs Spark stays in one process, which shares one session.
-SPREAD := -n auto --dist loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: help setup java test quick check fix fuzz bench demo docs lock clean
@@ -31,7 +29,7 @@ java:
 	@tools/ensure-java
 
 test: setup     ## run every test, Spark included
-	HYPOTHESIS_PROFILE=ci $(PYTEST) $(SPREAD)
+	HYPOTHESIS_PROFILE=ci PYTHON=$(BIN)/python tools/test
 
 quick: $(STAMP) ## run the tests that need neither Spark nor patience
 	$(PYTEST) -q -m "not spark and not slow"
@@ -50,7 +48,7 @@ fix: $(STAMP)   ## let ruff repair what it can
 
 fuzz: $(STAMP)  ## long property runs (AUGURY_FUZZ_EXAMPLES mutations of scripts, 100000 unless set)
 	HYPOTHESIS_PROFILE=nightly AUGURY_FUZZ_EXAMPLES=$${AUGURY_FUZZ_EXAMPLES:-100000} \
-	  $(PYTEST) -q $(SPREAD) -m "hypothesis and not spark"
+	  $(PYTEST) -q -n auto -m "hypothesis and not spark"
 	AUGURY_KILLS=$${AUGURY_KILLS:-50} $(PYTEST) -q tests/fault_tolerance/test_kills.py
 
 bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the events on Spark

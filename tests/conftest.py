@@ -28,15 +28,11 @@ def _is_property(item: pytest.Item) -> bool:
     return bool(getattr(function, "is_hypothesis_test", False))
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a property test that is marked to be skipped; keep all of Spark in one process."""
-    for item in items:
-        marks = {mark.name for mark in item.iter_markers()}
-        if _is_property(item) and {"skip", "skipif", "xfail"} & marks:
+    """Refuse a property test that is marked to be skipped."""
+    for item in filter(_is_property, items):
+        if {"skip", "skipif", "xfail"} & {mark.name for mark in item.iter_markers()}:
             raise pytest.UsageError(f"{item.nodeid}: a property test must not be skipped")
-        if "spark" in marks:
-            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.hookimpl(wrapper=True)
