@@ -38,3 +38,9 @@ def test_a_history_with_misses_gives_the_same_gaps_and_the_rate_of_misses() -> N
 def test_few_lengths_give_an_exponential_gap() -> None:
     gap = fit(Weighted(np.array([10.0, 20.0]), np.ones(2)))
     assert (gap.family, gap.parameters) == ("EXPONENTIAL", (15.0,))
+
+
+def test_lengths_that_hardly_differ_give_a_shape_that_can_be_declared() -> None:
+    lengths = np.random.default_rng(0).normal(60.0, 0.12, 200)
+    gap = fit(Weighted(lengths, np.ones(200)))
+    assert gap.parameters[1] <= 10_000.0

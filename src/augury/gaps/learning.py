@@ -26,6 +26,7 @@ GRID = 24
 MOST_ROUNDS = 60
 CLOSE = 1e-4
 LEAST_SAMPLES = 5
+MOST_SHAPE, MOST_SIGMA = 1e4, 5.0
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ def fit(sample: Weighted) -> Gap:
     logs = np.log(np.maximum(sample.lengths, 1e-9))
     log_mean = float((sample.weights * logs).sum() / total)
     spread = float((sample.weights * (logs - log_mean) ** 2).sum() / total)
-    sigma = max(math.sqrt(spread), 1e-3)
+    sigma = min(max(math.sqrt(spread), 1e-3), MOST_SIGMA)
     shape = _gamma_shape(math.log(mean) - log_mean)
     candidates = (
         (Gap("EXPONENTIAL", (mean,)), 1),
@@ -224,9 +225,8 @@ def _cost(gap: Gap, n_parameters: int, sample: Weighted, total: float) -> float:
 
 def _gamma_shape(surplus: float) -> float:
     """Return the shape k for which log k - digamma(k) is the surplus of log mean over mean log."""
-    if surplus <= 1e-6:
-        return 1e5
-    low, high = 1e-3, 1e6
+    # A query may not declare a larger shape either: its integrals would take minutes.
+    low, high = 1e-3, MOST_SHAPE
     for _ in range(80):
         middle = math.sqrt(low * high)
         if math.log(middle) - _digamma(middle) > surplus:
