@@ -44,3 +44,12 @@ def test_lengths_that_hardly_differ_give_a_shape_that_can_be_declared() -> None:
     lengths = np.random.default_rng(0).normal(60.0, 0.12, 200)
     gap = fit(Weighted(lengths, np.ones(200)))
     assert gap.parameters[1] <= 10_000.0
+
+
+def test_learning_goes_on_until_the_chance_to_come_at_all_stays_as_it_is() -> None:
+    rng = np.random.default_rng(5)
+    times = np.stack([np.zeros(4000), rng.exponential(20.0, 4000)], axis=1)
+    times[rng.random(4000) < 0.8, 1] = np.nan
+    # A fifth was read at a miss rate of .6, so half of them came.
+    found = learn(times, (0.0, 0.6), 1e9)
+    assert found.gaps[0].reaches == pytest.approx(0.5, abs=0.03)

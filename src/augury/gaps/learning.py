@@ -79,15 +79,15 @@ def _seen(times: Reals, c: int) -> Weighted:
 
 
 def _is_close(one: Learned, other: Learned) -> bool:
-    pairs = [(a, b) for g, h in zip(one.gaps, other.gaps, strict=True) if g.family == h.family
-             for a, b in zip(g.parameters, h.parameters, strict=True)]  # fmt: skip
-    same = all(g.family == h.family for g, h in zip(one.gaps, other.gaps, strict=True))
-    near = all(abs(a - b) <= CLOSE * abs(b) for a, b in pairs)
-    return (
-        same
-        and near
-        and all(abs(a - b) < CLOSE for a, b in zip(one.rates, other.rates, strict=True))
+    gaps = list(zip(one.gaps, other.gaps, strict=True))
+    if any(g.family != h.family for g, h in gaps):
+        return False
+    lengths = [pair for g, h in gaps for pair in zip(g.parameters, h.parameters, strict=True)]
+    chances = [(g.reaches, h.reaches) for g, h in gaps] + list(
+        zip(one.rates, other.rates, strict=True)
     )
+    is_near = all(abs(a - b) <= CLOSE * abs(b) for a, b in lengths)
+    return is_near and all(abs(a - b) < CLOSE for a, b in chances)
 
 
 # One round ------------------------------------------------------------------------------------
