@@ -96,18 +96,21 @@ def _is_close(one: Learned, other: Learned) -> bool:
 def _improved(history: History, now: Learned, given: tuple[float | None, ...]) -> Learned:
     times, n_components = history.times, history.times.shape[1]
     samples: list[list[Weighted]] = [[_seen(times, c)] for c in range(n_components - 1)]
-    missed, happened = np.zeros(n_components), np.isfinite(times).sum(axis=0).astype(float)
+    # What was missed is seen only after a read, so what was read counts only after one too.
+    read = np.isfinite(times)
+    missed, happened = np.zeros(n_components), np.zeros(n_components)
+    happened[1:] = (read[:, 1:] & read[:, :-1]).sum(axis=0)
     came = np.zeros(n_components - 1)
     tried = np.zeros(n_components - 1)
     for ends, lengths in history.between.items():
         _add_between(ends, lengths, now, (samples, missed, happened))
     for c in range(n_components - 1):
-        later = np.isfinite(times[:, c + 1 :]).any(axis=1)
-        here = np.isfinite(times[:, c])
+        later = read[:, c + 1 :].any(axis=1)
+        here = read[:, c]
         came[c] += (here & later).sum()
         tried[c] += here.sum()
         open_ended = float((here & ~later).sum())
-        unread = _unread_share(now.gaps[c], now.rates[c + 1], history.horizon)
+        unread = _unread_share(now, c, history.horizon)
         came[c] += open_ended * unread
         missed[c + 1] += open_ended * unread
         happened[c + 1] += open_ended * unread
@@ -125,10 +128,14 @@ def _improved(history: History, now: Learned, given: tuple[float | None, ...]) -
     return Learned(tuple(gaps), rates)
 
 
-def _unread_share(gap: Gap, rate: float, horizon: float) -> float:
-    """Return P(it came, and was missed | it was not read), after the last read component."""
-    q = gap.reaches * chance(gap, horizon)
-    return rate * q / (1.0 - (1.0 - rate) * q) if rate * q > 0.0 else 0.0
+def _unread_share(now: Learned, last: int, horizon: float) -> float:
+    """Return P(the next one came, and was missed | nothing was read after component `last`)."""
+    came, silent = 0.0, 1.0
+    for gap, rate in reversed(list(zip(now.gaps[last:], now.rates[last + 1 :], strict=True))):
+        q = gap.reaches * chance(gap, horizon)
+        came = q * rate * silent
+        silent = 1.0 - q + came
+    return came / silent if came > 0.0 else 0.0
 
 
 def _gaps_between(times: Reals) -> dict[tuple[int, int], Reals]:
@@ -159,9 +166,9 @@ def _add_between(
     start = _density(now.gaps[first], lengths[:, None] * shares)
     reached = start
     _keep(samples[first], lengths[:, None] * shares, start * onward[0])
+    missed[first + 1] += len(lengths)
+    happened[first + 1] += len(lengths)
     for k, c in enumerate(range(first + 1, last)):
-        missed[c] += len(lengths)
-        happened[c] += len(lengths)
         if c == last - 1:
             rest = lengths[:, None] * (1.0 - shares)
             _keep(samples[c], rest, reached * _density(now.gaps[c], rest))
