@@ -57,3 +57,9 @@ def test_a_history_without_rows_is_asked_for() -> None:
 def test_a_history_of_other_things_is_refused() -> None:
     with pytest.raises(DataError, match="no read that can play"):
         confidences("LEARN FROM history", history().slice(0, 0))
+
+
+def test_a_history_in_which_no_gap_was_seen_is_refused() -> None:
+    rows = [{"tag": tag, "kind": "XYZ"[tag % 3], "t": tag} for tag in range(9)]
+    with pytest.raises(DataError, match="both x and y were read"):
+        confidences("LEARN FROM history", pa.Table.from_pylist(rows))

@@ -39,7 +39,7 @@ FAMILIES: dict[str, Family] = {
     "UNIFORM": Family(2, 0, "UNIFORM(least, most)"),
     "EMPIRICAL": Family(1, 0, "EMPIRICAL(length, length, ...)", any_count=True),
 }
-# Beyond these a gap is practically certain, or says nothing, and its integrals take minutes or fail.
+# Beyond these a gap is a constant, or says nothing, and its integrals take minutes or fail.
 MOST = {"GAMMA": 10_000.0, "LOGNORMAL": 5.0}
 _WIDEST = {
     "GAMMA": "a shape of 10000 is a gap within 1 % of its mean; write at most that",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -117,6 +118,7 @@ class Taught:
                 f"stream {self.schema.name} has no read that can play a component of query "
                 f"{query.name}, so no gap can be learned from it; bind a history of such reads"
             )
+        self._refuse_unseen_gaps(positive)
         found = learn(self.times[0], tuple(query.miss_rates[c] for c in positive), horizon)
         gaps = [*query.gaps, *self._forward(positive, found)]
         gaps += [*self._backward(positive), *self._before_negations()]
@@ -125,6 +127,21 @@ class Taught:
             rates[c] = rate if rates[c] is None else rates[c]
         kept = {(g.earlier, g.later, g.backward): g for g in reversed(gaps)}
         return replace(query, gaps=tuple(kept.values()), miss_rates=tuple(rates))
+
+    def _refuse_unseen_gaps(self, positive: tuple[int, ...]) -> None:
+        """Raise where a gap is to be learned whose both ends were never read in one instance."""
+        query, read = self.untaught, np.isfinite(self.times[0])
+        written = {(gap.earlier, gap.later, gap.backward) for gap in query.gaps}
+        for k, (a, b) in enumerate(pairwise(positive)):
+            is_forward = b in query.may_miss and (a, b, False) not in written
+            is_backward = k == 0 and a in query.may_miss and (a, b, True) not in written
+            if (is_forward or is_backward) and not (read[:, k] & read[:, k + 1]).any():
+                one, other = (query.components[c].name for c in (a, b))
+                raise DataError(
+                    f"stream {self.schema.name} has no instance of query {query.name} in which "
+                    f"both {one} and {other} were read, so their gap cannot be learned from it; "
+                    "bind a longer history, or write the gap in CREATE GAPS"
+                )
 
     def _forward(self, positive: tuple[int, ...], found: Learned) -> list[CheckedGap]:
         return [
