@@ -80,9 +80,9 @@ def _values(coefficients: Reals, shares: Reals) -> Reals:
 
 def _turns(coefficients: Reals) -> Reals:
     """Return the places inside a piece at which its polynomial may turn."""
-    slope = np.polynomial.polynomial.polyder(coefficients)
+    slope: Reals = np.polynomial.polynomial.polyder(coefficients)
     # Leading powers that weigh nothing would make the roots of the others inexact.
-    slope = np.polynomial.polynomial.polytrim(slope, SLIGHT)
+    slope = np.asarray(np.polynomial.polynomial.polytrim(slope, SLIGHT), np.float64)
     roots = np.polynomial.polynomial.polyroots(slope)
     return np.clip(roots.real[np.abs(roots.real) <= 1.0], -1.0, 1.0)
 
