@@ -52,6 +52,7 @@ def taught(query: CheckedQuery, catalog: Catalog, tables: Tables, collect: Colle
             f"query {query.name} learns its gaps from {query.learn_gaps_from}, which is not "
             "declared; declare it with CREATE STREAM, so that its columns are known"
         )
+    _refuse_unlearnable_rates(query)
     # Gaps that are written stand; what is learned fills the rest.
     plain = replace(query, learn_gaps_from=None, allow=0, gaps=())
     lists = (_positive(query), *((before, own) for before, own in _negated(query)))
@@ -59,6 +60,22 @@ def taught(query: CheckedQuery, catalog: Catalog, tables: Tables, collect: Colle
     found = _sample(collect(lesson))
     times = tuple(_times(found, k, len(own)) for k, own in enumerate(lists))
     return Taught(replace(query, learn_gaps_from=None), schema, times).query
+
+
+def _refuse_unlearnable_rates(query: CheckedQuery) -> None:
+    """Raise where a first or last component may be missed and only a history could say how often.
+
+    Nothing is read on its other side, so one that was missed looks like one that did not come.
+    """
+    ends = {*_positive(query)[:1], *_positive(query)[-1:]} & set(query.may_miss)
+    names = [query.components[c].name for c in sorted(ends) if query.miss_rates[c] is None]
+    if names:
+        rates = ", ".join(f"{name} 0.1" for name in names)
+        raise DataError(
+            f"query {query.name} may miss {' and '.join(names)} at an end of its pattern, whose "
+            "miss rate no history can teach (a missed one looks like one that did not come); "
+            f"declare it, such as MISS RATE ({rates}), or name the others in ALLOW ... OF"
+        )
 
 
 def _of_table(lesson: Lesson, table: pa.Table) -> pa.Table:
