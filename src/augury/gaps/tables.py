@@ -74,17 +74,17 @@ class Table:
 
 
 def _values(coefficients: Reals, shares: Reals) -> Reals:
-    found: Reals = np.polynomial.polynomial.polyval(shares, coefficients.T, tensor=False)
-    return found
+    found = np.polynomial.polynomial.polyval(shares, coefficients.T, tensor=False)
+    return np.asarray(found, np.float64)
 
 
 def _turns(coefficients: Reals) -> Reals:
     """Return the places inside a piece at which its polynomial may turn."""
-    slope: Reals = np.polynomial.polynomial.polyder(coefficients)
+    slope = np.polynomial.polynomial.polyder(coefficients)
     # Leading powers that weigh nothing would make the roots of the others inexact.
-    slope = np.asarray(np.polynomial.polynomial.polytrim(slope, SLIGHT), np.float64)
-    roots = np.polynomial.polynomial.polyroots(slope)
-    return np.clip(roots.real[np.abs(roots.real) <= 1.0], -1.0, 1.0)
+    slope = np.polynomial.polynomial.polytrim(slope, SLIGHT)
+    roots = np.polynomial.polynomial.polyroots(slope).real
+    return np.asarray(roots[np.abs(roots) <= 1.0], np.float64)
 
 
 def constant(value: float) -> Table:
