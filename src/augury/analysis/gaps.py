@@ -71,8 +71,8 @@ def _history(draft: Draft, statement: CreateGaps, name: str) -> str:
         draft.findings.error("A072", message, span, "declare it with CREATE STREAM")
     elif not (draft.ledger.has_failed(name) or name.lower() in draft.ledger.later):
         known = [s.name for s in draft.ledger.streams.values()]
-        message = f"LEARN FROM names {name}, which is not declared, so it must be bound from Python"
-        hint = suggest(name, known, "declare it with CREATE STREAM to have its columns checked")
+        message = f"LEARN FROM names {name}, which is not declared, so no rows can be bound to it"
+        hint = suggest(name, known, "declare it with CREATE STREAM before you bind its rows")
         draft.findings.warning("W010", message, span, hint)
     return name
 
