@@ -38,3 +38,31 @@ def test_a_history_with_misses_gives_the_same_gaps_and_the_rate_of_misses() -> N
 def test_few_lengths_give_an_exponential_gap() -> None:
     gap = fit(Weighted(np.array([10.0, 20.0]), np.ones(2)))
     assert (gap.family, gap.parameters) == ("EXPONENTIAL", (15.0,))
+
+
+def test_lengths_that_hardly_differ_give_a_shape_that_can_be_declared() -> None:
+    lengths = np.random.default_rng(0).normal(60.0, 0.12, 200)
+    gap = fit(Weighted(lengths, np.ones(200)))
+    assert gap.parameters[1] <= 10_000.0
+
+
+def test_learning_goes_on_until_the_chance_to_come_at_all_stays_as_it_is() -> None:
+    rng = np.random.default_rng(5)
+    times = np.stack([np.zeros(4000), rng.exponential(20.0, 4000)], axis=1)
+    times[rng.random(4000) < 0.8, 1] = np.nan
+    # A fifth was read at a miss rate of .6, so half of them came.
+    found = learn(times, (0.0, 0.6), 1e9)
+    assert found.gaps[0].reaches == pytest.approx(0.5, abs=0.03)
+
+
+@pytest.mark.parametrize("rates", [(0.3, 0.3, 0.0), (0.3, 0.3, 0.3), (0.5, 0.2, 0.3)], ids=str)
+def test_the_rate_of_a_component_does_not_depend_on_how_often_the_first_is_missed(
+    rates: tuple[float, float, float],
+) -> None:
+    rng, n = np.random.default_rng(3), 6000
+    steps = [np.zeros(n), rng.gamma(3.0, 20.0, n), rng.gamma(2.0, 15.0, n)]
+    times = np.cumsum(steps, axis=0).T
+    times[rng.random((n, 3)) < np.array(rates)] = np.nan
+    found = learn(times, (rates[0], None, rates[2]), 1e9)
+    assert found.rates[1] == pytest.approx(rates[1], abs=0.025)
+    assert found.gaps[1].reaches == pytest.approx(1.0, abs=0.04)

@@ -355,6 +355,40 @@ def test_a_bound_on_the_time_of_a_missed_component_bounds_the_integral() -> None
     assert confidence == pytest.approx(0.1 * (1 - math.exp(-0.5)) / (1 - 0.9 * came), abs=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("bound", "share"),
+    [
+        ("y.t - x.t < 10", 0.0),
+        ("y.t - x.t <= 10", 0.5),
+        ("y.t - x.t < 30", 0.5),
+        ("y.t - x.t > 10", 0.5),
+        ("y.t - x.t >= 10", 1.0),
+        ("y.t - x.t = 30", 0.5),
+        ("z.t - y.t < 40", 0.0),
+        ("z.t - y.t <= 40", 0.5),
+        ("z.t - y.t > 40", 0.5),
+        ("z.t - y.t >= 40", 1.0),
+        ("z.t - y.t < 60", 0.5),
+        ("z.t - y.t <= 60", 1.0),
+    ],
+)
+def test_a_bound_at_a_length_of_an_empirical_gap_takes_it_in_or_not_as_it_says(
+    bound: str, share: float
+) -> None:
+    rows = [event("x", 0), event("z", 70)]
+    query = f"{SHOP} ALLOW 1 MISSED OF (y)".replace("[tag]", f"[tag] AND {bound}")
+    found = list(ask(query, "x TO y EMPIRICAL(10, 30)", rows).values())
+    assert found == pytest.approx([share] if share else [], abs=1e-8)
+
+
+@pytest.mark.parametrize("bound", ["n.t - x.t < 5", "z.t - n.t < 10", "n.t > 1000"])
+def test_a_condition_on_the_time_of_an_unread_negation_is_refused(bound: str) -> None:
+    query = f"PATTERN SEQ(X x, !N n, Z z) WHERE [tag] AND {bound} WITHIN 100"
+    with pytest.raises(QueryError, match=r"P003.*the time of n, .* may have happened unread"):
+        ask(query, "x TO n EXPONENTIAL(30)", [event("x", 0), event("z", 50)])
+    assert list(ask(query, "", [event("x", 0), event("z", 50)]).values()) == [1.0]
+
+
 def test_a_query_over_a_query_counts_a_shared_stretch_once() -> None:
     ag = Session(engine="local")
     ag.sql(f"""{STREAM}

@@ -114,9 +114,20 @@ def test_more_instances_than_the_limit_are_sampled_alike_each_time(
     [
         ("CREATE STREAM h (t LONG, kind STRING) TIME t TYPE kind;", "no column tag, v"),
         ("CREATE STREAM h (tag STRING, t LONG, v LONG) KEY tag TIME t;", "has no TYPE"),
+        (
+            "CREATE STREAM h (tag STRING, kind STRING, t TIMESTAMP, v LONG) "
+            "KEY tag TIME t TYPE kind;",
+            r"TIME is a TIMESTAMP, but that of the query's streams is ticks \(LONG\)",
+        ),
+        (
+            "CREATE STREAM h (tag LONG, kind STRING, t LONG, v STRING) KEY tag TIME t TYPE kind;",
+            r"tag is a LONG \(the query reads a STRING\), v is a STRING \(the query reads a LONG",
+        ),
     ],
 )
-def test_a_history_that_lacks_what_the_query_reads_is_refused(stream: str, told: str) -> None:
+def test_a_history_that_lacks_what_the_query_reads_or_has_it_otherwise_is_refused(
+    stream: str, told: str
+) -> None:
     ag = Session(engine="local")
     ag.sql(STREAM.replace("STREAM h", "STREAM s") + stream + QUERY.replace("ON h", "ON s"))
     plan = plan_match(ag._queries["q"][0], ag._catalog)

@@ -57,3 +57,22 @@ def test_a_history_without_rows_is_asked_for() -> None:
 def test_a_history_of_other_things_is_refused() -> None:
     with pytest.raises(DataError, match="no read that can play"):
         confidences("LEARN FROM history", history().slice(0, 0))
+
+
+def test_a_history_in_which_no_gap_was_seen_is_refused() -> None:
+    rows = [{"tag": tag, "kind": "XYZ"[tag % 3], "t": tag} for tag in range(9)]
+    with pytest.raises(DataError, match="both x and y were read"):
+        confidences("LEARN FROM history", pa.Table.from_pylist(rows))
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"), [("", "x and z"), ("MISS RATE (x 0.2)", "z"), ("MISS RATE (z 0.2)", "x")]
+)
+def test_the_miss_rate_of_a_component_at_an_end_is_asked_for(declared: str, told: str) -> None:
+    ag = Session(engine="local")
+    streams = STREAMS.replace("MISS RATE 0.2", "").replace("MISSED OF (y)", f"MISSED {declared}")
+    ag.sql(f"{streams} CREATE GAPS g ON q LEARN FROM history;")
+    ag.bind("s", READS)
+    ag.bind("history", history(50))
+    with pytest.raises(DataError, match=f"may miss {told} at an end .* declare it, such as MISS"):
+        ag.table("q")

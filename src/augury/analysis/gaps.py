@@ -39,6 +39,12 @@ FAMILIES: dict[str, Family] = {
     "UNIFORM": Family(2, 0, "UNIFORM(least, most)"),
     "EMPIRICAL": Family(1, 0, "EMPIRICAL(length, length, ...)", any_count=True),
 }
+# Beyond these a gap is a constant, or says nothing, and its integrals take minutes or fail.
+MOST = {"GAMMA": 10_000.0, "LOGNORMAL": 5.0}
+_WIDEST = {
+    "GAMMA": "a shape of 10000 is a gap within 1 % of its mean; write at most that",
+    "LOGNORMAL": "a sigma of 5 is a factor of 150 up or down; write at most that",
+}
 
 
 def read_gaps(draft: Draft, statements: list[CreateGaps]) -> None:
@@ -65,8 +71,8 @@ def _history(draft: Draft, statement: CreateGaps, name: str) -> str:
         draft.findings.error("A072", message, span, "declare it with CREATE STREAM")
     elif not (draft.ledger.has_failed(name) or name.lower() in draft.ledger.later):
         known = [s.name for s in draft.ledger.streams.values()]
-        message = f"LEARN FROM names {name}, which is not declared, so it must be bound from Python"
-        hint = suggest(name, known, "declare it with CREATE STREAM to have its columns checked")
+        message = f"LEARN FROM names {name}, which is not declared, so no rows can be bound to it"
+        hint = suggest(name, known, "declare it with CREATE STREAM before you bind its rows")
         draft.findings.warning("W010", message, span, hint)
     return name
 
@@ -218,3 +224,7 @@ def _check_number(draft: Draft, gap: Gap, number: Duration | float) -> None:
     if isinstance(number, Duration) or not 0 < number < float("inf"):
         message = f"the last parameter of {gap.family} is a positive number without a unit"
         draft.findings.error("A069", message, gap.span, f"write {FAMILIES[gap.family].form}")
+    elif number > MOST[gap.family]:
+        most = f"{MOST[gap.family]:g}"
+        message = f"the last parameter of {gap.family} is {number:g}, above {most}"
+        draft.findings.error("A069", message, gap.span, _WIDEST[gap.family])

@@ -30,6 +30,8 @@ from augury.records import Reals
 # Inner steps are tabulated finer than the score that is made of them.
 INNER_ERROR = 1e-10
 MOST_CUTS = 4000
+# How far beside a bound its cut lies, relatively: more than sums round off, less than any error.
+BESIDE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,14 @@ def parts_of(stretch: Stretch, top: float) -> Parts:
 
 def longest(stretch: Stretch) -> float:
     """Return a length beyond which the score hardly changes."""
-    return 1.25 * sum(farthest(part.gap) for part in unseen_in(stretch))
+    gaps = sum(farthest(part.gap) for part in unseen_in(stretch))
+    return 1.25 * (gaps + sum(max(_bounds(each), default=0.0) for each in _bounded_in(stretch)))
+
+
+def _bounded_in(stretch: Stretch) -> tuple[Step | Backward, ...]:
+    if isinstance(stretch, Ends):
+        return (stretch.start, *stretch.end.steps)
+    return (stretch,) if isinstance(stretch, Backward) else stretch.steps
 
 
 # Forward --------------------------------------------------------------------------------------
@@ -90,7 +99,9 @@ def _one_missed(step: Step, cuts: tuple[float, ...]) -> Parts:
 
     def true(lengths: Reals) -> Reals:
         until = came(own.gap, np.minimum(lengths, step.most))
-        found = until - came(own.gap, np.full_like(lengths, step.least)) if step.least else until
+        # What ends at the bound itself, as an atom may, is within it.
+        before = came(own.gap, np.full_like(lengths, math.nextafter(step.least, 0.0)))
+        found = until - before if step.least else until
         return own.rate * np.maximum(found, 0.0)
 
     return Parts(true, lambda lengths: 1.0 - (1.0 - own.rate) * came(own.gap, lengths), cuts)
@@ -328,7 +339,9 @@ def _kinks(gap: Gap) -> tuple[float, ...]:
 
 
 def _bounds(where: Step | Backward) -> tuple[float, ...]:
-    return tuple(b for b in (where.least, where.most) if 0.0 < b < math.inf)
+    # A piece is closed on the left, and so holds its least length; the most it has to go beyond.
+    bounds = (where.least, where.most * (1.0 + BESIDE))
+    return tuple(b for b in bounds if 0.0 < b < math.inf)
 
 
 def _sums(

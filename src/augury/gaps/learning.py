@@ -26,6 +26,7 @@ GRID = 24
 MOST_ROUNDS = 60
 CLOSE = 1e-4
 LEAST_SAMPLES = 5
+MOST_SHAPE, MOST_SIGMA = 1e4, 5.0
 
 
 @dataclass(frozen=True)
@@ -78,15 +79,15 @@ def _seen(times: Reals, c: int) -> Weighted:
 
 
 def _is_close(one: Learned, other: Learned) -> bool:
-    pairs = [(a, b) for g, h in zip(one.gaps, other.gaps, strict=True) if g.family == h.family
-             for a, b in zip(g.parameters, h.parameters, strict=True)]  # fmt: skip
-    same = all(g.family == h.family for g, h in zip(one.gaps, other.gaps, strict=True))
-    near = all(abs(a - b) <= CLOSE * abs(b) for a, b in pairs)
-    return (
-        same
-        and near
-        and all(abs(a - b) < CLOSE for a, b in zip(one.rates, other.rates, strict=True))
+    gaps = list(zip(one.gaps, other.gaps, strict=True))
+    if any(g.family != h.family for g, h in gaps):
+        return False
+    lengths = [pair for g, h in gaps for pair in zip(g.parameters, h.parameters, strict=True)]
+    chances = [(g.reaches, h.reaches) for g, h in gaps] + list(
+        zip(one.rates, other.rates, strict=True)
     )
+    is_near = all(abs(a - b) <= CLOSE * abs(b) for a, b in lengths)
+    return is_near and all(abs(a - b) < CLOSE for a, b in chances)
 
 
 # One round ------------------------------------------------------------------------------------
@@ -95,18 +96,21 @@ def _is_close(one: Learned, other: Learned) -> bool:
 def _improved(history: History, now: Learned, given: tuple[float | None, ...]) -> Learned:
     times, n_components = history.times, history.times.shape[1]
     samples: list[list[Weighted]] = [[_seen(times, c)] for c in range(n_components - 1)]
-    missed, happened = np.zeros(n_components), np.isfinite(times).sum(axis=0).astype(float)
+    # What was missed is seen only after a read, so what was read counts only after one too.
+    read = np.isfinite(times)
+    missed, happened = np.zeros(n_components), np.zeros(n_components)
+    happened[1:] = (read[:, 1:] & read[:, :-1]).sum(axis=0)
     came = np.zeros(n_components - 1)
     tried = np.zeros(n_components - 1)
     for ends, lengths in history.between.items():
         _add_between(ends, lengths, now, (samples, missed, happened))
     for c in range(n_components - 1):
-        later = np.isfinite(times[:, c + 1 :]).any(axis=1)
-        here = np.isfinite(times[:, c])
+        later = read[:, c + 1 :].any(axis=1)
+        here = read[:, c]
         came[c] += (here & later).sum()
         tried[c] += here.sum()
         open_ended = float((here & ~later).sum())
-        unread = _unread_share(now.gaps[c], now.rates[c + 1], history.horizon)
+        unread = _unread_share(now, c, history.horizon)
         came[c] += open_ended * unread
         missed[c + 1] += open_ended * unread
         happened[c + 1] += open_ended * unread
@@ -124,10 +128,14 @@ def _improved(history: History, now: Learned, given: tuple[float | None, ...]) -
     return Learned(tuple(gaps), rates)
 
 
-def _unread_share(gap: Gap, rate: float, horizon: float) -> float:
-    """Return P(it came, and was missed | it was not read), after the last read component."""
-    q = gap.reaches * chance(gap, horizon)
-    return rate * q / (1.0 - (1.0 - rate) * q) if rate * q > 0.0 else 0.0
+def _unread_share(now: Learned, last: int, horizon: float) -> float:
+    """Return P(the next one came, and was missed | nothing was read after component `last`)."""
+    came, silent = 0.0, 1.0
+    for gap, rate in reversed(list(zip(now.gaps[last:], now.rates[last + 1 :], strict=True))):
+        q = gap.reaches * chance(gap, horizon)
+        came = q * rate * silent
+        silent = 1.0 - q + came
+    return came / silent if came > 0.0 else 0.0
 
 
 def _gaps_between(times: Reals) -> dict[tuple[int, int], Reals]:
@@ -158,9 +166,9 @@ def _add_between(
     start = _density(now.gaps[first], lengths[:, None] * shares)
     reached = start
     _keep(samples[first], lengths[:, None] * shares, start * onward[0])
+    missed[first + 1] += len(lengths)
+    happened[first + 1] += len(lengths)
     for k, c in enumerate(range(first + 1, last)):
-        missed[c] += len(lengths)
-        happened[c] += len(lengths)
         if c == last - 1:
             rest = lengths[:, None] * (1.0 - shares)
             _keep(samples[c], rest, reached * _density(now.gaps[c], rest))
@@ -206,7 +214,7 @@ def fit(sample: Weighted) -> Gap:
     logs = np.log(np.maximum(sample.lengths, 1e-9))
     log_mean = float((sample.weights * logs).sum() / total)
     spread = float((sample.weights * (logs - log_mean) ** 2).sum() / total)
-    sigma = max(math.sqrt(spread), 1e-3)
+    sigma = min(max(math.sqrt(spread), 1e-3), MOST_SIGMA)
     shape = _gamma_shape(math.log(mean) - log_mean)
     candidates = (
         (Gap("EXPONENTIAL", (mean,)), 1),
@@ -224,9 +232,8 @@ def _cost(gap: Gap, n_parameters: int, sample: Weighted, total: float) -> float:
 
 def _gamma_shape(surplus: float) -> float:
     """Return the shape k for which log k - digamma(k) is the surplus of log mean over mean log."""
-    if surplus <= 1e-6:
-        return 1e5
-    low, high = 1e-3, 1e6
+    # A query may not declare a larger shape either: its integrals would take minutes.
+    low, high = 1e-3, MOST_SHAPE
     for _ in range(80):
         middle = math.sqrt(low * high)
         if math.log(middle) - _digamma(middle) > surplus:

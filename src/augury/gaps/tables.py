@@ -18,6 +18,8 @@ from augury.records import Reals
 
 DEGREE = 7
 ERROR = 2e-9
+# Powers below this weigh less than the error of any table that bounds a search.
+SLIGHT = 1e-11
 MOST_HALVINGS = 40
 # A function that no polynomial fits must not fill the memory: its last pieces stay as they are.
 MOST_PIECES = 4000
@@ -36,10 +38,12 @@ class Table:
     """Pieces [cuts[k], cuts[k + 1]) with polynomials in x, which goes from -1 to 1 over a piece.
 
     Before the first cut the value is that at the cut, after the last one that of the end.
+    `error` is how far the function may be off.
     """
 
     cuts: Reals
     coefficients: Reals
+    error: float = 0.0
 
     def __call__(self, lengths: Reals) -> Reals:
         """Return the value at each length."""
@@ -55,11 +59,32 @@ class Table:
         return value
 
     def best(self, longest: float) -> float:
-        """Return the highest value at lengths up to `longest`, but for the error of a table."""
-        shares = np.linspace(0.0, 1.0 - 1e-9, 17)
-        lengths = (self.cuts[:-1, None] + np.diff(self.cuts)[:, None] * shares).ravel()
-        found = self(np.append(lengths[lengths <= longest], min(longest, self.cuts[-1])))
-        return float(found.max(initial=0.0))
+        """Return a bound of table and function at lengths up to `longest`, off by the error.
+
+        What it leaves out is lost, so it is the highest value of the polynomials, not of samples.
+        """
+        starts = self.cuts[:-1][self.cuts[:-1] <= longest]
+        own, widths = self.coefficients[: len(starts)], np.diff(self.cuts)[: len(starts)]
+        ends = np.minimum(1.0, 2.0 * (longest - starts) / widths - 1.0)
+        highest = max(_values(own, np.full(len(starts), -1.0)).max(), _values(own, ends).max())
+        for k in np.flatnonzero(own[:, 0] + np.abs(own[:, 1:]).sum(axis=1) > highest):
+            turns = _turns(own[k])
+            highest = max(highest, _values(own[k], turns[turns <= ends[k]]).max(initial=0.0))
+        return float(highest + self.error) if highest > 0.0 else 0.0
+
+
+def _values(coefficients: Reals, shares: Reals) -> Reals:
+    found = np.polynomial.polynomial.polyval(shares, coefficients.T, tensor=False)
+    return np.asarray(found, np.float64)
+
+
+def _turns(coefficients: Reals) -> Reals:
+    """Return the places inside a piece at which its polynomial may turn."""
+    slope = np.polynomial.polynomial.polyder(coefficients)
+    # Leading powers that weigh nothing would make the roots of the others inexact.
+    slope = np.polynomial.polynomial.polytrim(slope, SLIGHT)
+    roots = np.polynomial.polynomial.polyroots(slope).real
+    return np.asarray(roots[np.abs(roots) <= 1.0], np.float64)
 
 
 def constant(value: float) -> Table:
@@ -90,7 +115,7 @@ def tabulate(function: Function, cuts: Iterable[float], top: float, error: float
         waiting = again
     done.sort(key=lambda piece: piece[0])
     starts = [low for low, _ in done]
-    return Table(np.array([*starts, top]), np.array([own for _, own in done]))
+    return Table(np.array([*starts, top]), np.array([own for _, own in done]), error)
 
 
 def _fit(function: Function, pairs: Reals) -> list[tuple[Reals, float]]:

@@ -1,7 +1,8 @@
 """Bounds that WHERE puts on the time between two components, for when one of them was missed.
 
 `z.at - y.at < INTERVAL 5 MINUTES` cannot be tested where y was missed; it bounds the integral over
-the time at which y may have happened.
+the time at which y may have happened. Bounds are closed: a strict one lies just beside its length,
+which matters where an EMPIRICAL gap has that very length.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.durations import microseconds
+from augury.analysis.walk import attributes
+from augury.gaps.law import BESIDE
 from augury.language import expressions as ex
 
 Bounds = tuple[float, float]
@@ -30,10 +33,21 @@ def bounds_between(query: CheckedQuery, earlier: int | None, later: int | None) 
             continue
         for operator, length in _comparisons(query, conjunct.expression, (earlier, later)):
             if operator in (">", ">=", "="):
-                low = max(low, length)
+                low = max(low, length * (1.0 + BESIDE) if operator == ">" else length)
             if operator in ("<", "<=", "="):
-                high = min(high, length)
+                high = min(high, length * (1.0 - 2.0 * BESIDE) if operator == "<" else length)
     return low, high
+
+
+def reads_time_of(query: CheckedQuery, component: int) -> bool:
+    """Return whether a condition of WHERE reads the time of a component."""
+    own = query.components[component].name
+    return any(
+        node.component == own and _is_time(query, node)
+        for conjunct in query.conjuncts
+        if component in conjunct.components and not conjunct.derived
+        for node in attributes(conjunct.expression)
+    )
 
 
 def _comparisons(

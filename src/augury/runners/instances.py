@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from augury.analysis.catalog import StreamSchema
+from augury.analysis.catalog import Column, StreamSchema
 from augury.errors import DataError
 from augury.planning.expressions.typed import inputs_within
 from augury.planning.match_plan import MatchPlan, Play
@@ -165,6 +165,7 @@ def lesson_of(
     window = float(within.length) if within and not within.events else LONGEST
     equated = next(iter(plan.partition_by.values()), ())
     _refuse_other_columns(plan, schema, equated)
+    _refuse_other_times(plan, schema)
     return Lesson(schema, plan.plays, equated, lists, window, tables)
 
 
@@ -178,8 +179,39 @@ def _refuse_other_columns(plan: MatchPlan, schema: StreamSchema, equated: tuple[
             f"query {plan.query.name} learns its gaps from {schema.name}, which has no column "
             f"{', '.join(lacks)}; declare the history with the columns that the query reads"
         )
+    others = [told for name in wanted if (told := _other_type(plan, schema, name))]
+    if others:
+        raise DataError(
+            f"query {plan.query.name} learns its gaps from {schema.name}, whose column "
+            f"{', '.join(others)}; declare the history with the types of the query's streams"
+        )
     if schema.type is None and any(play.type is not None for play in plan.plays):
         raise DataError(
             f"query {plan.query.name} learns its gaps from {schema.name}, which has no TYPE, so "
             "its reads name no component; add TYPE to the declaration of the history"
+        )
+
+
+def _other_type(plan: MatchPlan, schema: StreamSchema, name: str) -> str | None:
+    """Return what is wrong with the type of a column; None where the query's streams have it."""
+    own = schema.column(name)
+    found = [column for each in plan.query.streams if (column := each.column(name)) is not None]
+    if own is None or not found or any(_is_alike(own, each) for each in found):
+        return None
+    return f"{own.name} is a {own.type.value} (the query reads a {found[0].type.value})"
+
+
+def _is_alike(one: Column, other: Column) -> bool:
+    return one.type is other.type or (one.type.is_number and other.type.is_number)
+
+
+def _refuse_other_times(plan: MatchPlan, schema: StreamSchema) -> None:
+    read = [each for each in plan.query.streams if each.time is not None]
+    if any(each.time_is_ticks != schema.time_is_ticks for each in read):
+        units = ("ticks (LONG)", "a TIMESTAMP")
+        own, wanted = units if schema.time_is_ticks else units[::-1]
+        raise DataError(
+            f"query {plan.query.name} learns its gaps from {schema.name}, whose TIME is {own}, "
+            f"but that of the query's streams is {wanted}; declare the history with TIME in "
+            "the unit of the query"
         )

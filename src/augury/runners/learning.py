@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +52,7 @@ def taught(query: CheckedQuery, catalog: Catalog, tables: Tables, collect: Colle
             f"query {query.name} learns its gaps from {query.learn_gaps_from}, which is not "
             "declared; declare it with CREATE STREAM, so that its columns are known"
         )
+    _refuse_unlearnable_rates(query)
     # Gaps that are written stand; what is learned fills the rest.
     plain = replace(query, learn_gaps_from=None, allow=0, gaps=())
     lists = (_positive(query), *((before, own) for before, own in _negated(query)))
@@ -58,6 +60,22 @@ def taught(query: CheckedQuery, catalog: Catalog, tables: Tables, collect: Colle
     found = _sample(collect(lesson))
     times = tuple(_times(found, k, len(own)) for k, own in enumerate(lists))
     return Taught(replace(query, learn_gaps_from=None), schema, times).query
+
+
+def _refuse_unlearnable_rates(query: CheckedQuery) -> None:
+    """Raise where a first or last component may be missed and only a history could say how often.
+
+    Nothing is read on its other side, so one that was missed looks like one that did not come.
+    """
+    ends = {*_positive(query)[:1], *_positive(query)[-1:]} & set(query.may_miss)
+    names = [query.components[c].name for c in sorted(ends) if query.miss_rates[c] is None]
+    if names:
+        rates = ", ".join(f"{name} 0.1" for name in names)
+        raise DataError(
+            f"query {query.name} may miss {' and '.join(names)} at an end of its pattern, whose "
+            "miss rate no history can teach (a missed one looks like one that did not come); "
+            f"declare it, such as MISS RATE ({rates}), or name the others in ALLOW ... OF"
+        )
 
 
 def _of_table(lesson: Lesson, table: pa.Table) -> pa.Table:
@@ -117,6 +135,7 @@ class Taught:
                 f"stream {self.schema.name} has no read that can play a component of query "
                 f"{query.name}, so no gap can be learned from it; bind a history of such reads"
             )
+        self._refuse_unseen_gaps(positive)
         found = learn(self.times[0], tuple(query.miss_rates[c] for c in positive), horizon)
         gaps = [*query.gaps, *self._forward(positive, found)]
         gaps += [*self._backward(positive), *self._before_negations()]
@@ -125,6 +144,21 @@ class Taught:
             rates[c] = rate if rates[c] is None else rates[c]
         kept = {(g.earlier, g.later, g.backward): g for g in reversed(gaps)}
         return replace(query, gaps=tuple(kept.values()), miss_rates=tuple(rates))
+
+    def _refuse_unseen_gaps(self, positive: tuple[int, ...]) -> None:
+        """Raise where a gap is to be learned whose both ends were never read in one instance."""
+        query, read = self.untaught, np.isfinite(self.times[0])
+        written = {(gap.earlier, gap.later, gap.backward) for gap in query.gaps}
+        for k, (a, b) in enumerate(pairwise(positive)):
+            is_forward = b in query.may_miss and (a, b, False) not in written
+            is_backward = k == 0 and a in query.may_miss and (a, b, True) not in written
+            if (is_forward or is_backward) and not (read[:, k] & read[:, k + 1]).any():
+                one, other = (query.components[c].name for c in (a, b))
+                raise DataError(
+                    f"stream {self.schema.name} has no instance of query {query.name} in which "
+                    f"both {one} and {other} were read, so their gap cannot be learned from it; "
+                    "bind a longer history, or write the gap in CREATE GAPS"
+                )
 
     def _forward(self, positive: tuple[int, ...], found: Learned) -> list[CheckedGap]:
         return [
