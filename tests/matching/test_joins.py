@@ -135,6 +135,43 @@ def test_an_event_that_may_play_two_components_has_no_safe_plan() -> None:
     assert ag.table("twice")["probability"].to_pylist() == [pytest.approx(0.25)]
 
 
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("DOUBLE", "1", "1.0"),
+        ("LONG", "1", "1.0"),
+        ("LONG", "9007199254740993", "9007199254740992.0"),
+        ("DOUBLE", "9007199254740993", "9007199254740992"),
+    ],
+)
+def test_constants_that_one_value_equals_do_not_keep_components_apart(
+    kind: str, one: str, other: str
+) -> None:
+    ag = Session(engine="local")
+    ag.sql(f"""
+    CREATE STREAM o (v {kind}, t LONG, p DOUBLE) TIME t PROBABILITY p;
+    CREATE QUERY q ON o PATTERN AND(o a, o b) WHERE a.v = {one} AND b.v = {other}
+    RETURN PROBABILITY;
+    """)
+    value = float(one) if kind == "DOUBLE" else int(one)
+    ag.bind("o", [{"v": value, "t": t, "p": 0.5} for t in (1, 2)])
+    assert ag.table("q")["probability"].to_pylist() == [pytest.approx(0.25)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [("DOUBLE", "1", "1.5"), ("LONG", "1", "2"), ("STRING", "'a'", "'b'")],
+)
+def test_different_constants_keep_components_apart(kind: str, one: str, other: str) -> None:
+    ag = Session(engine="local")
+    ag.sql(f"""
+    CREATE STREAM o (v {kind}, t LONG, p DOUBLE) TIME t PROBABILITY p;
+    CREATE QUERY q ON o PATTERN AND(o a, o b) WHERE a.v = {one} AND b.v = {other}
+    RETURN PROBABILITY;
+    """)
+    assert "marginalise" not in ag.explain("q")
+
+
 def test_a_window_without_events_has_no_row() -> None:
     ag = Session(engine="local")
     ag.sql(PAIR.replace("RETURN", "WITHIN 10 RETURN"))
