@@ -172,6 +172,22 @@ def test_different_constants_keep_components_apart(kind: str, one: str, other: s
     assert "marginalise" not in ag.explain("q")
 
 
+def test_columns_may_have_the_names_of_what_is_joined() -> None:
+    ag = Session(engine="local")
+    ag.sql("""
+    CREATE STREAM o (window LONG, value LONG, best LONG, t LONG, p DOUBLE) TIME t PROBABILITY p;
+    CREATE STREAM x (window LONG, value LONG, best LONG, t LONG, p DOUBLE) TIME t PROBABILITY p;
+    CREATE QUERY q ON o, x PATTERN AND(o, x)
+    WHERE o.window = x.window AND o.value = x.value AND o.best < x.best WITHIN 10
+    RETURN PROBABILITY;
+    """)
+    row = {"value": 1, "p": 0.5}
+    ag.bind("o", [row | {"window": 1, "best": 1, "t": 1}, row | {"window": 2, "best": 1, "t": 11}])
+    ag.bind("x", [row | {"window": 7, "best": 2, "t": 2}, row | {"window": 2, "best": 2, "t": 12}])
+    assert ag.table("q")["ts"].to_pylist() == [0, 10]
+    assert ag.table("q")["probability"].to_pylist() == [0.0, pytest.approx(0.25)]
+
+
 def test_a_window_without_events_has_no_row() -> None:
     ag = Session(engine="local")
     ag.sql(PAIR.replace("RETURN", "WITHIN 10 RETURN"))
