@@ -172,6 +172,52 @@ def test_different_constants_keep_components_apart(kind: str, one: str, other: s
     assert "marginalise" not in ag.explain("q")
 
 
+DIFFERENCE = """
+CREATE STREAM o (v LONG, t LONG, p DOUBLE) TIME t PROBABILITY p;
+CREATE STREAM x (v LONG, t LONG, p DOUBLE) TIME t PROBABILITY p;
+CREATE QUERY q ON o, x PATTERN AND(o, x) WHERE {} RETURN PROBABILITY;
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "one", "other", "law"),
+    [
+        ("o.v - x.v < 5", 2**63 - 10, 2**63 - 2, 0.25),
+        ("5 > o.v - x.v", 2**63 - 10, 2**63 - 2, 0.25),
+        ("o.v - x.v < 0.5", 2**53 + 1, 2**53, 0.0),
+        ("o.v - x.v > 0.5", 2**60 + 1, 2**60, 0.25),
+        ("o.v - x.v < 5", -(2**62) + 1, 2**62, 0.25),
+        # The difference is beyond 64 bits: NULL.
+        ("o.v - x.v < 5", -(2**62) - 1, 2**62, 0.0),
+    ],
+)
+def test_differences_of_large_numbers_are_what_they_are(
+    condition: str, one: int, other: int, law: float
+) -> None:
+    ag = Session(engine="local")
+    ag.sql(DIFFERENCE.format(condition))
+    ag.bind("o", [{"v": one, "t": 1, "p": 0.5}])
+    ag.bind("x", [{"v": other, "t": 2, "p": 0.5}])
+    assert ag.table("q")["probability"].to_pylist() == [pytest.approx(law)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_planned"),
+    [
+        ("x.t - o.t <= 5", True),
+        ("-5 <= x.t - o.t", True),
+        ("x.t - o.t < 2.5", False),
+        ("x.v - o.v <= 5", False),
+    ],
+)
+def test_times_by_whole_bounds_are_taken_apart_and_no_other_numbers(
+    condition: str, is_planned: bool
+) -> None:
+    ag = Session(engine="local")
+    ag.sql(DIFFERENCE.format(condition))
+    assert ("marginalise" not in ag.explain("q")) == is_planned
+
+
 def test_columns_may_have_the_names_of_what_is_joined() -> None:
     ag = Session(engine="local")
     ag.sql("""
