@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,6 +27,24 @@ def test_type_and_rank_queries_have_the_probability_of_all_worlds(seed: int) -> 
     case = random_join(seed)
     found = answers(case.asked().table("q").to_pylist(), case.query)
     assert far(found, expected(case), 1e-9) == {}, case.script
+
+
+def windows_with_events(case: JoinCase) -> set[Any]:
+    query = case.query
+    if query.within is None:
+        return {((), None)}
+    length = query.within[1]
+    starts = range(-20 * (query.every or length), 20, query.every or length)
+    return {((), s) for s in starts for e in case.events if s <= e.ts < s + length}
+
+
+@QUICK
+@given(seed=SEEDS)
+def test_without_groups_every_window_that_holds_an_event_has_a_row(seed: int) -> None:
+    case = random_join(seed)
+    case = replace(case, query=replace(case.query, group_by=()))
+    found = answers(case.asked().table("q").to_pylist(), case.query)
+    assert set(found) == windows_with_events(case), case.script
 
 
 def test_most_random_joins_have_a_safe_plan_and_some_have_none() -> None:
@@ -232,6 +251,18 @@ def test_columns_may_have_the_names_of_what_is_joined() -> None:
     ag.bind("x", [row | {"window": 7, "best": 2, "t": 2}, row | {"window": 2, "best": 2, "t": 12}])
     assert ag.table("q")["ts"].to_pylist() == [0, 10]
     assert ag.table("q")["probability"].to_pylist() == [0.0, pytest.approx(0.25)]
+
+
+def test_a_window_whose_events_play_no_part_has_a_row_without_a_safe_plan_too() -> None:
+    ag = Session(engine="local")
+    ag.sql(
+        PAIR + "CREATE QUERY twice ON o PATTERN AND(o a, o b) WHERE a.speed > 0 AND b.speed > 0 "
+        "WITHIN 10 RETURN PROBABILITY;"
+    )
+    ag.bind("o", [{"speed": s, "t": t, "p": 0.5} for s, t in ((1.0, 1), (1.0, 2), (-1.0, 15))])
+    assert "marginalise" in ag.explain("twice")
+    found = ag.table("twice").to_pylist()
+    assert [(row["ts"], row["probability"]) for row in found] == [(0, 0.25), (10, 0.0)]
 
 
 def test_a_window_without_events_has_no_row() -> None:
