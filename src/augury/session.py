@@ -140,8 +140,9 @@ class Session:
     def analyze(self, queries: Sequence[str]) -> None:
         """Count on Spark the rows that queries without an equated key would move.
 
-        Reads the bound rows of their streams, now. From then on, until a stream is bound again,
-        EXPLAIN prices the plans that move events and temporal results, and the cheaper one runs.
+        Reads the bound rows of their streams, now. From then on, until a stream is bound again or
+        something is declared, EXPLAIN prices the plans that move events and temporal results, and
+        the cheaper one runs.
         """
         from augury.planning.refusal import PlanError
 
@@ -316,7 +317,8 @@ class Session:
             raise QueryError(found)
         self._catalog = checked.catalog
         self._runner, self._live_is_current = None, False
-        self._sketches = {}
+        if len(_explains(parsed.statements)) < len(parsed.statements):
+            self._sketches = {}
         self._queries |= {query.name.lower(): (query, source) for query in checked.queries}
         self._warnings += (*found, *_planned(checked.queries, source))
         return parsed.statements

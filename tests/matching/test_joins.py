@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,6 +27,24 @@ def test_type_and_rank_queries_have_the_probability_of_all_worlds(seed: int) -> 
     case = random_join(seed)
     found = answers(case.asked().table("q").to_pylist(), case.query)
     assert far(found, expected(case), 1e-9) == {}, case.script
+
+
+def windows_with_events(case: JoinCase) -> set[Any]:
+    query = case.query
+    if query.within is None:
+        return {((), None)}
+    length = query.within[1]
+    starts = range(-20 * (query.every or length), 20, query.every or length)
+    return {((), s) for s in starts for e in case.events if s <= e.ts < s + length}
+
+
+@QUICK
+@given(seed=SEEDS)
+def test_without_groups_every_window_that_holds_an_event_has_a_row(seed: int) -> None:
+    case = random_join(seed)
+    case = replace(case, query=replace(case.query, group_by=()))
+    found = answers(case.asked().table("q").to_pylist(), case.query)
+    assert set(found) == windows_with_events(case), case.script
 
 
 def test_most_random_joins_have_a_safe_plan_and_some_have_none() -> None:
@@ -133,6 +152,117 @@ def test_an_event_that_may_play_two_components_has_no_safe_plan() -> None:
     ag.bind("o", [{"speed": 1.0, "t": 1, "p": 0.5}, {"speed": 1.0, "t": 2, "p": 0.5}])
     assert "marginalise" in ag.explain("twice")
     assert ag.table("twice")["probability"].to_pylist() == [pytest.approx(0.25)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("DOUBLE", "1", "1.0"),
+        ("LONG", "1", "1.0"),
+        ("LONG", "9007199254740993", "9007199254740992.0"),
+        ("DOUBLE", "9007199254740993", "9007199254740992"),
+    ],
+)
+def test_constants_that_one_value_equals_do_not_keep_components_apart(
+    kind: str, one: str, other: str
+) -> None:
+    ag = Session(engine="local")
+    ag.sql(f"""
+    CREATE STREAM o (v {kind}, t LONG, p DOUBLE) TIME t PROBABILITY p;
+    CREATE QUERY q ON o PATTERN AND(o a, o b) WHERE a.v = {one} AND b.v = {other}
+    RETURN PROBABILITY;
+    """)
+    value = float(one) if kind == "DOUBLE" else int(one)
+    ag.bind("o", [{"v": value, "t": t, "p": 0.5} for t in (1, 2)])
+    assert ag.table("q")["probability"].to_pylist() == [pytest.approx(0.25)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [("DOUBLE", "1", "1.5"), ("LONG", "1", "2"), ("STRING", "'a'", "'b'")],
+)
+def test_different_constants_keep_components_apart(kind: str, one: str, other: str) -> None:
+    ag = Session(engine="local")
+    ag.sql(f"""
+    CREATE STREAM o (v {kind}, t LONG, p DOUBLE) TIME t PROBABILITY p;
+    CREATE QUERY q ON o PATTERN AND(o a, o b) WHERE a.v = {one} AND b.v = {other}
+    RETURN PROBABILITY;
+    """)
+    assert "marginalise" not in ag.explain("q")
+
+
+DIFFERENCE = """
+CREATE STREAM o (v LONG, t LONG, p DOUBLE) TIME t PROBABILITY p;
+CREATE STREAM x (v LONG, t LONG, p DOUBLE) TIME t PROBABILITY p;
+CREATE QUERY q ON o, x PATTERN AND(o, x) WHERE {} RETURN PROBABILITY;
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "one", "other", "law"),
+    [
+        ("o.v - x.v < 5", 2**63 - 10, 2**63 - 2, 0.25),
+        ("5 > o.v - x.v", 2**63 - 10, 2**63 - 2, 0.25),
+        ("o.v - x.v < 0.5", 2**53 + 1, 2**53, 0.0),
+        ("o.v - x.v > 0.5", 2**60 + 1, 2**60, 0.25),
+        ("o.v - x.v < 5", -(2**62) + 1, 2**62, 0.25),
+        # The difference is beyond 64 bits: NULL.
+        ("o.v - x.v < 5", -(2**62) - 1, 2**62, 0.0),
+    ],
+)
+def test_differences_of_large_numbers_are_what_they_are(
+    condition: str, one: int, other: int, law: float
+) -> None:
+    ag = Session(engine="local")
+    ag.sql(DIFFERENCE.format(condition))
+    ag.bind("o", [{"v": one, "t": 1, "p": 0.5}])
+    ag.bind("x", [{"v": other, "t": 2, "p": 0.5}])
+    assert ag.table("q")["probability"].to_pylist() == [pytest.approx(law)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_planned"),
+    [
+        ("x.t - o.t <= 5", True),
+        ("-5 <= x.t - o.t", True),
+        ("x.t - o.t < 2.5", False),
+        ("x.v - o.v <= 5", False),
+    ],
+)
+def test_times_by_whole_bounds_are_taken_apart_and_no_other_numbers(
+    condition: str, is_planned: bool
+) -> None:
+    ag = Session(engine="local")
+    ag.sql(DIFFERENCE.format(condition))
+    assert ("marginalise" not in ag.explain("q")) == is_planned
+
+
+def test_columns_may_have_the_names_of_what_is_joined() -> None:
+    ag = Session(engine="local")
+    ag.sql("""
+    CREATE STREAM o (window LONG, value LONG, best LONG, t LONG, p DOUBLE) TIME t PROBABILITY p;
+    CREATE STREAM x (window LONG, value LONG, best LONG, t LONG, p DOUBLE) TIME t PROBABILITY p;
+    CREATE QUERY q ON o, x PATTERN AND(o, x)
+    WHERE o.window = x.window AND o.value = x.value AND o.best < x.best WITHIN 10
+    RETURN PROBABILITY;
+    """)
+    row = {"value": 1, "p": 0.5}
+    ag.bind("o", [row | {"window": 1, "best": 1, "t": 1}, row | {"window": 2, "best": 1, "t": 11}])
+    ag.bind("x", [row | {"window": 7, "best": 2, "t": 2}, row | {"window": 2, "best": 2, "t": 12}])
+    assert ag.table("q")["ts"].to_pylist() == [0, 10]
+    assert ag.table("q")["probability"].to_pylist() == [0.0, pytest.approx(0.25)]
+
+
+def test_a_window_whose_events_play_no_part_has_a_row_without_a_safe_plan_too() -> None:
+    ag = Session(engine="local")
+    ag.sql(
+        PAIR + "CREATE QUERY twice ON o PATTERN AND(o a, o b) WHERE a.speed > 0 AND b.speed > 0 "
+        "WITHIN 10 RETURN PROBABILITY;"
+    )
+    ag.bind("o", [{"speed": s, "t": t, "p": 0.5} for s, t in ((1.0, 1), (1.0, 2), (-1.0, 15))])
+    assert "marginalise" in ag.explain("twice")
+    found = ag.table("twice").to_pylist()
+    assert [(row["ts"], row["probability"]) for row in found] == [(0, 0.25), (10, 0.0)]
 
 
 def test_a_window_without_events_has_no_row() -> None:

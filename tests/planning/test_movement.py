@@ -129,8 +129,9 @@ def test_without_a_count_explain_says_that_nothing_is_priced() -> None:
     ("options", "hint"),
     [
         ("movement = 'both'", "write one of 'events' and 'results'"),
-        ("partitions = 0", "write a whole number of at least 1"),
-        ("partitions = 'many'", "write a whole number of at least 1"),
+        ("partitions = 0", "write a whole number from 1 to 10000"),
+        ("partitions = 1000000000", "write a whole number from 1 to 10000"),
+        ("partitions = 'many'", "write a whole number from 1 to 10000"),
     ],
 )
 def test_options_with_other_values_are_refused(options: str, hint: str) -> None:

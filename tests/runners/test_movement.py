@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from augury import Session
 from augury.planning.layout import Sketch
 from augury.runners.movement import Movements, row_sizes
 from augury.runners.network import Network
+from augury.runners.sharding import sharding_of
 
 STREAM = "(id LONG, kind STRING, v LONG, t LONG, p DOUBLE) ID id TIME t TYPE kind PROBABILITY p;"
 EVERY_OTHER = Sketch.of(np.arange(1000), np.arange(1000) % 2 == 0)
@@ -66,3 +69,30 @@ def test_a_row_has_the_bytes_of_the_columns_that_travel() -> None:
     # id, t and p have eight bytes each; kind three and where it starts; v does not travel.
     assert size.row == pytest.approx(24 + 3 + 4)
     assert size.blob > 100
+
+
+LOWER = "CREATE QUERY low ON s PATTERN SEQ(A x, B y) WITHIN 5;"
+VARIOUS = {
+    "plain": "CREATE QUERY q ON s PATTERN SEQ(A x, B y) WITHIN 5;",
+    "alternatives": "CREATE QUERY q ON m PATTERN SEQ(_ x, _ y) WITHIN 5;",
+    "correlated": "CREATE QUERY q ON s PATTERN SEQ(A x, B y) WITHIN 5 CORRELATED BY pairs;",
+    "lower": f"{LOWER} CREATE QUERY q ON s, low PATTERN SEQ(A x, low y) WITHIN 5;",
+    "count": "CREATE QUERY q ON s PATTERN SEQ(A x, B y) WITHIN 5 RETURN COUNT;",
+}
+
+
+@pytest.mark.parametrize("name", VARIOUS)
+def test_explain_tells_of_movement_where_rows_are_cut_by_time(name: str) -> None:
+    ag = Session(engine="local")
+    ag.sql(
+        f"CREATE STREAM s {STREAM} CREATE TABLE pairs (first LONG, second LONG, p DOUBLE);"
+        "CREATE STREAM m (k LONG, place STRING, t LONG, p DOUBLE) "
+        "KEY k TIME t PROBABILITY p ALTERNATIVES (place);"
+    )
+    ag.sql(VARIOUS[name])
+    queries = {name: query for name, (query, _) in ag._queries.items()}
+    network = Network.of(["q"], queries, ag._catalog)
+    is_cut = sharding_of(network, bounded=True, parts=4).kind == "time"
+    told = json.loads(ag.explain("q", "json"))["movement"]
+    assert is_cut == (name == "plain")
+    assert (told is not None) == is_cut

@@ -52,6 +52,27 @@ def test_joins_are_the_same_in_spark_sql(spark: SparkSession, seed: int) -> None
     assert far(found, wanted, 1e-9) == {}
 
 
+NAMED = """
+CREATE STREAM o (window LONG, v DOUBLE, t LONG, p DOUBLE) TIME t PROBABILITY p;
+CREATE STREAM x (window LONG, v DOUBLE, t LONG, p DOUBLE) TIME t PROBABILITY p;
+CREATE QUERY q ON o, x PATTERN AND(o, x) WHERE o.window = x.window AND o.v > x.v WITHIN 10
+RETURN PROBABILITY;
+"""
+
+
+def test_a_column_named_window_and_values_that_are_no_number_are_the_same(
+    spark: SparkSession,
+) -> None:
+    sessions = Session(engine="local"), Session(spark)
+    for ag in sessions:
+        ag.sql(NAMED)
+        ag.bind("o", [{"window": 7, "v": v, "t": 11, "p": 0.5} for v in (float("nan"), 0.0)])
+        ag.bind("x", [{"window": w, "v": 1.0, "t": 12, "p": 0.5} for w in (7, 8)])
+    here, there = sessions[0].table("q").to_pylist(), listed(sessions[1].table("q"))
+    assert [(row["ts"], row["probability"]) for row in here] == [(10, 0.25)]
+    assert [(row["ts"], row["probability"]) for row in there] == [(10, 0.25)]
+
+
 MOMENTS = """
 CREATE STREAM o (id LONG, x STRING, at TIMESTAMP, p DOUBLE) ID id TIME at PROBABILITY p;
 CREATE STREAM x (id LONG, x STRING, at TIMESTAMP, p DOUBLE) ID id TIME at PROBABILITY p;

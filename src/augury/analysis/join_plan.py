@@ -41,7 +41,8 @@ from augury.analysis.walk import attributes
 from augury.language import expressions as ex
 
 _ORDERS = ("<", "<=", ">", ">=")
-_WHOLE = {DataType.LONG, DataType.TIMESTAMP}
+# Ticks are not known to be small; a bound that fractions tell exactly is.
+_MODERATE = 2**53
 
 
 def join_plan(draft: Draft) -> JoinPlan | None:
@@ -132,17 +133,39 @@ def _inequality(conjunct: Conjunct, draft: Draft) -> Inequality | None:
 def _split(node: ex.Binary, draft: Draft) -> tuple[ex.Expression, ex.Expression]:
     """Return both sides, a difference taken apart: a - b < c becomes a < b + c."""
     left, right = node.left, node.right
-    if isinstance(left, ex.Binary) and _is_difference(left, draft) and not any(attributes(right)):
+    if isinstance(left, ex.Binary) and _is_difference(left, right, draft):
         return left.left, ex.Binary("+", left.right, right)
-    if isinstance(right, ex.Binary) and _is_difference(right, draft) and not any(attributes(left)):
+    if isinstance(right, ex.Binary) and _is_difference(right, left, draft):
         return ex.Binary("+", right.right, left), right.left
     return left, right
 
 
-def _is_difference(node: ex.Binary, draft: Draft) -> bool:
-    """Return whether the node is a difference of whole numbers or times, which loses nothing."""
-    kinds = {draft.type_of(*_member(a, draft)) for a in attributes(node)}
-    return node.operator == "-" and bool(kinds) and kinds <= _WHOLE
+def _is_difference(node: ex.Binary, bound: ex.Expression, draft: Draft) -> bool:
+    """Return whether the node is a difference of times, which moving the bound leaves exact.
+
+    Other whole numbers may be so large that a sum overflows where the difference does not.
+    """
+    if node.operator != "-" or any(attributes(bound)):
+        return False
+    if {draft.type_of(*_member(a, draft)) for a in attributes(node)} == {DataType.TIMESTAMP}:
+        return True
+    return _is_time(node.left, draft) and _is_time(node.right, draft) and _is_whole(bound)
+
+
+def _is_time(node: ex.Expression, draft: Draft) -> bool:
+    """Return whether the node is the time of its event."""
+    if not isinstance(node, ex.Attribute):
+        return False
+    component, column = _member(node, draft)
+    return component >= 0 and all(s.time == column for s in draft.streams_of(component))
+
+
+def _is_whole(bound: ex.Expression) -> bool:
+    """Return whether the bound is a moderate whole number, maybe with a sign."""
+    inner = bound.operand if isinstance(bound, ex.Unary) and bound.operator == "-" else bound
+    return (
+        isinstance(inner, ex.Literal) and type(inner.value) is int and abs(inner.value) <= _MODERATE
+    )
 
 
 # Variables ------------------------------------------------------------------------------------

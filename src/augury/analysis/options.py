@@ -7,6 +7,8 @@ from augury.analysis.findings import listing, suggest
 
 KNOWN = ("movement", "partitions", "unlisted")
 MOVEMENTS = ("events", "results")
+# Each range is a task of Spark and an entry of its plan.
+MOST_PARTITIONS = 10_000
 
 
 def options_are_known(draft: Draft) -> None:
@@ -31,6 +33,6 @@ def _wrong_value(key: str, value: object) -> str:
     """Return what an option may be, if it is something else."""
     if key == "movement" and str(value).lower() not in MOVEMENTS:
         return f"write one of {listing(tuple(repr(each) for each in MOVEMENTS))}"
-    if key == "partitions" and (type(value) is not int or value < 1):
-        return "write a whole number of at least 1"
+    if key == "partitions" and (type(value) is not int or not 1 <= value <= MOST_PARTITIONS):
+        return f"write a whole number from 1 to {MOST_PARTITIONS}"
     return ""

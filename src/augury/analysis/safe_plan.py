@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from augury.analysis.catalog import DataType, StreamSchema
 from augury.analysis.checked import Branch, Conjunct, Leaf, Negated
 from augury.analysis.draft import Draft
 from augury.analysis.shapes import leaves, operators
@@ -18,6 +19,8 @@ from augury.analysis.subgoals import LaharView, Subgoal, Variable
 _SUBSCRIPTS = dict(zip("aehijklmnoprstuvx", "ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
 
 _SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
+
+Value = bool | int | float | str | None
 
 
 def projected(name: str) -> str:
@@ -224,8 +227,30 @@ def _constants_differ(a: Subgoal, b: Subgoal, name: str) -> bool:
     stream = next(s for s in a.streams if s.name == name)
     certain = not stream.alternatives and stream.markov is None
     return any(
-        a.constants[column] != b.constants[column]
+        _are_unlike(a.constants[column].value, b.constants[column].value, stream, column)
         for column in a.constants
         if column in b.constants
         and (certain or (column in stream.key and column not in stream.alternatives))
     )
+
+
+def _are_unlike(one: Value, other: Value, stream: StreamSchema, column: str) -> bool:
+    """Return whether no value of the column equals both; what is unsure may be equal.
+
+    1 and 1.0 are one value, and large whole numbers are compared with fractions as fractions.
+    """
+    declared = stream.column(column)
+    kind = declared.type if declared else None
+    if kind in (DataType.LONG, DataType.DOUBLE):
+        if kind is DataType.LONG and type(one) is type(other) is int:
+            return one != other
+        fractions = _as_fraction(one), _as_fraction(other)
+        return None not in fractions and fractions[0] != fractions[1]
+    plain = {DataType.STRING: str, DataType.BOOLEAN: bool}.get(kind) if kind else None
+    return plain is not None and type(one) is type(other) is plain and one != other
+
+
+def _as_fraction(value: Value) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)

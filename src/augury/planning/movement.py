@@ -131,6 +131,16 @@ def joint(sketches: Sequence[Sketches]) -> dict[str, Sketch]:
     return {name: replace(s, entries=min(s.rows, total[name])) for name, s in first.items()}
 
 
+def is_moved(query: CheckedQuery, cut: Partitioning) -> bool:
+    """Return whether the rows of a bounded query are moved to ranges of time.
+
+    What ranges cannot tell apart stays together: alternatives, correlations, matches of others.
+    """
+    plain = all(not s.alternatives and s.query is None for s in query.streams)
+    matches = query.returns == "MATCHES" and not query.correlated_by
+    return cut.kind == "time" and matches and plain
+
+
 # Options ---------------------------------------------------------------------------------------
 
 

@@ -146,7 +146,7 @@ def _by_time(evaluation: Evaluation, inputs: Inputs, value: Valuation) -> Iterat
 def _by_window(evaluation: Evaluation, inputs: Inputs, value: Valuation) -> Iterator[Row]:
     """Yield P(at least one match) for each window that holds an event, seen as the whole input."""
     events = evaluation.events
-    for start, span in windows_of(evaluation.plan.query, events.time):
+    for start, span in windows_of(evaluation.plan.query, inputs.time):
         inside = evaluation
         if span is not None:
             held = (events.time >= span[0]) & (events.time < span[1])

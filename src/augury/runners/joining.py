@@ -25,7 +25,8 @@ from augury.runners.holding import Row, answer_table
 from augury.runners.loaded import Loaded
 from augury.runners.windows import windows_of
 
-WINDOW = "window"
+# With spaces, as neither columns nor variables have them.
+WINDOW = "augury join window"
 METHODS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
 
@@ -129,12 +130,12 @@ class _Joining:
 
 def value_name(number: int) -> str:
     """Return the column of what an inequality reads of a component."""
-    return f"value {number}"
+    return f"augury join value {number}"
 
 
 def best_name(number: int) -> str:
     """Return the column of the best value of an inequality's other side."""
-    return f"best {number}"
+    return f"augury join best {number}"
 
 
 def _ranks(sides: Sequence[Any]) -> list[Words]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from augury.planning.layout import Layout, Moving, Sketch, read_sketches
+from augury.planning.layout import Layout, Moving, read_sketches
 from augury.records import Flags, Words
 from augury.runners.encoding import whole
 from augury.runners.packing import Packer, blob_of, blobs_batch
@@ -100,8 +100,3 @@ def sending(moving: Moving, layout: Layout, times: Words, enters: Flags, leaves:
     whole_rows = leaves[number] if moving.movement == "events" else np.zeros(len(row), np.bool_)
     goes = enters[row] | (is_own & whole_rows)
     return Sending(row[goes], number[goes], is_own[goes])
-
-
-def sketch_of(rows: pa.Table, time: str, enters: Flags) -> Sketch:
-    """Return the sketch of rows at hand."""
-    return Sketch.of(whole(rows.column(time)), enters)

@@ -14,7 +14,7 @@ from typing import Literal
 from augury.analysis.catalog import StreamSchema
 from augury.analysis.checked import CheckedQuery
 from augury.planning.layout import Moving
-from augury.planning.movement import asked_movement, asked_parts, moving_of
+from augury.planning.movement import asked_movement, asked_parts, is_moved, moving_of
 from augury.planning.physical import plan_query
 from augury.runners.network import Network, ground
 
@@ -123,8 +123,7 @@ def _are_keys(query: CheckedQuery, columns: tuple[str, ...]) -> bool:
 def _by_time(network: Network, parts: int) -> Sharding:
     query = network.queries[network.names[0]]
     cut = plan_query(query, network.catalog).partitioning
-    grouped = any(stream.alternatives for stream in query.streams)
-    if cut.kind != "time" or query.returns != "MATCHES" or grouped or query.correlated_by:
+    if not is_moved(query, cut):
         return SINGLE
     asked = asked_parts(query)
     movement = asked_movement(query) or "results"

@@ -30,7 +30,8 @@ from augury.runners.holding import TOLERANCE, probability_schema
 from augury.runners.schemas import spark_schema
 from augury.runners.spark_rows import MOST_ROWS_IN_A_FILTER, time_in_units
 
-WINDOW, CHANCE, WEIGHT = "window", "p", "weight"
+# A window is added to rows as they come; the space keeps it apart from their columns.
+WINDOW, CHANCE, WEIGHT = "augury window", "p", "weight"
 
 
 def suits_spark(program: JoinProgram, tables: Mapping[str, Sequence[Any]]) -> bool:
@@ -153,7 +154,9 @@ class SparkJoining:
             side = to_spark_sql(program.side(component, number), self.tables)
             columns.append(f.expr(side).alias(value_name(number)))
             known.append(value_name(number))
-        return rows.select(*columns).dropna(subset=known) if known else rows.select(*columns)
+        found = rows.select(*columns)
+        # NULL equals nothing and is beyond nothing; NaN, which dropna takes too, is the greatest.
+        return reduce(lambda left, name: left.where(f.col(name).isNotNull()), known, found)
 
     def _plays(self, component: int) -> Column:
         play, stream = self.program.play(component), self.program.stream(component)

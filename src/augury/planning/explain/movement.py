@@ -6,20 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from augury.planning.layout import MOVEMENTS, Movement
-from augury.planning.movement import Priced, asked_movement, asked_parts
+from augury.planning.movement import Priced, asked_movement, asked_parts, is_moved
 from augury.planning.physical import PhysicalPlan
 
 TEXTS: dict[Movement, str] = {"events": "moving events", "results": "moving temporal results"}
 
 
-def _is_cut(plan: PhysicalPlan) -> bool:
-    return plan.partitioning.kind == "time" and plan.query.returns == "MATCHES"
-
-
 def movement_lines(plan: PhysicalPlan, priced: Priced | None) -> Iterator[str]:
     """Yield what each plan moves, and which is taken and why."""
     asks = any(option.key.lower() in ("movement", "partitions") for option in plan.query.options)
-    if not _is_cut(plan):
+    if not is_moved(plan.query, plan.partitioning):
         if asks:
             yield "OPTIONS says how, but only matches that time alone cuts apart are moved so"
         return
@@ -47,7 +43,7 @@ def _unpriced(plan: PhysicalPlan) -> Iterator[str]:
 
 def movement_facts(plan: PhysicalPlan, priced: Priced | None) -> dict[str, Any] | None:
     """Return the same as plain values; None where rows are not cut by time."""
-    if not _is_cut(plan):
+    if not is_moved(plan.query, plan.partitioning):
         return None
     chosen = priced.chosen if priced else asked_movement(plan.query) or "results"
     costs = priced.prices if priced else {}
