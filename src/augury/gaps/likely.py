@@ -1,7 +1,9 @@
 """When a missed component probably happened: the middle nine tenths of its time, by length.
 
-Read off a grid, as shares of the stretch, and good to about a percent of its length: it is for
-people to look at, and no confidence depends on it. Negated components are left out of account.
+Read off a grid, as shares of the stretch: it is for people to look at, and no confidence depends on
+it. Good to about a percent of a stretch that is no longer than a few gaps; in one that is far
+longer the shares of the longest grid length stand in, which is too wide. Negated components, and
+conditions on time, are left out of account.
 """
 
 from __future__ import annotations
@@ -29,13 +31,6 @@ class Likely:
     lengths: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
-
-    def at(self, length: Reals) -> tuple[Reals, Reals]:
-        """Return both shares at each length."""
-        return (
-            np.interp(length, self.lengths, self.low),
-            np.interp(length, self.lengths, self.high),
-        )
 
 
 def likely_times(stretch: Stretch, top: float) -> tuple[Likely, ...]:
