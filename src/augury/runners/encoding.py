@@ -86,6 +86,19 @@ class Place:
         return Place(self.tie[used], self.has_tie[used], kept)
 
 
+class Numbered:
+    """The columns of a table as codes into the values they have, each made once."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = pc.dictionary_encode(self.table.column(name).combine_chunks())
+        return self._made[name]
+
+
 class Encoder:
     """Turns the rows of a query's streams into events; keeps its codes between batches."""
 
@@ -126,13 +139,15 @@ class Encoder:
         number = [s.name for s in self.plan.query.streams].index(stream.name)
         tie, known = (place.tie, place.has_tie) if place else self._tie(stream, table)
         values, nulls = self._attributes(table)
+        # The key mostly is what partitions, too.
+        numbered = Numbered(table)
         return Events(
             time=whole(table.column(stream.time)),
             tie=tie,
             # An event without a tie-breaker has equal order with all others of its time.
             stream=np.where(known, number, -2 - row),
-            key=self._key(stream, table, place),
-            partition=self._partition(stream, table),
+            key=self._key(stream, numbered, place),
+            partition=self._partition(stream, numbered),
             mask=mask,
             p=chances_of(stream, table),
             group=np.where(groups < 0, -1, groups + first_row),
@@ -156,29 +171,23 @@ class Encoder:
             return np.asarray(ranks, np.int64), known
         return whole(column), known
 
-    def _key(self, stream: StreamSchema, table: pa.Table, place: Place | None) -> Words:
+    def _key(self, stream: StreamSchema, numbered: Numbered, place: Place | None) -> Words:
         if place:
             return np.array([self.keys.code(key) for key in place.keys], np.int64)
-        return self._joint(self.keys, [table.column(name) for name in stream.key], table.num_rows)
+        columns = [numbered[name] for name in stream.key]
+        return _joint(self.keys, columns, numbered.table.num_rows)
 
-    def _joint(self, codes: Codes, columns: list[Any], n: int) -> Words:
-        if not columns:
-            return np.full(n, codes.code(()), np.int64)
-        if len(columns) == 1:
-            return codes.encode(columns[0])
-        rows = zip(*(column.to_pylist() for column in columns), strict=True)
-        return np.array([codes.code(row) for row in rows], np.int64)
-
-    def _partition(self, stream: StreamSchema, table: pa.Table) -> Words:
+    def _partition(self, stream: StreamSchema, numbered: Numbered) -> Words:
         names = self.plan.partition_by.get(stream.name)
-        n = table.num_rows
+        n = numbered.table.num_rows
         if not names:
             return np.zeros(n, np.int64)
-        columns = [table.column(name) for name in names]
-        codes = self._joint(self.partitions, columns, n)
+        columns = [numbered[name] for name in names]
+        codes = _joint(self.partitions, columns, n)
         missing = np.zeros(n, np.bool_)
         for column in columns:
-            missing |= np.asarray(pc.is_null(column))
+            if column.null_count:
+                missing |= np.asarray(pc.is_null(column))
         # NULL equals nothing, so such an event is alone in its partition.
         for k in np.flatnonzero(missing):
             codes[k] = self.partitions.code(("alone", self.alone))
@@ -215,6 +224,16 @@ class Encoder:
             reals = np.asarray(pc.fill_null(column, 0.0), np.float64)
             return reals.view(np.int64)
         return whole(column)
+
+
+def _joint(codes: Codes, columns: list[Any], n: int) -> Words:
+    """Return one code for the values that rows have in some columns."""
+    if not columns:
+        return np.full(n, codes.code(()), np.int64)
+    if len(columns) == 1:
+        return codes.encode(columns[0])
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    return np.array([codes.code(row) for row in rows], np.int64)
 
 
 def kinds_of(stream: StreamSchema, table: pa.Table) -> tuple[Words, dict[str, int]]:

@@ -23,6 +23,7 @@ from augury.sources.rows import ARROW_TYPES
 # Names of columns beside the declared ones, which cannot have them: a space needs backquotes.
 SHARD, FAULT, TOLD = "augury shard", "augury fault", "augury told"
 ROWS = 2**18
+BLOB_ROWS = 2**15
 BLOBS = pa.schema(
     [
         ("shard", pa.int64()),
@@ -83,7 +84,13 @@ class Packer:
                 (int(shards[a]), table.slice(a, b - a))
                 for a, b in zip(starts.tolist(), ends, strict=True)
             ]
-        yield blobs_batch(self.stream.name, "rows", [self._piece(*piece) for piece in pieces])
+        # Blobs of several megabytes are humongous objects to the JVM's collector.
+        small = [
+            self._piece(shard, piece.slice(a, BLOB_ROWS))
+            for shard, piece in pieces
+            for a in range(0, piece.num_rows, BLOB_ROWS)
+        ]
+        yield blobs_batch(self.stream.name, "rows", small)
 
     def _piece(self, shard: int, rows: pa.Table) -> tuple[int, int, int, bytes]:
         assert self.stream.time is not None

@@ -95,48 +95,65 @@ def relation_rows(table: pa.Table, name: str, columns: Mapping[str, str]) -> lis
     return list(zip(*values, strict=True))
 
 
+class Reasons:
+    """Why rows are bad: the first reason of each counts."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._texts = [""]
+        self._number = np.zeros(n_rows, np.int8)
+
+    @property
+    def good(self) -> np.ndarray:
+        """Which rows have no reason so far."""
+        return self._number == 0
+
+    def note(self, wrong: Any, reason: str) -> None:
+        """Give a reason to the rows that are wrong, unless they have one."""
+        flags = np.asarray(wrong, np.bool_)
+        if flags.any():
+            self._number[flags & self.good] = len(self._texts)
+            self._texts.append(reason)
+
+    def texts(self) -> list[str]:
+        """Return the reasons of the bad rows."""
+        return [self._texts[number] for number in self._number[~self.good]]
+
+
 def sift(table: pa.Table, declared: Declaration) -> tuple[pa.Table, pa.Table]:
     """Return the good rows, and the bad rows with their reason."""
-    reasons = np.full(table.num_rows, "", dtype=object)
+    reasons = Reasons(table.num_rows)
     for name in (*declared.key, declared.time):
         if table.column(name).null_count:
-            _note(reasons, pc.is_null(table.column(name)), f"{name} is null")
+            reasons.note(pc.is_null(table.column(name)), f"{name} is null")
     if declared.probability:
         p = np.asarray(table.column(declared.probability).cast(pa.float64()), np.float64)
         # NULL arrives as NaN, and NaN is inside nothing.
         wrong = ~((p >= 0.0) & (p <= 1.0))
-        _note(reasons, wrong, f"{declared.probability} is not a probability between 0 and 1")
+        reasons.note(wrong, f"{declared.probability} is not a probability between 0 and 1")
     if declared.has_alternatives:
         _note_overfull(reasons, table, declared)
     elif declared.id:
-        _note(reasons, pc.is_null(table.column(declared.id)), f"{declared.id} is null")
+        if table.column(declared.id).null_count:
+            reasons.note(pc.is_null(table.column(declared.id)), f"{declared.id} is null")
         _note_repeated(reasons, table.column(declared.id), declared.id)
-    bad = reasons != ""
-    if not bad.any():
+    good = reasons.good
+    if good.all():
         return table, table.slice(0, 0).append_column(REASON, pa.array([], pa.string()))
-    rejected = table.filter(pa.array(bad))
+    rejected = table.filter(pa.array(~good))
     return (
-        table.filter(pa.array(~bad)),
-        rejected.append_column(REASON, pa.array(list(reasons[bad]), pa.string())),
+        table.filter(pa.array(good)),
+        rejected.append_column(REASON, pa.array(reasons.texts(), pa.string())),
     )
 
 
-def _note(reasons: np.ndarray, wrong: Any, reason: str) -> None:
-    flags = np.asarray(wrong, np.bool_)
-    if flags.any():
-        reasons[flags & (reasons == "")] = reason
-
-
-def _note_repeated(reasons: np.ndarray, ids: Any, name: str) -> None:
+def _note_repeated(reasons: Reasons, ids: Any, name: str) -> None:
     if _is_rising(ids) or _are_different(ids):
         return
     codes = _codes(ids)
     order = np.argsort(codes, kind="stable")
     again = np.zeros(len(codes), np.bool_)
     again[order[1:]] = codes[order[1:]] == codes[order[:-1]]
-    again &= reasons == ""
-    if again.any():
-        reasons[again] = f"{name} was seen before"
+    reasons.note(again, f"{name} was seen before")
 
 
 def _is_rising(ids: Any) -> bool:
@@ -165,15 +182,14 @@ def alternative_groups(table: pa.Table, declared: Declaration) -> np.ndarray:
     return group
 
 
-def _note_overfull(reasons: np.ndarray, table: pa.Table, declared: Declaration) -> None:
+def _note_overfull(reasons: Reasons, table: pa.Table, declared: Declaration) -> None:
     assert declared.probability is not None
     group = alternative_groups(table, declared)
     p = np.nan_to_num(np.asarray(pc.fill_null(table.column(declared.probability), 0.0)))
-    p[reasons != ""] = 0.0
+    p[~reasons.good] = 0.0
     total = np.bincount(group, weights=p, minlength=1)
-    over = (total[group] > 1.0 + ROUNDING) & (reasons == "")
-    if over.any():
-        reasons[over] = "the alternatives of this event have a total probability above 1"
+    over = total[group] > 1.0 + ROUNDING
+    reasons.note(over, "the alternatives of this event have a total probability above 1")
 
 
 def _codes(column: Any) -> np.ndarray:
