@@ -105,7 +105,8 @@ class Reasons:
     @property
     def good(self) -> np.ndarray:
         """Which rows have no reason so far."""
-        return self._number == 0
+        good: np.ndarray = self._number == 0
+        return good
 
     def note(self, wrong: Any, reason: str) -> None:
         """Give a reason to the rows that are wrong, unless they have one."""
