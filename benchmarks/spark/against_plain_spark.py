@@ -3,17 +3,22 @@
 Every match (skip till any match): a self-join on the key with bounds on time, and the same join cut
 into time bins as wide as the window, which a patient user comes to. The next match only: window
 functions that look ahead, sorted backwards so that each frame grows by one row. All write their
-matches to Parquet, and must find the same. Run: python benchmarks/spark/against_plain_spark.py
+matches to Parquet, and must find the same.
+
+A self-join compares all pairs of a key, once for every step. So every match is asked again over
+five times the events, for SEQ of 3 and of 7, once each.
+Run: python benchmarks/spark/against_plain_spark.py
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import events
 import pyarrow.dataset as ds
-from measuring import medians, ratio, record, scaled, scratch, session, shown
+from measuring import drain, medians, ratio, record, scaled, scratch, seconds, session, shown
 from patterns import ANY_MATCH, INCLUSIVE, NEXT_MATCH, asked, require_equal, triples
 
 SELF_JOIN = f"""
@@ -91,6 +96,36 @@ def compared(answers: dict[str, Any], folder: Path, n: int) -> dict[str, Any]:
     }
 
 
+def long_pattern(types: str) -> tuple[str, str]:
+    """Return a script and a self-join for every match of one event of each type, in order."""
+    parts = [f"{kind} {kind.lower()}" for kind in types]
+    names = [kind.lower() for kind in types]
+    returned = ", ".join(f"{name}.id AS {name}" for name in names)
+    script = ANY_MATCH.replace("SEQ(A a, B b, C c)", f"SEQ({', '.join(parts)})")
+    script = script.replace("a.id AS a, b.id AS b, c.id AS c", returned)
+    joins = "".join(
+        f" JOIN events {name} ON {name}.key = a.key AND {name}.t > {before}.t"
+        f" AND {name}.t <= a.t + {INCLUSIVE}"
+        for before, name in pairwise(names)
+    )
+    kinds = " AND ".join(f"{name}.kind = '{name.upper()}'" for name in names)
+    return script, f"SELECT {returned} FROM events a{joins} WHERE {kinds}"
+
+
+def grown(spark: Any, n: int, types: str) -> dict[str, Any]:
+    """Return the figures of every match over more events, once each: all is warm by then."""
+    rows = spark.read.parquet(str(events.files(n)))
+    rows.createOrReplaceTempView("events")
+    script, self_join = long_pattern(types)
+    answers = {"augury": asked(script, rows, spark), "self_join": spark.sql(self_join)}
+    taken = {name: seconds(lambda k=name: drain(answers[k])) for name in answers}
+    return {
+        "events": n,
+        "seconds": shown(taken),
+        "times_faster": ratio(taken["self_join"], taken["augury"], 1),
+    }
+
+
 def main() -> None:
     """Measure."""
     n = scaled(2_000_000)
@@ -100,6 +135,8 @@ def main() -> None:
             question: compared(answers, folder / question, n)
             for question, answers in frames(spark, rows).items()
         }
+        for types in ("ABC", "ABCDEFG"):
+            figures[f"seq_of_{len(types)}"] = grown(spark, scaled(10_000_000), types)
     record("spark_against_plain_spark", {"events": n, **figures})
 
 
