@@ -21,6 +21,14 @@ def test_every_partition_gets_as_many_shards(shards: int, partitions: int) -> No
     assert max(loads.values()) == -(-shards // partitions)
 
 
+@pytest.mark.parametrize("partitions", [1, 2, 4, 8, 16])
+def test_a_number_for_each_shard_is_even_over_every_divisor(partitions: int) -> None:
+    numbers = spread(16, 16, first=2**32)
+    assert min(numbers) >= 2**32
+    loads = Counter(partition_of(number, partitions) for number in numbers)
+    assert set(loads.values()) == {16 // partitions}
+
+
 @pytest.mark.spark
 def test_the_partition_of_a_number_is_spark_s(spark: SparkSession) -> None:
     numbers = [0, 1, 2, 7, 2**31, 2**32, 2**40 + 3, 2**62]

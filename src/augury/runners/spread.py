@@ -11,11 +11,14 @@ _WORD = 0xFFFFFFFF
 _SEED = 42
 
 
-def spread(shards: int, partitions: int) -> list[int]:
-    """Return a number for each shard; shard k goes to partition k modulo `partitions`."""
+def spread(shards: int, partitions: int, first: int = 0) -> list[int]:
+    """Return a number from `first` on for each shard; shard k goes to partition k mod partitions.
+
+    So it goes to partition k modulo every divisor of `partitions`, too.
+    """
     found: dict[int, list[int]] = {k: [] for k in range(partitions)}
     wanted = -(-shards // partitions)
-    number = 0
+    number = first
     while any(len(numbers) < wanted for numbers in found.values()):
         found[partition_of(number, partitions)].append(number)
         number += 1

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
@@ -26,13 +26,16 @@ from augury.runners.chain_shard import shard_for
 from augury.runners.encoding import whole
 from augury.runners.network import Network
 from augury.runners.schemas import spark_schema
+from augury.runners.spread import spread
 from augury.runners.tasks import ANSWERS, Answer, Blob, listed, only_told, pieces, unpacked
 from augury.sources.intake import written
 from augury.sources.rows import REASON
 
 STATE = "shards bigint, blob binary"
-# Parts of a pipeline have numbers of shards of their own: shard k of part n is n * PART + k.
+# Parts of a pipeline have numbers of shards of their own: those of part n begin at n * PART.
 PART = 2**32
+# How shards are numbered is stored beside how many there are: state under other numbers is lost.
+NUMBERING = 1 * PART
 # A shard of either kind with its own state: both obey `augury.operator`.
 AnyShard = Any
 AnyState = Any
@@ -50,7 +53,7 @@ class StreamingPart:
 def stateful(parts: Sequence[StreamingPart], shards: int) -> DataFrame:
     """Return the streaming answers of all parts: Spark allows one such operator in a query."""
     blobs = [
-        part.blobs.withColumn("shard", f.col("shard") + f.lit(number * PART))
+        part.blobs.withColumn("shard", _evenly("shard", shards, number * PART))
         for number, part in enumerate(parts)
     ]
     task = StreamingTask(tuple((part.network, part.told) for part in parts), shards)
@@ -61,6 +64,16 @@ def stateful(parts: Sequence[StreamingPart], shards: int) -> DataFrame:
             task, spark_schema(ANSWERS), STATE, "append", GroupStateTimeout.EventTimeTimeout
         )
     )
+
+
+def _evenly(column: str, shards: int, first: int) -> Column:
+    """Return numbers for shards that Spark spreads evenly over as many partitions, or a divisor.
+
+    How many partitions there are is not asked: numbers that depend on it would not be those of a
+    checkpoint if it changes.
+    """
+    numbers = [f.lit(n).cast("bigint") for n in spread(shards, shards, first)]
+    return f.element_at(f.array(*numbers), f.col(column).cast("int") + 1)
 
 
 def _never_late(blobs: DataFrame) -> DataFrame:
@@ -107,7 +120,7 @@ class StreamingTask:
         if after.is_empty:
             state.remove()
         else:
-            state.update((self.shards, shard.dump(after)))
+            state.update((NUMBERING + self.shards, shard.dump(after)))
             alarm = self._alarm(shard, state, after)
             if alarm is not None:
                 state.setTimeoutTimestamp(alarm)
@@ -116,7 +129,13 @@ class StreamingTask:
     def _stored(self, shard: AnyShard, state: GroupState) -> AnyState:
         if not state.exists:
             return shard.start()
-        shards, blob = state.get
+        stored, blob = state.get
+        numbering, shards = divmod(stored, PART)
+        if numbering * PART != NUMBERING:
+            raise StateError(
+                "the checkpoint was written by a version that numbers shards in another way; go on "
+                "with that version, or start with a new checkpoint"
+            )
         if shards != self.shards:
             raise StateError(
                 f"the checkpoint was written with {shards} shards, and this run has {self.shards}; "
