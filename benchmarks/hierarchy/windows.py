@@ -30,7 +30,7 @@ from matching.harness import chart, checked, median_seconds, on_one_core, record
 TYPES = tuple("ABCDEFG")
 SHARE, PRUNES, LETS_THROUGH, COMPARED = 0.05, 0.45, 0.4, 0.2
 WINDOWS = (1000, 2000, 3000, 5000, 7000, 10_000)
-FOR_PLAIN = {1000: 100_000, 2000: 20_000, 3000: 10_000}
+FOR_PLAIN = {1000: 200_000, 2000: 20_000, 3000: 10_000}
 KINDS = (10, 25, 50, 100)
 PATTERN = "SEQ(" + ", ".join(f"{kind} {kind.lower()}" for kind in TYPES) + ")"
 
