@@ -2,9 +2,10 @@
 
 Batch: SEQ of 3 over 50 M and over 100 M events; the peak. Streaming: 20 M events, 500,000 a
 micro-batch; the resident memory by tenths of the run. The first tenths see Spark start and the
-JVM's heap fill, whatever the query; from the fifth on memory should be flat. Each run has processes of its own, and a thread looks five times a second
-at every process below this one. Pages that processes share count in each of them, so the sums are
-upper bounds. Run: python benchmarks/spark/memory.py [batch EVENTS | stream EVENTS]
+JVM's heap fill, whatever the query; from the fifth on memory should be flat. Each run has processes
+of its own, and a thread looks five times a second at every process below this one. Pages that
+processes share count in each of them, so the sums are upper bounds.
+Run: python benchmarks/spark/memory.py [batch EVENTS | stream EVENTS]
 """
 
 from __future__ import annotations

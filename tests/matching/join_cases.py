@@ -61,9 +61,10 @@ class JoinCase:
             session.bind(name, rows or empty())
         return session
 
-    def asked(self) -> Session:
+    def asked(self, more: str = "") -> Session:
+        """Return a session that can answer the query, with some more said in it."""
         session = Session(engine="local")
-        session.sql(self.script)
+        session.sql(self.script.removesuffix(";") + f"{more};")
         return self.bound(session)
 
 

@@ -10,6 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from augury import DataError, Session
+from augury.runners import holding
 from matching.join_cases import JoinCase, answers, far, random_join
 from oracles.worlds import network
 
@@ -45,6 +46,24 @@ def test_without_groups_every_window_that_holds_an_event_has_a_row(seed: int) ->
     case = replace(case, query=replace(case.query, group_by=()))
     found = answers(case.asked().table("q").to_pylist(), case.query)
     assert set(found) == windows_with_events(case), case.script
+
+
+def test_hard_joins_that_are_sampled_lie_within_their_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # No number of cases is few, so nothing is valued exactly that has to be split into cases.
+    monkeypatch.setattr(holding, "FEW_CASES", -1)
+    sampled = 0
+    for seed in range(400):
+        case = random_join(seed)
+        session = case.asked()
+        if "marginalise" not in session.explain("q"):
+            continue
+        session = case.asked(" APPROXIMATE (0.05, 0.000001)")
+        rows = session.table("q").to_pylist()
+        assert far(answers(rows, case.query), expected(case), 0.05) == {}, case.script
+        sampled += any(row["method"] == "sampled" for row in rows)
+    assert sampled > 10
 
 
 def test_most_random_joins_have_a_safe_plan_and_some_have_none() -> None:
