@@ -45,7 +45,10 @@ def test_both_plans_survive_a_worker_that_is_killed(tmp_path: Path) -> None:
             job.kill()
     assert all(len(each) > 50 for each in wanted)
     assert json.loads((tmp_path / "answer.json").read_text()) == wanted
-    assert "SparkListenerExecutorRemoved" in log_of(tmp_path)
+    log = log_of(tmp_path)
+    assert "SparkListenerExecutorRemoved" in log
+    # It died with work in hand: a task of its own, or rows that others came for.
+    assert "ExecutorLostFailure" in log or "FetchFailed" in log
 
 
 def log_of(folder: Path) -> str:

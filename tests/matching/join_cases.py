@@ -61,10 +61,9 @@ class JoinCase:
             session.bind(name, rows or empty())
         return session
 
-    def asked(self, more: str = "") -> Session:
-        """Return a session that can answer the query, with some more said in it."""
+    def asked(self) -> Session:
         session = Session(engine="local")
-        session.sql(self.script.removesuffix(";") + f"{more};")
+        session.sql(self.script)
         return self.bound(session)
 
 
