@@ -55,6 +55,9 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	$(BIN)/python benchmarks/import_time.py
 	$(BIN)/python benchmarks/check_speed.py
 	$(BIN)/python benchmarks/push_overhead.py
+	$(BIN)/python benchmarks/matching/throughput.py
+	$(BIN)/python benchmarks/matching/standing_queries.py
+	$(BIN)/python benchmarks/matching/long_sequences.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/throughput.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/quality.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/home.py
