@@ -64,6 +64,17 @@ def test_matches_and_confidences_are_those_of_all_possible_worlds(
     judge(random_case(construct, strategy, seed))
 
 
+@pytest.mark.parametrize(
+    ("construct", "strategy", "seed"),
+    [
+        # A default that names the other side, in a key that is NULL.
+        ("nesting", "any", 445390),
+    ],
+)
+def test_cases_that_once_differed_agree(construct: str, strategy: str, seed: int) -> None:
+    judge(random_case(construct, strategy, seed))
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @RARE
 @given(seed=SEEDS)
