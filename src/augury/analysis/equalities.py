@@ -6,7 +6,8 @@ constant that one member equals holds for all. Conjuncts of AFTER WHERE take no 
 applied to a candidate once chosen.
 
 An equality with a default, `x.id[y.id] = y.id`, says something of y where x is not bound, too: that
-its id is not NULL, for NULL does not equal itself.
+its id is not NULL, for NULL does not equal itself. Where x is negated it does not: then it is asked
+of events that may break a match only, and those play x.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class _Closure:
             self.spans.setdefault(b, span)
             self.parent[self._root(b)] = self._root(a)
             for one, other in ((left, b), (right, a)):
-                if one.default is not None:
+                if one.default is not None and not self._is_negated(one):
                     self.known.setdefault(other, span)
 
     def not_null(self) -> Iterator[Conjunct]:
@@ -111,6 +112,9 @@ class _Closure:
 
     def _is_whole(self, attribute: ex.Attribute) -> bool:
         return attribute.index is None or attribute.index.kind == "each"
+
+    def _is_negated(self, attribute: ex.Attribute) -> bool:
+        return self.components[self._member(attribute)[0]].negated
 
     def _member(self, attribute: ex.Attribute) -> Member:
         return self.by_name[attribute.component or ""], attribute.name
