@@ -70,18 +70,22 @@ def weights(first: np.ndarray, tables: np.ndarray, is_markov: bool) -> np.ndarra
     return found
 
 
-def session(case: Stored, is_markov: bool, group_by: str) -> Session:
+def session(case: Stored, is_markov: bool) -> Session:
     names = [f"c{k}" for k in range(len(case.goals))]
     conditions = [
         [_one_of(case, name, goal[part]) for name, goal in zip(names, case.goals, strict=True)]
         for part in (0, 1)
     ]
+    asked = (
+        f"ON at PATTERN SEQ({', '.join(f'at {name}' for name in names)})"
+        f" WHERE [tag] AND {' AND '.join(conditions[0])} AFTER WHERE {' AND '.join(conditions[1])}"
+        " USING SKIP TILL NEXT MATCH"
+    )
     ag = Session(engine="local")
     ag.sql(
         STREAMS.format(markov=" MARKOV moves" if is_markov else "")
-        + f"CREATE QUERY q ON at PATTERN SEQ({', '.join(f'at {name}' for name in names)})"
-        f" WHERE [tag] AND {' AND '.join(conditions[0])} AFTER WHERE {' AND '.join(conditions[1])}"
-        f" USING SKIP TILL NEXT MATCH {group_by} RETURN PROBABILITY BY TIME;"
+        + f"CREATE QUERY anybody {asked} RETURN PROBABILITY BY TIME;"
+        f"CREATE QUERY each_tag {asked} GROUP BY tag RETURN PROBABILITY BY TIME;"
     )
     rows, moves = _rows(case)
     ag.bind("at", rows)
@@ -120,25 +124,15 @@ def of_tags(case: Stored, is_markov: bool) -> list[np.ndarray]:
 @given(seed=SEEDS)
 def test_stored_tables_are_answered_as_all_their_worlds(is_markov: bool, seed: int) -> None:
     case, none = stored(seed), np.ones(8)
-    for chance in of_tags(case, is_markov):
+    by_tag = of_tags(case, is_markov)
+    for chance in by_tag:
         none[: len(chance)] *= 1.0 - chance
-    rows = session(case, is_markov, "").table("q").to_pylist()
-    found = {row["ts"]: row["probability"] for row in rows}
-    expected = {t: float(1.0 - none[t]) for t in range(max(len(t) for _, t in case.tags) + 1)}
+    ag = session(case, is_markov)
+    found = {row["ts"]: row["probability"] for row in ag.table("anybody").to_pylist()}
+    expected = dict(enumerate((1.0 - none[: max(map(len, by_tag))]).tolist()))
     assert found == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.parametrize("is_markov", [True, False])
-@QUICK
-@given(seed=SEEDS)
-def test_a_group_is_answered_as_the_worlds_of_its_tag(is_markov: bool, seed: int) -> None:
-    case = stored(seed)
-    expected = {
-        (f"tag{g}", t): float(p)
-        for g, chance in enumerate(of_tags(case, is_markov))
-        for t, p in enumerate(chance)
-    }
-    rows = session(case, is_markov, "GROUP BY tag").table("q").to_pylist()
-    found = {(row["tag"], row["ts"]): row["probability"] for row in rows}
-    every = dict.fromkeys({*found, *expected}, 0.0)
-    assert every | found == pytest.approx(every | expected, abs=1e-9)
+    rows = ag.table("each_tag").to_pylist()
+    own = {(row["tag"], row["ts"]): row["probability"] for row in rows}
+    told = {(f"tag{g}", t): p for g, chance in enumerate(by_tag) for t, p in enumerate(chance)}
+    every = dict.fromkeys({*own, *told}, 0.0)
+    assert every | own == pytest.approx(every | told, abs=1e-9)
