@@ -5,7 +5,7 @@ antennas on some 10,000 square feet), and was fixed before anything was scored o
 
 - a location is a square of 1.6 m (10,000 square feet over 352); a second is a step;
 - the wing is made of modules: two cells of corridor, a room of 2 x 2 locations on either side whose
-  doors face each other, and one antenna before the doors (ten locations an antenna; the paper: 9.3);
+  doors face each other, and an antenna before the doors (ten locations to one; the paper has 9.3);
 - one room in the middle is the coffee room; no room has an antenna;
 - people walk on at 1.4 m/s, enter an office they pass now and then and the coffee room more often,
   and stay there for a while, moving about the room; who leaves does so through the door;
@@ -37,7 +37,7 @@ Steps = dict[tuple[Place, Place], float]
 
 @dataclass(frozen=True)
 class Building:
-    """The size and the rates of a wing; places are H0.. (corridor), O0N0.. (offices), C0.. (coffee).
+    """The size and the rates of a wing; places are H0.. (corridor), O0N0.. (offices) and C0.. .
 
     `walks_on` is how surely a second leads to the next cell (1.4 m/s over 1.6 m); `enters` and
     `to_coffee` how often people turn into a door before which they are; `stay` and `coffee_stay`
