@@ -7,10 +7,9 @@ against the most likely place of each second (MLE). Archived: smoothed beliefs w
 correlation, and without, against the most likely path (MAP). As in the paper, a second is detected
 if its probability is above the threshold, and counts if the truth has a visit of that person within
 the tolerance. Figures are means over the hours, differences have a paired bootstrap interval over
-them. Everything is asked twice: of the model that is right, and of one
-whose rates are counted from another hour.
-Calibration: of all answers near p, a share p must be true, to the second.
-Run: python benchmarks/lahar/quality.py [people 20] [seconds 3600] [hours 10]
+them. Everything is asked twice: of the model that is right, and of one whose rates are counted from
+another hour. Calibration: of all answers near p, a share p must be true, to the second.
+Run: python benchmarks/lahar/quality.py [people 20] [seconds 3600] [hours 10] [of those learned 10]
 """
 
 from __future__ import annotations
@@ -403,8 +402,8 @@ def draw_person(own: Hour) -> None:
 
 def main() -> None:
     """Print and store the figures and charts."""
-    people, seconds, n = (
-        int(a) for a in [*sys.argv[1:], *("20", "3600", "10")[len(sys.argv) - 1 :]]
+    people, seconds, n, n_learned = (
+        int(a) for a in [*sys.argv[1:], *("20", "3600", "10", "10")[len(sys.argv) - 1 :]]
     )
     building, size = Building(), (people, seconds)
     asked, models = questions(building), {"right": right_model(building)}
@@ -413,14 +412,14 @@ def main() -> None:
         "machine": machine(),
         "people": people,
         "seconds": seconds,
-        "seeds": HOURS[:n],
         "places": len({place for place, _ in building.states}),
     }
     for name, model in models.items():
-        both = [hour(building, model, asked, size, seed) for seed in HOURS[:n]]
+        seeds = HOURS[: n if name == "right" else n_learned]
+        both = [hour(building, model, asked, size, seed) for seed in seeds]
         hours = [own["coffee"] for own in both]
         visits = int(sum(facts.sum() for own in hours for facts in own.real.values()))
-        figures[f"the {name} model"] = {"visits": visits, **judged(hours)}
+        figures[f"the {name} model"] = {"seeds": seeds, "visits": visits, **judged(hours)}
         if name == "right":
             figures["in the coffee room for three seconds"] = stays([own["stay"] for own in both])
             draw_scenes(figures["the right model"]["within 30 s"])
