@@ -1,8 +1,8 @@
 """Lahar's figure 14: a safe plan against sampling, by objects and by the length of the trace.
 
 The query is `R(x); S(x); T('a', y)`. 14 (a): 60 steps of 1 to 100 objects; 14 (b): three objects,
-ever longer traces. The plan is exact; sampling is timed at several errors, at risk 0.1 each, for the
-number of its worlds grows with the square of the error that is asked for.
+ever longer traces. The plan is exact; sampling is timed at several errors, each at risk 0.1, for
+the number of its worlds grows with the square of the error that is asked for.
 Run: python benchmarks/lahar/safe_plan.py [rounds of the length, 4]
 """
 
