@@ -41,7 +41,7 @@ class Building:
 
     `walks_on` is how surely a second leads to the next cell (1.4 m/s over 1.6 m); `enters` and
     `to_coffee` how often people turn into a door before which they are; `stay` and `coffee_stay`
-    how many seconds they stay inside on average; `moves` how often they move inside. With these,
+    about how many seconds they stay inside; `moves` how often they move inside. With these,
     about a quarter of all ways lead to coffee, some five an hour, as the paper's people had.
     """
 
@@ -115,7 +115,7 @@ class Building:
         here, found = (f"{room}{k}", INSIDE), {}
         leaves = 0.0
         if k == DOOR:
-            # A quarter of the time is spent at the door, so this gives the average stay.
+            # A quarter of the time is spent at the door, so this gives about the average stay.
             leaves = len(BESIDE) / (self.coffee_stay if room == "C" else self.stay)
             found = {(here, (f"H{cell}", heading)): leaves / 2 for heading in HEADINGS}
         rest = 1.0 - leaves
