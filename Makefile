@@ -70,6 +70,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/windows.py
 	test ! -d ../shared/data || PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/caviar.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/papers_figures.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/safe_plan.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/keys.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/dpcep/page.py
 	$(BIN)/python benchmarks/spark/run.py

@@ -259,6 +259,18 @@ _parts = dict.fromkeys(("states", "initial", "transition", "emission"), names)
 models = st.builds(tree.CreateModel, names, **_parts, step=optional(durations)) | st.builds(
     tree.CreateModel, names, learn_from=names, learn_on=optional(names)
 )
+models |= st.builds(
+    tree.CreateModel,
+    names,
+    st.just("POSITIONS"),
+    cells=names,
+    initial=optional(names),
+    walls=optional(names),
+    antennas=optional(names),
+    speed=optional(chances),
+    rest=optional(chances),
+    step=optional(durations),
+)
 inferred = st.builds(
     tree.InferStream,
     names,
@@ -267,6 +279,10 @@ inferred = st.builds(
     names,
     optional(naturals),
     optional(chances),
+    smoothed=st.booleans(),
+)
+inferred |= st.builds(
+    tree.InferStream, names, st.just("PARTICLES"), names, names, particles=naturals
 )
 statements = st.one_of(
     streams, tables, queries, gap_statements, correlations, models, inferred, explains, writes

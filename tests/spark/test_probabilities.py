@@ -23,6 +23,8 @@ from contracts.test_chain_shards import (
     random_rows,
     session,
 )
+from runners.test_floors import ENTERED, FLOOR, READS
+from runners.test_floors import TABLES as FLOOR_TABLES
 from spark.queries import opened
 
 if TYPE_CHECKING:
@@ -109,6 +111,16 @@ def test_archived_readings_are_inferred_in_batch(spark: SparkSession) -> None:
         there.sql(text)
         found = [row.asDict(recursive=True) for row in there.table(name).collect()]
         assert sorted(map(rounded, found)) == sorted(map(rounded, here.table(name).to_pylist()))
+
+
+def test_particles_are_followed_in_batch(spark: SparkSession) -> None:
+    here, there = Session(engine="local"), Session(spark, shards=3)
+    for ag in (here, there):
+        ag.sql(f"{FLOOR} CREATE STREAM at AS PARTICLES (200) reads USING floor SMOOTHED; {ENTERED}")
+        for name, rows in {**FLOOR_TABLES, "reads": READS}.items():
+            ag.bind(name, rows)
+    found = [row.asDict(recursive=True) for row in there.table("entered").collect()]
+    assert sorted(map(rounded, found)) == sorted(map(rounded, here.table("entered").to_pylist()))
 
 
 def rounded(row: dict[str, Any]) -> str:

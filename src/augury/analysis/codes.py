@@ -79,7 +79,7 @@ CODES: dict[str, str] = {
     "A080": "the target is unknown, incomplete or taken",
     "A090": "a model lacks a part, or names a table that does not fit",
     "A091": "an inferred stream names readings or a model that do not fit",
-    "A092": "LAG, PRUNE or STEP does not apply",
+    "A092": "a method or a clause of an inferred stream does not apply",
     "W001": "without a window the query cannot run on an endless stream",
     "W002": "a comparison with NULL is never true",
     "W003": "a component that may be missed must be seen",

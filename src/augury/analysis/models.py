@@ -3,11 +3,13 @@
 A model's tables name their columns after its states: `place` in STATES and EMISSION, `place_from`
 and `place_to` in TRANSITION. Which sensor read is the TYPE of the readings; EMISSION has that
 column too, and one more if a sensor reads values. The probability is a DOUBLE that is called p.
+A model of positions has rectangles in CELLS, whose other columns are the states, segments in WALLS,
+and in ANTENNAS where each sensor is, how far it reaches, and p.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from augury.analysis import places
 from augury.analysis.catalog import (
@@ -25,6 +27,9 @@ from augury.analysis.ledger import Ledger
 from augury.language.tree import CreateModel, InferStream
 
 P = "p"
+CORNERS = ("x_from", "y_from", "x_to", "y_to")
+HEARD = ("x", "y", "reach", P)
+MOST_PARTICLES = 1_000_000
 SECOND = 1_000_000
 Found = tuple[Inferred, *tuple[StreamSchema, ...]]
 
@@ -33,7 +38,10 @@ def read_model(statement: CreateModel, ledger: Ledger, findings: Findings) -> Mo
     """Return a model whose parts are there and fit; None where they do not (reported)."""
     before = findings.error_count
     reading = _Reading(statement, ledger, findings)
-    states = reading.labelled() if statement.learn_on else reading.tables()
+    if statement.kind == "POSITIONS":
+        states = reading.floor()
+    else:
+        states = reading.labelled() if statement.learn_on else reading.tables()
     if findings.error_count > before or states is None:
         return None
     step = microseconds(statement.step) if statement.step else SECOND
@@ -58,9 +66,7 @@ class _Reading:
             "TRANSITION": node.transition,
             "EMISSION": node.emission,
         }
-        missing = [part for part, name in given.items() if name is None]
-        if missing:
-            self.report(f"lacks {listing(missing)}", f"add {missing[0]} and the name of a table")
+        if self._lacks(given):
             return None
         states = self._table(node.states or "")
         if states is None:
@@ -74,6 +80,38 @@ class _Reading:
         if node.learn_from is not None:
             self._stream(node.learn_from)
         return columns
+
+    def floor(self) -> tuple[Column, ...] | None:
+        """Return the columns of the cells that are no corners, if the floor's tables fit."""
+        node = self.statement
+        if self._lacks({"CELLS": node.cells, "ANTENNAS": node.antennas, "SPEED": node.speed}):
+            return None
+        if not (node.speed or 0.0) > 0.0:
+            hint = "write how far a step goes, such as SPEED 1.4"
+            self.report(f"has the SPEED {node.speed:g}, which is not above 0", hint, "SPEED")
+        if not 0.0 <= (node.rest or 0.0) < 1.0:
+            hint = "write a probability below 1"
+            self.report(f"has the REST {node.rest:g}, with which nobody ever walks", hint, "REST")
+        corners = tuple(Column(name, DataType.DOUBLE) for name in CORNERS)
+        self._has(node.cells, corners)
+        self._has(node.antennas, tuple(Column(name, DataType.DOUBLE) for name in HEARD))
+        if node.walls is not None:
+            self._has(node.walls, corners)
+        cells = self._table(node.cells or "", is_told=True)
+        states = tuple(c for c in cells.columns if c.name.lower() not in CORNERS) if cells else ()
+        if cells is not None and not states:
+            hint = f"declare a column such as room STRING in table {cells.name}"
+            self.report(f"has cells without a name in table {cells.name}", hint, cells.name)
+        if node.initial is not None:
+            self._has(node.initial, (*states, Column(P, DataType.DOUBLE)))
+        return states
+
+    def _lacks(self, given: Mapping[str, object]) -> bool:
+        missing = [part for part, value in given.items() if value is None]
+        if missing:
+            what = "a number" if missing[0] == "SPEED" else "the name of a table"
+            self.report(f"lacks {listing(missing)}", f"add {missing[0]} and {what}")
+        return bool(missing)
 
     def labelled(self) -> tuple[Column, ...] | None:
         """Return the columns that label the readings: those of neither key nor time."""
@@ -90,9 +128,9 @@ class _Reading:
             return None
         return states
 
-    def _table(self, name: str) -> TableSchema | None:
+    def _table(self, name: str, *, is_told: bool = False) -> TableSchema | None:
         table = self.ledger.tables.get(name.lower())
-        if table is None and not self.ledger.has_failed(name):
+        if table is None and not is_told and not self.ledger.has_failed(name):
             known = [t.name for t in self.ledger.tables.values()]
             hint = suggest(name, known, "declare it with CREATE TABLE")
             self.report(f"names the table {name}, which is not declared", hint, name)
@@ -165,17 +203,40 @@ def _check_clauses(
         findings.error("A092", message, span, hint)
 
     if statement.lag is not None and statement.method != "SMOOTH":
-        report("LAG", f"LAG looks ahead, which {statement.method} does not", "write AS SMOOTH")
+        hint = "write SMOOTHED" if statement.method == "PARTICLES" else "write AS SMOOTH"
+        report("LAG", f"LAG looks ahead, which {statement.method} does not", hint)
     if statement.prune is not None and not 0 < statement.prune < 1:
         hint = "write a small probability, such as 0.001"
         report("PRUNE", f"PRUNE {statement.prune:g} is not between 0 and 1", hint)
-    if statement.prune is not None and statement.method in ("VITERBI", "MLE"):
-        message = f"PRUNE leaves out states, but {statement.method} has one only"
+    if statement.prune is not None and statement.method in ("VITERBI", "MLE", "PARTICLES"):
+        is_many = statement.method == "PARTICLES"
+        has = "leave out the unlikely by themselves" if is_many else "has one only"
+        message = f"PRUNE leaves out states, but {statement.method} {has}"
         report("PRUNE", message, "remove PRUNE")
+    if statement.smoothed and statement.method != "PARTICLES":
+        message = f"SMOOTHED is for PARTICLES, not for {statement.method}"
+        report("SMOOTHED", message, "write AS SMOOTH, or remove SMOOTHED")
+    if statement.particles is not None and not 0 < statement.particles <= MOST_PARTICLES:
+        message = f"PARTICLES ({statement.particles}) is not between 1 and {MOST_PARTICLES}"
+        report("PARTICLES", message, "write a number such as 1000")
+    if model is not None:
+        _check_kind(statement, model, report)
     ticks = readings is not None and readings.time_is_ticks
     if ticks and model is not None and model.statement.step is not None:
         message = f"the TIME of {statement.readings} is in ticks, which are one step each"
         report(statement.readings, message, f"remove STEP from model {model.name}")
+
+
+def _check_kind(
+    statement: InferStream, model: ModelSchema, report: Callable[[str, str, str], None]
+) -> None:
+    has_positions, kind = model.statement.kind == "POSITIONS", statement.method
+    if has_positions and kind != "PARTICLES":
+        message = f"{kind} sums over states, but model {model.name} has continuous positions"
+        report(kind, message, "write AS PARTICLES (1000)")
+    if kind == "PARTICLES" and not has_positions:
+        message = f"PARTICLES guess at positions, but model {model.name} has states"
+        report("PARTICLES", message, "write AS FILTER or AS SMOOTH, which are exact")
 
 
 def _unfit(readings: StreamSchema, model: ModelSchema, ledger: Ledger) -> Iterator[tuple[str, str]]:
@@ -195,7 +256,8 @@ def _unfit(readings: StreamSchema, model: ModelSchema, ledger: Ledger) -> Iterat
             f"would have two columns {listing(sorted(map(str, taken)))}",
             "rename the state's column",
         )
-    emission = ledger.tables.get((model.statement.emission or "").lower())
+    heard = model.statement.emission or model.statement.antennas or ""
+    emission = ledger.tables.get(heard.lower())
     if emission is not None and readings.type is not None:
         known = {c.name.lower() for c in emission.columns}
         if readings.type.lower() not in known:
@@ -208,7 +270,7 @@ def _streams(statement: InferStream, model: ModelSchema, readings: StreamSchema)
     time = readings.column(readings.time)
     keys = tuple(c for c in readings.columns if c.name in readings.key)
     assert time is not None
-    linked = statement.method == "SMOOTH" and statement.lag is None
+    linked = (statement.method == "SMOOTH" and statement.lag is None) or statement.smoothed
     moves = f"{statement.name}_moves" if linked else None
     own = StreamSchema(
         statement.name,

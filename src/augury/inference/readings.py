@@ -11,16 +11,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from augury.errors import DataError
-from augury.inference.model import Model
+from augury.inference.model import Sensor
 from augury.records import Words
 
 MOST_STEPS = 10_000_000
 NO_STEPS: Mapping[Any, int] = MappingProxyType({})
+
+
+class Sensing(Protocol):
+    """What readings need of a model: its name, and its sensors."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def sensors(self) -> tuple[Sensor, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -40,7 +50,7 @@ class Readings:
 
 
 def arrange(
-    model: Model,
+    model: Sensing,
     rows: Sequence[tuple[Any, int, Any, Any]],
     step: int,
     until: int | None = None,
@@ -81,7 +91,7 @@ class _Span:
 
 
 def _laid_out(
-    model: Model,
+    model: Sensing,
     taken: dict[Any, list[tuple[int, int, int, int]]],
     span: _Span,
     rejected: dict[int, str],

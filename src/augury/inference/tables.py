@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from augury.inference.model import Model
+from augury.inference.model import State
 from augury.inference.smoothing import Belief
 from augury.records import Words
 
 # Below this, a probability is rounding.
 DUST = 1e-15
+
+
+class Stated(Protocol):
+    """What tables need of a model: its states."""
+
+    @property
+    def states(self) -> tuple[State, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,7 @@ class Columns:
     p: str = "p"
 
 
-def alternatives(model: Model, belief: Belief, columns: Columns) -> pa.Table:
+def alternatives(model: Stated, belief: Belief, columns: Columns) -> pa.Table:
     """Return one row per key, time and state that may be: the stream with ALTERNATIVES."""
     somewhere = np.array([state is not None for state in model.states])
     step, k = np.nonzero((belief.marginal > DUST) & somewhere)
@@ -42,7 +49,7 @@ def alternatives(model: Model, belief: Belief, columns: Columns) -> pa.Table:
     return pa.table(found)
 
 
-def transitions(model: Model, belief: Belief, columns: Columns) -> pa.Table:
+def transitions(model: Stated, belief: Belief, columns: Columns) -> pa.Table:
     """Return P(to at the next step | from at this one): the stream that MARKOV names."""
     parts = []
     for start, table in zip(belief.readings.first[:-1].tolist(), belief.tables, strict=True):
@@ -72,7 +79,7 @@ def _keys(belief: Belief, columns: Columns, step: Words) -> dict[str, Any]:
     return found
 
 
-def _states(model: Model, names: Sequence[str], k: Words) -> dict[str, Any]:
+def _states(model: Stated, names: Sequence[str], k: Words) -> dict[str, Any]:
     empty = (None,) * len(names)
     states = [empty if state is None else state for state in model.states]
     return {

@@ -67,6 +67,7 @@ KEYWORDS: dict[str, Keyword] = {
     **_words("gaps", "GAPS LEARN TO BEFORE REACHES CORRELATION"),
     **_words("model", "MODEL HMM STATES INITIAL TRANSITION EMISSION STEP"),
     **_words("model", "FILTER SMOOTH VITERBI MAP MLE LAG PRUNE"),
+    **_words("model", "POSITIONS CELLS WALLS ANTENNAS SPEED REST PARTICLES SMOOTHED"),
 }
 
 UNITS: dict[str, Unit] = {

@@ -273,10 +273,16 @@ def _model(node: CreateModel) -> Iterator[str]:
         ("INITIAL", node.initial),
         ("TRANSITION", node.transition),
         ("EMISSION", node.emission),
+        ("CELLS", node.cells),
+        ("WALLS", node.walls),
+        ("ANTENNAS", node.antennas),
     )
     given = [f"{word} {name_text(name)}" for word, name in parts if name is not None]
+    numbers = (("SPEED", node.speed), ("REST", node.rest))
+    given += [f"{word} {number!r}" for word, number in numbers if number is not None]
     given += [f"STEP {length_text(node.step)}"] if node.step is not None else []
-    yield f"CREATE MODEL {name_text(node.name)} HMM" + (f" ({', '.join(given)})" if given else "")
+    head = f"CREATE MODEL {name_text(node.name)} {node.kind}"
+    yield head + (f" ({', '.join(given)})" if given else "")
     if node.learn_from is not None:
         on = "" if node.learn_on is None else f" ON {name_text(node.learn_on)}"
         yield f"LEARN FROM {name_text(node.learn_from)}{on}"
@@ -284,7 +290,10 @@ def _model(node: CreateModel) -> Iterator[str]:
 
 def _inferred(node: InferStream) -> Iterator[str]:
     of = f"{name_text(node.readings)} USING {name_text(node.model)}"
-    yield f"CREATE STREAM {name_text(node.name)} AS {node.method} {of}"
+    count = "" if node.particles is None else f" ({node.particles})"
+    yield f"CREATE STREAM {name_text(node.name)} AS {node.method}{count} {of}"
+    if node.smoothed:
+        yield "SMOOTHED"
     if node.lag is not None:
         yield f"LAG {node.lag}"
     if node.prune is not None:

@@ -342,13 +342,15 @@ class Write(Node):
 
 @dataclass(frozen=True, slots=True)
 class CreateModel(Node):
-    """CREATE MODEL ... HMM: tables by name, and what it is learned from.
+    """CREATE MODEL ... HMM or POSITIONS: tables by name, and what it is learned from.
 
     With `learn_on`, `learn_from` has the states of the readings in `learn_on`; without, it is
-    readings alone, by which the model of the tables is improved.
+    readings alone, by which the model of the tables is improved. A model of positions has a floor
+    of cells, walls and antennas, and how people walk on it.
     """
 
     name: str
+    kind: Choice["HMM", "POSITIONS"] = "HMM"
     states: str | None = None
     initial: str | None = None
     transition: str | None = None
@@ -356,14 +358,22 @@ class CreateModel(Node):
     step: Duration | None = None
     learn_from: str | None = None
     learn_on: str | None = None
+    cells: str | None = None
+    walls: str | None = None
+    antennas: str | None = None
+    speed: float | None = None
+    rest: float | None = None
 
 
-Method = Choice["FILTER", "SMOOTH", "VITERBI", "MLE"]
+Method = Choice["FILTER", "SMOOTH", "VITERBI", "MLE", "PARTICLES"]
 
 
 @dataclass(frozen=True, slots=True)
 class InferStream(Node):
-    """`CREATE STREAM at AS SMOOTH readings USING building LAG 5 PRUNE 0.001`."""
+    """`CREATE STREAM at AS SMOOTH readings USING building LAG 5 PRUNE 0.001`.
+
+    `AS PARTICLES (1000)` has its number in `particles`, and is SMOOTHED or not.
+    """
 
     name: str
     method: Method
@@ -371,6 +381,8 @@ class InferStream(Node):
     model: str
     lag: int | None = None
     prune: float | None = None
+    particles: int | None = None
+    smoothed: bool = False
 
 
 Statement = (

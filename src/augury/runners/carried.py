@@ -38,7 +38,7 @@ def uncarried(query: CheckedQuery, catalog: Catalog) -> str | None:
 def _of_stream(plan: ChainPlan, stream: StreamSchema, catalog: Catalog) -> str | None:
     how = catalog.inferred.get(stream.name.lower())
     if how is not None:
-        if how.statement.method in ("VITERBI", "MLE") or (
+        if how.statement.method in ("VITERBI", "MLE", "PARTICLES") or (
             how.statement.method == "SMOOTH" and how.statement.lag is None
         ):
             return f"reads stream {stream.name}, which needs all readings (FILTER and LAG do not)"

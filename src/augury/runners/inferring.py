@@ -15,7 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from augury.analysis.catalog import Catalog, ModelSchema, StreamSchema
+from augury.analysis.models import CORNERS, HEARD
 from augury.errors import DataError, ModelError
+from augury.inference import particles
+from augury.inference.floor import Box, Floor, Plan, Ways, build_floor
 from augury.inference.following import Followed, Follower
 from augury.inference.learning import UNKNOWN, baum_welch, even_model, learn, sensors_of
 from augury.inference.model import Model, State, build
@@ -29,8 +32,9 @@ from augury.inference.smoothing import (
     lagged,
     smoothed,
 )
-from augury.inference.tables import Columns, alternatives, transitions
+from augury.inference.tables import Columns, Stated, alternatives, transitions
 from augury.language.tree import InferStream
+from augury.runners.chains import seed_of
 from augury.runners.encoding import whole
 from augury.runners.loaded import Loaded
 from augury.sources.rows import ARROW_TYPES, REASON
@@ -38,6 +42,7 @@ from augury.sources.rows import ARROW_TYPES, REASON
 Rows = list[tuple[Any, int, Any, Any]]
 Table = list[dict[str, Any]]
 READS = None
+NO_PARTICLE = "no particle explains the readings of this step; more particles may"
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,12 @@ class Inferring:
         schema = self.catalog.models[statement.model.lower()]
         source = self.load(statement.readings)
         step = 1 if source.schema.time_is_ticks else schema.step
+        if statement.particles is not None:
+            floor = self._floor(schema, source.schema)
+            readings = arrange(floor, _rows(source, None), step)
+            follow = particles.smoothed if statement.smoothed else particles.filtered
+            belief = follow(floor, readings, statement.particles, seed_of(statement.name))
+            return self._loaded(statement, floor, belief, source)
         model = self._model(schema, source.schema, step)
         value = self._value_column(schema, source.schema)
         readings = arrange(model, _rows(source, value), step)
@@ -76,11 +87,12 @@ class Inferring:
         )
 
     def _loaded(
-        self, statement: InferStream, model: Model, belief: Belief, source: Loaded
+        self, statement: InferStream, model: Stated, belief: Belief, source: Loaded
     ) -> dict[str, Loaded]:
         own = self.catalog.streams[statement.name.lower()]
         columns = _columns(own)
-        rejected = _rejected(belief, source)
+        reason = UNEXPLAINED if statement.particles is None else NO_PARTICLE
+        rejected = _rejected(belief, source, reason)
         table = _typed(alternatives(model, belief, columns), own)
         found = {statement.name.lower(): Loaded(own, table, rejected)}
         if own.markov is not None:
@@ -119,6 +131,20 @@ class Inferring:
             read = row[value] if value else READS
             emission[_state(row, names), row[sensor], read] = row["p"]
         return build(schema.name, states, initial, moves, emission)
+
+    def _floor(self, schema: ModelSchema, readings: StreamSchema) -> Floor:
+        names, statement = [c.name for c in schema.states], schema.statement
+        initial = None
+        if statement.initial is not None:
+            initial = {_state(row, names): row["p"] for row in self._rows(statement.initial)}
+        sensor = readings.type or ""
+        plan = Plan(
+            [(_state(row, names), _four(row, CORNERS)) for row in self._rows(statement.cells)],
+            [_four(row, CORNERS) for row in self._rows(statement.walls)] if statement.walls else [],
+            [(row[sensor], _four(row, HEARD)) for row in self._rows(statement.antennas)],
+            initial,
+        )
+        return build_floor(schema.name, plan, Ways(statement.speed or 0.0, statement.rest or 0.0))
 
     def _learned(self, schema: ModelSchema, step: int) -> Model:
         labels = self.load(schema.statement.learn_from or "")
@@ -212,6 +238,13 @@ def _state(row: Mapping[str, Any], names: Sequence[str]) -> State:
     return None if all(value is None for value in values) else values
 
 
+def _four(row: Mapping[str, Any], names: Sequence[str]) -> Box:
+    """Return four columns of a row, whatever their case."""
+    known = {name.lower(): value for name, value in row.items()}
+    a, b, c, d = (known[name] for name in names)
+    return a, b, c, d
+
+
 def _keys(source: Loaded) -> list[tuple[Any, ...]]:
     columns = [source.table.column(name).to_pylist() for name in source.schema.key]
     return list(zip(*columns, strict=True)) if columns else [()] * source.table.num_rows
@@ -241,12 +274,12 @@ def _typed(table: pa.Table, schema: StreamSchema) -> pa.Table:
     return pa.table(columns, names=[column.name for column in schema.columns])
 
 
-def _rejected(belief: Belief, source: Loaded) -> pa.Table:
+def _rejected(belief: Belief, source: Loaded, reason: str) -> pa.Table:
     """Return the readings that were put aside, and the rows that were none."""
     reasons = dict(belief.readings.rejected)
     for row, step in belief.readings.row_step.items():
         if belief.impossible[step]:
-            reasons[row] = UNEXPLAINED
+            reasons[row] = reason
     rows = sorted(reasons)
     aside = source.table.take(pa.array(rows, pa.int64()))
     told = aside.append_column(REASON, pa.array([reasons[row] for row in rows], pa.string()))

@@ -247,7 +247,8 @@ def ground(stream: StreamSchema, catalog: Catalog) -> dict[str, StreamSchema]:
 def model_tables(model: ModelSchema) -> set[str]:
     """Return the relations that a model is made of, by lower-case name."""
     own = model.statement
-    names = (own.states, own.initial, own.transition, own.emission)
+    of_states = (own.states, own.initial, own.transition, own.emission)
+    names = (*of_states, own.cells, own.walls, own.antennas)
     return {name.lower() for name in names if name is not None}
 
 

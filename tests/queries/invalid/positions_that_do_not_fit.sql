@@ -1,0 +1,6 @@
+CREATE TABLE rooms (room STRING, x_from DOUBLE, y_from DOUBLE, x_to DOUBLE, y_to STRING);
+CREATE TABLE corners (x_from DOUBLE, y_from DOUBLE, x_to DOUBLE, y_to DOUBLE);
+CREATE TABLE antennas (reader STRING, x DOUBLE, y DOUBLE, p DOUBLE);
+CREATE MODEL a POSITIONS (CELLS rooms);
+CREATE MODEL b POSITIONS (CELLS rooms, ANTENNAS antennas, SPEED 0);
+CREATE MODEL c POSITIONS (CELLS corners, ANTENNAS antennas, SPEED 1, REST 1);
