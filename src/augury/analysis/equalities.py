@@ -4,10 +4,6 @@
 conjunct (except two negated ones), the events of a repetition are equal to its first, and a
 constant that one member equals holds for all. Conjuncts of AFTER WHERE take no part: they are
 applied to a candidate once chosen.
-
-An equality with a default, `x.id[y.id] = y.id`, says something of y where x is not bound, too: that
-its id is not NULL, for NULL does not equal itself. Where x is negated it does not: then it is asked
-of events that may break a match only, and those play x.
 """
 
 from __future__ import annotations
@@ -35,7 +31,7 @@ def close_equalities(draft: Draft) -> None:
         _class(members, draft) for members in classes if _is_class(members, closure)
     )
     derived = [c for members in classes for c in closure.derive(members)]
-    draft.conjuncts = (*draft.conjuncts, *derived, *closure.not_null())
+    draft.conjuncts = (*draft.conjuncts, *derived)
 
 
 def _is_class(members: list[Member], closure: _Closure) -> bool:
@@ -59,7 +55,6 @@ class _Closure:
     tied: set[Member] = field(default_factory=set)
     constants: dict[Member, ex.Literal] = field(default_factory=dict)
     spans: dict[Member, Span] = field(default_factory=dict)
-    known: dict[Member, Span] = field(default_factory=dict)
     by_name: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -89,16 +84,6 @@ class _Closure:
             self.spans.setdefault(a, span)
             self.spans.setdefault(b, span)
             self.parent[self._root(b)] = self._root(a)
-            for one, other in ((left, b), (right, a)):
-                if one.default is not None and not self._is_negated(one):
-                    self.known.setdefault(other, span)
-
-    def not_null(self) -> Iterator[Conjunct]:
-        """Yield that an attribute is known, where it stands in for one that is not bound."""
-        for member, span in self.known.items():
-            own = self._attribute(member)
-            node = ex.Binary("=", own, own, span=span)
-            yield Conjunct(node, (member[0],), derived=True, span=span)
 
     def _ties(self, left: ex.Attribute, right: ex.Attribute) -> bool:
         """Return whether the equality makes all events of one repetition equal."""
@@ -112,9 +97,6 @@ class _Closure:
 
     def _is_whole(self, attribute: ex.Attribute) -> bool:
         return attribute.index is None or attribute.index.kind == "each"
-
-    def _is_negated(self, attribute: ex.Attribute) -> bool:
-        return self.components[self._member(attribute)[0]].negated
 
     def _member(self, attribute: ex.Attribute) -> Member:
         return self.by_name[attribute.component or ""], attribute.name
