@@ -69,6 +69,8 @@ def test_matches_and_confidences_are_those_of_all_possible_worlds(
     [
         # A default that names the other side, in a key that is NULL.
         ("nesting", "any", 445390),
+        ("conditions", "next", 2097151),
+        ("conditions", "partition", 251),
     ],
 )
 def test_cases_that_once_differed_agree(construct: str, strategy: str, seed: int) -> None:
