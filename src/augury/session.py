@@ -319,7 +319,9 @@ class Session:
         self._runner, self._live_is_current = None, False
         if len(_explains(parsed.statements)) < len(parsed.statements):
             self._sketches = {}
-        self._queries |= {query.name.lower(): (query, source) for query in checked.queries}
+        for query in checked.queries:
+            name = query.name.lower()
+            self._queries[name] = (query, checked.catalog.sources.get(name, source))
         self._warnings += (*found, *_planned(checked.queries, source))
         return parsed.statements
 
