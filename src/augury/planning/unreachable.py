@@ -25,7 +25,8 @@ def unreachable(query: CheckedQuery) -> list[Warned]:
     """Return code, message and hint of what ALLOW asks for in vain."""
     if not query.allow or query.learn_gaps_from is not None or unevaluated(query) is not None:
         return []
-    return [*_gaps_beyond_the_window(query), *_threshold_above_all(query)]
+    # Where gaps are beyond the window, that is why nothing scores.
+    return [*_gaps_beyond_the_window(query)] or [*_threshold_above_all(query)]
 
 
 def _gaps_beyond_the_window(query: CheckedQuery) -> Iterator[Warned]:
