@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from augury.gaps.families import Gap
 from augury.gaps.learning import Weighted, fit, learn
 
 
@@ -66,3 +67,36 @@ def test_the_rate_of_a_component_does_not_depend_on_how_often_the_first_is_misse
     found = learn(times, (rates[0], None, rates[2]), 1e9)
     assert found.rates[1] == pytest.approx(rates[1], abs=0.025)
     assert found.gaps[1].reaches == pytest.approx(1.0, abs=0.04)
+
+
+def passers(rates: tuple[float, float, float], exit_after: float, n: int = 4000) -> np.ndarray:
+    """Draw instances in which z comes by itself, and y in seven of ten, perhaps after z."""
+    rng = np.random.default_rng(17)
+    y, z = rng.gamma(3.0, 20.0, n), rng.lognormal(np.log(exit_after), 0.4, n)
+    times = np.stack([np.zeros(n), y, z], axis=1)
+    times[(rng.random(n) >= 0.7) | (y > z), 1] = np.nan
+    times[rng.random((n, 3)) < np.array(rates)] = np.nan
+    return times
+
+
+@pytest.mark.parametrize("exit_after", [300.0, 100.0], ids=["late exits", "early exits"])
+@pytest.mark.parametrize("miss", [0.0, 0.3])
+def test_what_never_comes_is_not_taken_as_missed(miss: float, exit_after: float) -> None:
+    found = learn(passers((0.0, miss, 0.0), exit_after), (0.0, miss, 0.0), 1e9)
+    assert found.gaps[0].reaches == pytest.approx(0.7, abs=0.04)
+    assert found.gaps[0].family == "GAMMA"
+    assert found.gaps[0].parameters[0] == pytest.approx(60.0, rel=0.08)
+
+
+def test_with_a_written_gap_the_rate_is_learned_beside_what_never_comes() -> None:
+    gap = Gap("GAMMA", (60.0, 3.0), 0.7)
+    found = learn(passers((0.0, 0.3, 0.0), 300.0), (0.0, None, 0.0), 1e9, (gap, None))
+    assert found.gaps[0] == gap
+    assert found.rates[1] == pytest.approx(0.3, abs=0.03)
+
+
+def test_without_a_rate_and_a_gap_what_is_unread_was_missed() -> None:
+    found = learn(passers((0.0, 0.3, 0.0), 300.0), (0.0, None, 0.0), 1e9)
+    assert found.gaps[0].reaches == pytest.approx(1.0)
+    # Seven in ten came, and of those seven in ten were read.
+    assert found.rates[1] == pytest.approx(0.51, abs=0.03)

@@ -98,7 +98,7 @@ def _compiled(query: CheckedQuery, placed: Placed) -> compiled.Stretch:
         best=best_score(query, placed.stretch),
         likely=tuple(
             (each.component, each.lengths, each.low, each.high)
-            for each in likely_times(placed.stretch, float(table.cuts[-1]))
+            for each in likely_times(placed.stretch, window_of(query))
         ),
     )
 
