@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -77,12 +78,12 @@ def _forward(steps: tuple[Step, ...], top: float) -> Parts:
             lambda lengths: _unread(step.negated, lengths),
             (*cuts, *_bounds(step)),
         )
-    ahead = _forward(tuple(rest), top)
-    cuts = _sums((*_kinks(step.missed.gap), *_bounds(step)), ahead.cuts, cuts)
+    kinks = (*_kinks(step.missed.gap), *_bounds(step))
     if _is_plain(rest):
-        return _one_missed(step, cuts)
-    true, silent = _tabulated(ahead, top)
-    return _missed(step, (true, silent), ahead.cuts, cuts)
+        return _one_missed(step, _sums(kinks, (), cuts))
+    after = tuple(rest)
+    ahead = _tabulated(after, min(top, longest(Forward(after))))
+    return _missed(step, (ahead.true, ahead.silent), ahead.cuts, _sums(kinks, ahead.cuts, cuts))
 
 
 def _is_plain(rest: list[Step]) -> bool:
@@ -139,9 +140,12 @@ def _missed(
     return Parts(true, silent, cuts)
 
 
-def _tabulated(parts: Parts, top: float) -> Iterable[Function]:
-    for function in (parts.true, parts.silent):
-        yield tabulate(function, parts.cuts, top, INNER_ERROR)
+@lru_cache(maxsize=512)
+def _tabulated(steps: tuple[Step, ...], top: float) -> Parts:
+    """Return the parts of the later steps as tables: stretches that end alike share them."""
+    parts = _forward(steps, top)
+    true, silent = (tabulate(f, parts.cuts, top, INNER_ERROR) for f in (parts.true, parts.silent))
+    return Parts(true, silent, parts.cuts)
 
 
 # Backward -------------------------------------------------------------------------------------
@@ -214,7 +218,8 @@ def _folded(stretch: Backward, window: float) -> tuple[float, ...]:
 def _ends(stretch: Ends, top: float) -> Parts:
     start, end = _backward(stretch.start), _forward(stretch.end.steps, top)
     is_free = not stretch.start.before and not any(step.negated for step in stretch.end.steps)
-    later = tabulate(end.true, end.cuts, top, INNER_ERROR) if is_free else None
+    ending = min(top, longest(stretch.end))
+    later = _tabulated(stretch.end.steps, ending).true if is_free else None
 
     def true(lengths: Reals) -> Reals:
         return each_mean(lengths, lambda window: _true_at_ends(stretch, window, end.cuts, later))

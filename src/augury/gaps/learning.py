@@ -1,14 +1,14 @@
 """Learn gaps, and miss rates, from a history that may have missed reads itself.
 
 A history is many instances of the pattern: for each, the times at which its positive components
-were read, NaN where one was not. Expectation maximisation: given the gaps and rates so far, an
-unread component was missed, or came too late to be read in order, or did not come, as the law has
-it; where it was missed between two read ones, it happened at some time between them, with weights
-on a grid. Then gaps are fitted to the weighted lengths and rates to the weighted counts, until
-neither changes.
+were read, NaN where one was not. Expectation maximisation, by the gaps and rates so far. What is
+unread between two read components was missed there, at times with weights on a grid; or it did not
+come, and the later one came without it, after a length of its own distribution. After the last read
+one, the next was missed, or did not come. Then gaps are fitted to the weighted lengths and rates to
+the weighted counts, until neither changes.
 
 Between two read components, a miss rate and a chance to come at all cannot both be learned: all
-that is seen is how often both failed. So where neither is given, what was not read was missed.
+that is seen is how often one of them failed. So where neither is given, what is unread was missed.
 
 Of EXPONENTIAL, GAMMA and LOGNORMAL the most likely is taken, by Bayes' information criterion.
 
@@ -18,12 +18,13 @@ Shapes: I instances, C components in order.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
 
-from augury.gaps.families import Gap, chance, chances, density, farthest
+from augury.gaps.families import Gap, chance, density
 from augury.records import Reals
 
 GRID = 24
@@ -37,11 +38,33 @@ MOST_SHAPE, MOST_SIGMA = 1e4, 5.0
 
 
 @dataclass(frozen=True)
+class Bypass:
+    """How often, and how long after a component, a later one comes without those between them.
+
+    `share` is of the instances in which the next component does not come. `through` is how long
+    after it the later one comes where all between were there: whether they were read is chance.
+    """
+
+    share: float
+    gap: Gap
+    through: Gap
+
+
+Ends = tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Learned:
-    """The gap from each component to the next, and each component's miss rate."""
+    """The gap from each component to the next, each component's miss rate, and ways past some."""
 
     gaps: tuple[Gap, ...]
     rates: tuple[float, ...]
+    past: Mapping[Ends, Bypass] = field(default_factory=dict)
+
+    def is_past(self, component: int) -> float:
+        """Return how often something comes after a component though the next one does not."""
+        found = sum(way.share for (first, _), way in self.past.items() if first == component)
+        return min(1.0, found)
 
 
 @dataclass(frozen=True)
@@ -52,7 +75,7 @@ class History:
     """
 
     times: Reals
-    between: dict[tuple[int, int], Reals]
+    between: dict[Ends, Reals]
     horizon: float
     rates: tuple[float | None, ...]
     gaps: tuple[Gap | None, ...]
@@ -85,13 +108,28 @@ def learn(
     history = History(times, _gaps_between(times), horizon, rates, given)
     # From a chance of 1 to come at all, nothing that is unread could ever lead away.
     start = tuple(own or replace(fit(_seen(times, c)), reaches=0.9) for c, own in enumerate(given))
-    current = Learned(start, tuple(0.1 if rate is None else rate for rate in rates))
+    past = {ends: found for ends in history.between if (found := _way_past(history, ends))}
+    current = Learned(start, tuple(0.1 if rate is None else rate for rate in rates), past)
     for _ in range(MOST_ROUNDS):
         following = _improved(history, current)
         if _is_close(current, following):
             return following
         current = following
     return current
+
+
+def _way_past(history: History, ends: Ends) -> Bypass | None:
+    """Return a way past unread components to begin with; None where all of them were missed."""
+    first, last = ends
+    if all(history.is_sure(gap) for gap in range(first, last - 1)):
+        return None
+    whole = history.times[np.isfinite(history.times[:, first : last + 1]).all(axis=1)]
+    taken = whole[:, last] - whole[:, first]
+    lengths = history.between[ends]
+    # Where all were never read together, lengths tell nothing.
+    through = taken[taken > 0.0] if (taken > 0.0).sum() >= LEAST_SAMPLES else lengths
+    gaps = [fit(Weighted(own, np.ones(len(own)))) for own in (lengths, through)]
+    return Bypass(0.5, *gaps)
 
 
 def _seen(times: Reals, c: int) -> Weighted:
@@ -117,13 +155,17 @@ def _is_close(one: Learned, other: Learned) -> bool:
 
 @dataclass
 class Totals:
-    """What one round adds up: lengths by gap, and how often each component was tried and came."""
+    """What one round adds up: lengths by gap, and how often each component was tried and came.
+
+    `past` has the lengths of what came without the components before it.
+    """
 
     samples: list[list[Weighted]]
     missed: Reals
     happened: Reals
     tried: Reals
     came: Reals
+    past: dict[Ends, Weighted] = field(default_factory=dict)
 
 
 def _improved(history: History, now: Learned) -> Learned:
@@ -136,7 +178,14 @@ def _improved(history: History, now: Learned) -> Learned:
         own if own is not None else float(min(0.95, missed / max(happened, 1.0)))
         for own, missed, happened in zip(history.rates, totals.missed, totals.happened, strict=True)
     )
-    return Learned(gaps, rates)
+    past = {ends: _passed(totals, ends, way) for ends, way in now.past.items()}
+    return Learned(gaps, rates, past)
+
+
+def _passed(totals: Totals, ends: Ends, way: Bypass) -> Bypass:
+    first, own = ends[0], totals.past[ends]
+    never = max(totals.tried[first] - totals.came[first], 1.0)
+    return replace(way, share=float(min(1.0, own.weights.sum() / never)), gap=fit(own))
 
 
 def _counted(history: History) -> Totals:
@@ -177,14 +226,14 @@ def _refitted(totals: Totals, gap: int) -> Gap:
 def _unread_share(now: Learned, last: int, horizon: float) -> float:
     """Return P(the next one came, and was missed | nothing was read after component `last`)."""
     came, silent = 0.0, 1.0
-    for gap, rate in reversed(list(zip(now.gaps[last:], now.rates[last + 1 :], strict=True))):
-        q = gap.reaches * chance(gap, horizon)
-        came = q * rate * silent
-        silent = 1.0 - q + came
+    for c in reversed(range(last, len(now.gaps))):
+        q = now.gaps[c].reaches * chance(now.gaps[c], horizon)
+        came = q * now.rates[c + 1] * silent
+        silent = (1.0 - q) * (1.0 - now.is_past(c)) + came
     return came / silent if came > 0.0 else 0.0
 
 
-def _gaps_between(times: Reals) -> dict[tuple[int, int], Reals]:
+def _gaps_between(times: Reals) -> dict[Ends, Reals]:
     """Return the lengths between read components that have unread ones between them."""
     read, found = np.isfinite(times), {}
     for first, last in combinations(range(times.shape[1]), 2):
@@ -196,96 +245,62 @@ def _gaps_between(times: Reals) -> dict[tuple[int, int], Reals]:
 
 
 def _add_between(
-    ends: tuple[int, int], lengths: Reals, now: Learned, history: History, totals: Totals
+    ends: Ends, lengths: Reals, now: Learned, history: History, totals: Totals
 ) -> None:
-    """Add what happened unread between two read components, on a grid of times."""
+    """Add what became of the components that are unread between two read ones."""
     first, last = ends
-    gaps = range(first, last - 1)
-    missed = _missed_shares(ends, lengths, now, history)
-    before = np.ones(len(lengths))
-    # What comes later came through what is sure to have come. Of the others it says nothing.
-    is_chain = all(history.is_sure(gap) for gap in gaps)
-    if is_chain:
-        _add_chain(ends, lengths, now, totals.samples)
-    for gap, own in zip(gaps, missed, strict=True):
-        totals.missed[gap + 1] += own.inside.sum()
-        totals.happened[gap + 1] += own.inside.sum()
-        totals.came[gap] += (own.inside + own.after).sum()
-        totals.tried[gap] += before.sum() if gap > first else 0.0
-        if not is_chain:
-            _keep_within(totals.samples[gap], now.gaps[gap], lengths, own.inside)
-            _keep_beyond(totals.samples[gap], now.gaps[gap], lengths, own.after)
-        before = own.inside
+    gaps = list(range(first, last - 1))
+    all_missed, ended_at = _outcomes(ends, lengths, now, history)
+    _add_chain(ends, lengths, now, totals.samples, all_missed)
+    reached = np.ones(len(lengths))
+    for gap, never in zip(gaps, ended_at, strict=True):
+        came = float((reached - never).sum())
+        totals.tried[gap] += reached.sum() if gap > first else 0.0
+        for total, place in (
+            (totals.came, gap),
+            (totals.missed, gap + 1),
+            (totals.happened, gap + 1),
+        ):
+            total[place] += came
+        reached = reached - never
+    if ends in now.past:
+        totals.past[ends] = Weighted(lengths, 1.0 - all_missed)
 
 
-@dataclass(frozen=True)
-class Shares:
-    """Of each instance: that a component was missed inside the stretch, or came after it."""
+def _outcomes(
+    ends: Ends, lengths: Reals, now: Learned, history: History
+) -> tuple[Reals, list[Reals]]:
+    """Return, of each instance, that all unread were missed, and that each was the first to fail.
 
-    inside: Reals
-    after: Reals
-
-
-def _missed_shares(
-    ends: tuple[int, int], lengths: Reals, now: Learned, history: History
-) -> list[Shares]:
-    """Return, for each unread component, what became of it, given that nothing was read.
-
-    Gaps after the first one are given the whole stretch too, which is a little too much.
+    Those before it were missed, and the later read one came without the rest.
     """
-    first, last = ends
-    gaps = range(first, last - 1)
-    came = [_came(now.gaps[gap], lengths, history.is_sure(gap)) for gap in gaps]
-    silent = [np.ones(len(lengths))]
-    for gap, own in zip(reversed(gaps), reversed(came), strict=True):
-        rate = 1.0 if history.is_sure(gap) else now.rates[gap + 1]
-        silent.insert(0, 1.0 - own + rate * own * silent[0])
-    found, before = list[Shares](), np.ones(len(lengths))
-    for k, gap in enumerate(gaps):
-        rate = 1.0 if history.is_sure(gap) else now.rates[gap + 1]
-        reaches = 1.0 if history.is_sure(gap) else now.gaps[gap].reaches
-        scale = np.divide(before, silent[k], out=np.zeros_like(before), where=silent[k] > 0.0)
-        inside = scale * rate * came[k] * silent[k + 1]
-        found.append(Shares(inside, scale * np.maximum(reaches - came[k], 0.0)))
-        before = inside
-    return found
-
-
-def _came(gap: Gap, lengths: Reals, is_sure: bool) -> Reals:
-    """Return the chance that the component came within each length, read off a grid."""
-    if is_sure:
-        return np.ones(len(lengths))
-    nodes = np.geomspace(max(float(lengths.min()), TINY), max(float(lengths.max()), 2 * TINY), 200)
-    found: Reals = gap.reaches * np.interp(lengths, nodes, chances(gap, nodes))
-    return found
-
-
-def _keep_within(samples: list[Weighted], gap: Gap, lengths: Reals, weights: Reals) -> None:
-    at = lengths[:, None] * SHARES
-    _keep(samples, at, _density(gap, at), weights)
-
-
-def _keep_beyond(samples: list[Weighted], gap: Gap, lengths: Reals, weights: Reals) -> None:
-    """Add lengths beyond the stretch, on a grid that grows, as far as such gaps go."""
-    span = max(2.0 * farthest(gap), TINY)
-    edges = np.linspace(0.0, 1.0, GRID + 1) ** 3
-    at = lengths[:, None] + span * (edges[1:] + edges[:-1]) / 2.0
-    _keep(samples, at, _density(gap, at) * np.diff(edges), weights)
+    way, before, weights = now.past.get(ends), 1.0, list[float]()
+    for gap in range(ends[0], ends[1] - 1):
+        sure = history.is_sure(gap)
+        reaches, rate = (1.0, 1.0) if sure else (now.gaps[gap].reaches, now.rates[gap + 1])
+        weights.append(before * (1.0 - reaches))
+        before *= reaches * rate
+    if way is None:
+        return np.ones(len(lengths)), [np.zeros(len(lengths)) for _ in weights]
+    through = before * _density(way.through, lengths)
+    past = way.share * _density(way.gap, lengths)
+    whole = np.maximum(through + sum(weights) * past, 1e-300)
+    return through / whole, [each * past / whole for each in weights]
 
 
 def _add_chain(
-    ends: tuple[int, int],
+    ends: Ends,
     lengths: Reals,
     now: Learned,
     samples: list[list[Weighted]],
+    weights: Reals,
 ) -> None:
     """Add the lengths between two read components with all that lies between them missed."""
     first, last = ends
-    weights = np.ones(len(lengths))
     # The joint weight of all that lies between is a chain, so its pairs follow from two passes.
-    onward = [np.ones((len(lengths), GRID))]
-    for c in range(last - 1, first, -1):
-        onward.insert(0, _step_back(now.gaps[c], lengths, onward[0], is_last=c == last - 1))
+    onward = [_density(now.gaps[last - 1], lengths[:, None] * (1.0 - SHARES))]
+    for c in range(last - 2, first, -1):
+        onward.insert(0, _step_back(now.gaps[c], lengths, onward[0]))
     at = lengths[:, None] * SHARES
     reached = _density(now.gaps[first], at)
     _keep(samples[first], at, reached * onward[0], weights)
@@ -306,9 +321,7 @@ def _ahead(lengths: Reals) -> Reals:
     return found
 
 
-def _step_back(gap: Gap, lengths: Reals, onward: Reals, *, is_last: bool) -> Reals:
-    if is_last:
-        return _density(gap, lengths[:, None] * (1.0 - SHARES))
+def _step_back(gap: Gap, lengths: Reals, onward: Reals) -> Reals:
     ahead = _ahead(lengths)
     steps = np.where(ahead > 0.0, _density(gap, ahead), 0.0)
     found: Reals = (steps * onward[:, None, :]).sum(axis=2)

@@ -16,8 +16,9 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.unread import can_be_missed
 from augury.config import value_of
 from augury.gaps.likely import likely_times
+from augury.gaps.scores import best_score as table_best
 from augury.gaps.scores import score_table
-from augury.gaps.stretch import Stretch, unseen_in
+from augury.gaps.stretch import Stretch, nameless, unseen_in
 from augury.matching import pattern as compiled
 from augury.planning.refusal import TOO_MANY_STATES, PlanError
 from augury.planning.unseen import Missed, Placed, stretches_of
@@ -77,8 +78,7 @@ def can_pass(query: CheckedQuery, best: float) -> bool:
 
 def best_score(query: CheckedQuery, stretch: Stretch) -> float:
     """Return the highest score of a stretch within the window."""
-    window = window_of(query)
-    return min(1.0, score_table(stretch, query.scoring, window).best(window))
+    return table_best(nameless(stretch), query.scoring, window_of(query))
 
 
 def window_of(query: CheckedQuery) -> float:
