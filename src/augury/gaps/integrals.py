@@ -18,7 +18,7 @@ from augury.gaps.tables import Function, tabulate
 from augury.records import Reals
 
 NODES = 10
-FINE = 5e-12
+FINE = 1e-11
 NOTHING = 1e-290
 # How many values are computed at once, so that the memory stays small.
 MOST_NODES = 100_000
