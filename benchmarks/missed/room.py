@@ -9,6 +9,8 @@ tellings are lost is drawn several times.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -87,7 +89,10 @@ def asked(clauses: str, rows: list[Telling], history: list[Telling] | None) -> l
     ag.bind("told", as_table(rows))
     if history:
         ag.bind("history", as_table(history))
-    return ag.table("exits").to_pylist()
+    with warnings.catch_warnings():
+        # Thresholds are tried until nothing that was missed can reach them.
+        warnings.simplefilter("ignore")
+        return ag.table("exits").to_pylist()
 
 
 def bed_exits(path: str) -> dict[str, object]:

@@ -13,6 +13,7 @@ A script is taken as a whole or not at all: `sql` collects every error of it, ra
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -63,6 +64,7 @@ class Session:
         self._catalog: Catalog = Catalog()
         self._queries: dict[str, tuple[CheckedQuery, Source]] = {}
         self._warnings: tuple[Diagnostic, ...] = ()
+        self._said: set[str] = set()
         self._bound: dict[str, Any] = {}
         self._sketches: dict[str, Sketches] = {}
         self._runner: LocalRunner | SparkRunner | None = None
@@ -127,15 +129,36 @@ class Session:
     def table(self, query: str) -> Any:
         """Return the answer of a query over the bound rows: one row per match.
 
-        On Spark a lazy DataFrame, streaming where an input is; otherwise an Arrow table.
+        On Spark a lazy DataFrame, streaming where an input is; otherwise an Arrow table. Where
+        missed events cannot matter as the query asks (P005, P006), or the values of MISS RATE BY do
+        not fit the rows, a Python warning says so, once.
         """
         from augury.planning.refusal import PlanError
 
         checked, source = self._query(query)
         try:
-            return self._run().table(checked.name)
+            answer = self._run().table(checked.name)
+            unsaid = self._unsaid(checked)
         except PlanError as error:
             raise error.at(source, checked.span) from error
+        for notice in unsaid:
+            warnings.warn(notice, stacklevel=2)
+        return answer
+
+    def _unsaid(self, query: CheckedQuery) -> list[str]:
+        """Return what was not said yet of missed events, as a query and its rows have them."""
+        from augury.runners.local import LocalRunner
+        from augury.runners.notices import unmatched_rates, warnings_below
+
+        runner, found = self._run(), list[str]()
+        for name, own in warnings_below(runner, query, self._queries).items():
+            found += [f"query {name}: {each.message} ({each.code}); {each.hint}" for each in own]
+            self._warnings += tuple(each for each in own if each not in self._warnings)
+        if isinstance(runner, LocalRunner):
+            found += unmatched_rates(runner.loaded.values())
+        unsaid = [each for each in found if each not in self._said]
+        self._said |= set(unsaid)
+        return unsaid
 
     def analyze(self, queries: Sequence[str]) -> None:
         """Count on Spark the rows that queries without an equated key would move.
@@ -319,8 +342,13 @@ class Session:
         self._runner, self._live_is_current = None, False
         if len(_explains(parsed.statements)) < len(parsed.statements):
             self._sketches = {}
-        self._queries |= {query.name.lower(): (query, source) for query in checked.queries}
-        self._warnings += (*found, *_planned(checked.queries, source))
+        for query in checked.queries:
+            name = query.name.lower()
+            self._queries[name] = (query, checked.catalog.sources.get(name, source))
+        planned = (
+            each for q in checked.queries for each in _planned(*self._queries[q.name.lower()])
+        )
+        self._warnings += (*found, *planned)
         return parsed.statements
 
     def _explained(self, statement: Explain) -> str:
@@ -351,14 +379,13 @@ class Session:
         return Diagnostic("A029", message, Span(0, len(name)), Source("<query>", name), hint)
 
 
-def _planned(queries: Sequence[CheckedQuery], source: Source) -> list[Diagnostic]:
-    """Return what only planning finds out about queries that may miss events."""
-    missing = [query for query in queries if query.allow and query.gaps]
-    if not missing:
-        return []
+def _planned(query: CheckedQuery, source: Source) -> tuple[Diagnostic, ...]:
+    """Return what only planning finds out about a query that may miss events."""
+    if not (query.allow and query.gaps):
+        return ()
     from augury.planning.unreachable import warnings_of
 
-    return [warning for query in missing for warning in warnings_of(query, source)]
+    return warnings_of(query, source)
 
 
 def _explains(statements: tuple[Statement, ...]) -> list[Explain]:

@@ -50,13 +50,26 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """What the matches of a query take as missed, or as absent though it may have been missed.
+
+    `inside`: it lies between the first and the last event of the match. Matches that differ in one
+    of the columns `keys` take different events as unread.
+    """
+
+    inside: bool
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class StreamSchema:
     """A declared stream, or the output of a query used as one.
 
     A derived stream (`query` is its query's name) has the query's equated attributes and RETURN
     columns, `start_ts` and `end_ts`; its ID is `match_id`, its TIME `end_ts`, its PROBABILITY
     `confidence`; `lateness` is in microseconds, or ticks where TIME is a LONG. `certain` marks the
-    output of a deterministic query: its events all happened.
+    output of a deterministic query: its events all happened. `unread` is what its confidences owe
+    to what was not read.
     """
 
     name: str
@@ -74,6 +87,7 @@ class StreamSchema:
     source: External | None = None
     query: str | None = None
     certain: bool = False
+    unread: Unread | None = None
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -94,4 +94,5 @@ CODES: dict[str, str] = {
     "W012": "a table of conditional probabilities is not declared",
     "W013": "every event fits a component of a query with missed events",
     "W014": "the query has no safe plan",
+    "W015": "MISS RATE BY has no rate for a component, but one for a value like its own",
 }

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from difflib import get_close_matches
 
 from augury.analysis.attributes import find_component
-from augury.analysis.checked import Branch, Component, Conjunct, Leaf, Negated
+from augury.analysis.checked import Branch, Component, Conjunct, Leaf, Negated, PlayedBy
 from augury.analysis.declarations import report_rate
 from augury.analysis.draft import Draft
 from augury.analysis.equalities import equal_attributes
@@ -100,17 +101,23 @@ def _declared_rate(draft: Draft, component: Component) -> float | None:
     """Return the rate that the component's stream declares: overall, or of its reader."""
     found: set[float | None] = set()
     for played in component.played_by:
-        stream = draft.stream(played.stream)
-        miss = stream.miss_rate
+        miss = draft.stream(played.stream).miss_rate
         if miss is None or miss.column is None:
             found.add(miss.overall if miss else None)
             continue
-        is_type = stream.type is not None and stream.type.lower() == miss.column.lower()
-        value = (
-            played.type if is_type and played.type else _pinned_to(draft, component, miss.column)
-        )
+        value = _reader(draft, component, played)
         found.add(next((r.rate for r in miss.rates if r.of == value), miss.overall))
     return found.pop() if len(found) == 1 else None
+
+
+def _reader(draft: Draft, component: Component, played: PlayedBy) -> str | None:
+    """Return the value by which the stream gives rates, if the component has but one."""
+    stream = draft.stream(played.stream)
+    column = stream.miss_rate.column if stream.miss_rate else None
+    if column is None:
+        return None
+    is_type = stream.type is not None and stream.type.lower() == column.lower()
+    return played.type if is_type and played.type else _pinned_to(draft, component, column)
 
 
 def _pinned_to(draft: Draft, component: Component, column: str) -> str | None:
@@ -177,6 +184,36 @@ def _note(draft: Draft, index: int, timed: set[int], code: str, what: str, so: s
         hint = "declare MISS RATE and CREATE GAPS for it"
         span = draft.clause("ALLOW") if code == "W003" else draft.components[index].span
         draft.findings.note(code, message, span, hint)
+
+
+def readers_are_listed(draft: Draft) -> None:
+    """Warn where MISS RATE BY has no rate for a component, but one for a value much like its own.
+
+    Without a gap, and where nothing may be missed, the rate does not matter.
+    """
+    timed = {g.earlier if g.backward else g.later for g in draft.gaps}
+    for component in draft.components if draft.learn_gaps_from or timed else ():
+        matters = component.negated or component.index in draft.may_miss
+        is_timed = draft.learn_gaps_from is not None or component.index in timed
+        if draft.miss_rates[component.index] is None and matters and is_timed:
+            for played in component.played_by:
+                _warn_of_near(draft, component, played)
+
+
+def _warn_of_near(draft: Draft, component: Component, played: PlayedBy) -> None:
+    miss, value = draft.stream(played.stream).miss_rate, _reader(draft, component, played)
+    if miss is None or value is None:
+        return
+    others = {_reader(draft, c, by) for c in draft.components for by in c.played_by}
+    free = {rate.of.lower(): rate.of for rate in miss.rates if rate.of not in others}
+    near = get_close_matches(value.lower(), free, n=1)
+    if near:
+        message = (
+            f"MISS RATE BY {miss.column} of stream {played.stream} gives no rate to '{value}', "
+            f"which {component.name} is, but one to '{free[near[0]]}'"
+        )
+        hint = f"did you mean '{value}' there? a rate of 0 says that it is never missed"
+        draft.findings.warning("W015", message, component.span, hint)
 
 
 def components_are_told_apart(draft: Draft) -> None:

@@ -17,6 +17,7 @@ from augury.analysis.pattern import read_pattern
 from augury.analysis.query_class import classify
 from augury.analysis.returns import output_schema
 from augury.analysis.rules import LATE_RULES, RULES
+from augury.analysis.unread import unread_of
 from augury.language.tree import CreateQuery, Subgoals
 
 
@@ -61,7 +62,13 @@ def _read(task: _Task) -> CheckedQuery | None:
         rule(draft)
     verdict = classify(draft)
     _judge_verdict(draft, verdict)
-    return _checked(draft, verdict) if task.findings.error_count == before else None
+    if task.findings.error_count > before:
+        return None
+    checked = _checked(draft, verdict)
+    if checked.output_schema is None:
+        return checked
+    output = replace(checked.output_schema, unread=unread_of(checked))
+    return replace(checked, output_schema=output)
 
 
 def _read_gaps(draft: Draft, task: _Task) -> bool:

@@ -58,4 +58,5 @@ RULES: tuple[Rule, ...] = (
 LATE_RULES: tuple[Rule, ...] = (
     missed.scoring_needs_missed_events,
     missed.missed_components_have_models,
+    missed.readers_are_listed,
 )

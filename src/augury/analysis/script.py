@@ -245,15 +245,35 @@ class _Script:
         return [*self.names.values(), *earlier]
 
     def check_gaps_of_earlier_queries(self) -> None:
-        """Check again the queries of earlier scripts that this one gave gaps.
+        """Check again the queries of earlier scripts that this one gave gaps, and their readers.
 
-        Only findings about the gaps belong to this text; warnings stay with the query.
+        Of the findings, those about the gaps belong to this text, and errors are of both; warnings
+        stay with the query.
         """
-        for name in self.new_gaps:
-            statement = self.ledger.queries.get(name)
-            if statement is not None:
-                earlier = Findings(self.ledger.sources.get(name, self.findings.source))
-                checked = read_query(
-                    statement.name or name, statement, self.ledger, earlier, self.findings
-                )
-                self.queries += [checked] if checked is not None else []
+        changed: set[str] = set()
+        for name in list(self.ledger.queries) if self.new_gaps else ():
+            if name in self.new_gaps or self._reads(name, changed):
+                checked = self._checked_again(name)
+                if checked is not None and self._takes(name, checked):
+                    changed.add(name)
+
+    def _reads(self, name: str, changed: set[str]) -> bool:
+        # Where ON is not written, the words of the pattern may name queries.
+        streams = self.ledger.queries[name].streams or changed
+        return any(stream.lower() in changed for stream in streams)
+
+    def _checked_again(self, name: str) -> CheckedQuery | None:
+        statement = self.ledger.queries[name]
+        earlier = Findings(self.ledger.sources.get(name, self.findings.source))
+        checked = read_query(statement.name or name, statement, self.ledger, earlier, self.findings)
+        self.findings.found += [each for each in earlier.found if each.severity == "error"]
+        return checked
+
+    def _takes(self, name: str, checked: CheckedQuery) -> bool:
+        """Put a query in the place of its earlier self; return whether its output is another."""
+        self.queries = [query for query in self.queries if query.name != checked.name]
+        self.queries.append(checked)
+        before = self.ledger.outputs.get(name)
+        if checked.output_schema is not None:
+            self.ledger.outputs[name] = checked.output_schema
+        return checked.output_schema != before

@@ -6,7 +6,9 @@ an empirical gap is a sum over its atoms.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -17,6 +19,9 @@ from augury.records import Reals
 
 NODES = 10
 FINE = 1e-11
+NOTHING = 1e-290
+# How many values are computed at once, so that the memory stays small.
+MOST_NODES = 100_000
 _X, _W = np.polynomial.legendre.leggauss(NODES)
 
 
@@ -61,6 +66,58 @@ def mean_over(
         found = float(ended(gap)(np.array(start)) * function(np.array([start / 2.0]))[0])
     nodes, weights = _cells(start, high, (*bends(gap), *cuts))
     return gap.reaches * (found + float((weights * density(gap, nodes) * function(nodes)).sum()))
+
+
+# Of a stretch: when the gap ends (N, M), and the length (N, 1).
+Inner = Callable[[Reals, Reals], Reals]
+
+
+@dataclass(frozen=True)
+class Range:
+    """From when to when a gap may end, and where the rest of the integrand bends.
+
+    It bends at `cuts`, and at each of `turns` before the end of the stretch.
+    """
+
+    low: float = 0.0
+    high: float = math.inf
+    cuts: tuple[float, ...] = ()
+    turns: tuple[float, ...] = ()
+
+
+def means_over(gap: Gap, function: Inner, lengths: Reals, where: Range) -> Reals:
+    """Return the mean over the gap, as `mean_over` has it, for each length of a stretch."""
+    flat = np.ravel(lengths)
+    each = (2 + len(bends(gap)) + len(where.cuts) + len(where.turns)) * NODES
+    size = max(1, MOST_NODES // each)
+    pieces = [flat[k : k + size] for k in range(0, len(flat), size)]
+    found = [_means(gap, function, piece, where) for piece in pieces]
+    return np.concatenate([np.zeros(0), *found]).reshape(np.shape(lengths))
+
+
+def _means(gap: Gap, function: Inner, lengths: Reals, where: Range) -> Reals:
+    own = lengths[:, None]
+    until = np.minimum(own, where.high)
+    if gap.has_atoms:
+        atoms = np.broadcast_to(np.array(gap.parameters), (len(lengths), len(gap.parameters)))
+        inside = (atoms >= where.low) & (atoms <= until) & (own > 0.0)
+        found: Reals = gap.reaches * np.where(inside, function(atoms, own), 0.0).mean(axis=1)
+        return found
+    high, first = np.maximum(until, where.low), np.zeros(len(lengths))
+    start = np.full_like(own, where.low)
+    if gap.family == "GAMMA" and gap.parameters[1] < 1.0 and where.low == 0.0:
+        start = np.minimum(high, bends(gap)[0])
+        first = (ended(gap)(start) * function(start / 2.0, own))[:, 0]
+    bent = np.array((*bends(gap), *where.cuts))
+    fixed = np.broadcast_to(bent, (len(lengths), len(bent)))
+    places = np.concatenate([start, high, fixed, own - np.array(where.turns)], axis=1)
+    places = np.sort(np.clip(places, start, high), axis=1)
+    widths = np.diff(places, axis=1)[:, :, None]
+    nodes = (places[:, :-1, None] + widths * (_X + 1.0) / 2.0).reshape(len(lengths), -1)
+    weights = (widths * _W / 2.0).reshape(len(lengths), -1)
+    # A cell without width may lie at zero, where a density need not be defined.
+    values = density(gap, np.maximum(nodes, NOTHING)) * function(nodes, own)
+    return gap.reaches * np.asarray(first + (weights * values).sum(axis=1))
 
 
 def each_mean(lengths: Reals, one: Callable[[float], float], zero: float = 0.0) -> Reals:

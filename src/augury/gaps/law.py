@@ -18,17 +18,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from augury.gaps.families import Gap, bends, farthest
-from augury.gaps.integrals import came, each_mean, ended, mean_over
+from augury.gaps.integrals import Range, came, each_mean, ended, mean_over, means_over
 from augury.gaps.stretch import Backward, Ends, Forward, Step, Stretch, Unseen, unseen_in
 from augury.gaps.tables import Function, tabulate
 from augury.records import Reals
 
-# Inner steps are tabulated finer than the score that is made of them.
-INNER_ERROR = 1e-10
+# Inner steps are tabulated finer than the score that is made of them, the innermost finest.
+INNER_ERROR, COARSER = 2e-11, 3.0
 MOST_CUTS = 4000
 # How far beside a bound its cut lies, relatively: more than sums round off, less than any error.
 BESIDE = 1e-12
@@ -77,12 +78,12 @@ def _forward(steps: tuple[Step, ...], top: float) -> Parts:
             lambda lengths: _unread(step.negated, lengths),
             (*cuts, *_bounds(step)),
         )
-    ahead = _forward(tuple(rest), top)
-    cuts = _sums((*_kinks(step.missed.gap), *_bounds(step)), ahead.cuts, cuts)
+    kinks = (*_kinks(step.missed.gap), *_bounds(step))
     if _is_plain(rest):
-        return _one_missed(step, cuts)
-    true, silent = _tabulated(ahead, top)
-    return _missed(step, (true, silent), ahead.cuts, cuts)
+        return _one_missed(step, _sums(kinks, (), cuts))
+    after = tuple(rest)
+    ahead = _tabulated(after, min(top, longest(Forward(after))))
+    return _missed(step, (ahead.true, ahead.silent), ahead.cuts, _sums(kinks, ahead.cuts, cuts))
 
 
 def _is_plain(rest: list[Step]) -> bool:
@@ -116,32 +117,31 @@ def _missed(
     own, (true_ahead, silent_ahead) = step.missed, ahead
     assert own is not None
     turns = tuple(ahead_cuts)
-    own_cuts = _own_cuts(step.negated)
+    needed = Range(step.least, step.most, _own_cuts(step.negated), turns)
+
+    def inside(v: Reals, length: Reals) -> Reals:
+        return _absent_until(step.negated, v, length) * true_ahead(length - v)
 
     def true(lengths: Reals) -> Reals:
-        def one(length: float) -> float:
-            def inside(v: Reals) -> Reals:
-                return _absent_until(step.negated, v, np.array(length)) * true_ahead(length - v)
-
-            bent = (*own_cuts, *(length - turn for turn in turns))
-            return mean_over(own.gap, inside, step.least, min(step.most, length), bent)
-
-        return own.rate * each_mean(lengths, one)
+        return own.rate * means_over(own.gap, inside, lengths, needed)
 
     def silent(lengths: Reals) -> Reals:
-        def one(length: float) -> float:
-            bent = tuple(length - turn for turn in turns)
-            return mean_over(own.gap, lambda v: silent_ahead(length - v), 0.0, length, bent)
-
-        came_or_not = 1.0 - came(own.gap, lengths) + own.rate * each_mean(lengths, one)
-        return _unread(step.negated, lengths) * came_or_not
+        missed = means_over(
+            own.gap, lambda v, length: silent_ahead(length - v), lengths, Range(turns=turns)
+        )
+        return _unread(step.negated, lengths) * (1.0 - came(own.gap, lengths) + own.rate * missed)
 
     return Parts(true, silent, cuts)
 
 
-def _tabulated(parts: Parts, top: float) -> Iterable[Function]:
-    for function in (parts.true, parts.silent):
-        yield tabulate(function, parts.cuts, top, INNER_ERROR)
+@lru_cache(maxsize=512)
+def _tabulated(steps: tuple[Step, ...], top: float) -> Parts:
+    """Return the parts of the later steps as tables: stretches that end alike share them."""
+    parts = _forward(steps, top)
+    # A table that asked for less than the error of those it is made of would never end.
+    error = INNER_ERROR * COARSER ** sum(step.missed is not None for step in steps[1:])
+    true, silent = (tabulate(f, parts.cuts, top, error) for f in (parts.true, parts.silent))
+    return Parts(true, silent, parts.cuts)
 
 
 # Backward -------------------------------------------------------------------------------------
@@ -214,7 +214,8 @@ def _folded(stretch: Backward, window: float) -> tuple[float, ...]:
 def _ends(stretch: Ends, top: float) -> Parts:
     start, end = _backward(stretch.start), _forward(stretch.end.steps, top)
     is_free = not stretch.start.before and not any(step.negated for step in stretch.end.steps)
-    later = tabulate(end.true, end.cuts, top, INNER_ERROR) if is_free else None
+    ending = min(top, longest(stretch.end))
+    later = _tabulated(stretch.end.steps, ending).true if is_free else None
 
     def true(lengths: Reals) -> Reals:
         return each_mean(lengths, lambda window: _true_at_ends(stretch, window, end.cuts, later))

@@ -1,10 +1,14 @@
 """Learn gaps, and miss rates, from a history that may have missed reads itself.
 
 A history is many instances of the pattern: for each, the times at which its positive components
-were read, NaN where one was not. Expectation maximisation: given the gaps and rates so far, an
-unread component between two read ones happened at some time between them, with weights on a grid;
-after the last read one it was missed, or did not come. Then gaps are fitted to the weighted lengths
-and rates to the weighted counts, until neither changes.
+were read, NaN where one was not. Expectation maximisation, by the gaps and rates so far. What is
+unread between two read components was missed there, at times with weights on a grid; or it did not
+come, and the later one came without it, after a length of its own distribution. After the last read
+one, the next was missed, or did not come. Then gaps are fitted to the weighted lengths and rates to
+the weighted counts, until neither changes.
+
+Between two read components, a miss rate and a chance to come at all cannot both be learned: all
+that is seen is how often one of them failed. So where neither is given, what is unread was missed.
 
 Of EXPONENTIAL, GAMMA and LOGNORMAL the most likely is taken, by Bayes' information criterion.
 
@@ -14,7 +18,8 @@ Shapes: I instances, C components in order.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -23,6 +28,9 @@ from augury.gaps.families import Gap, chance, density
 from augury.records import Reals
 
 GRID = 24
+# Places in a stretch, as shares of its length.
+SHARES = (np.arange(GRID) + 0.5) / GRID
+TINY = 1e-9
 MOST_ROUNDS = 60
 CLOSE = 1e-4
 LEAST_SAMPLES = 5
@@ -30,20 +38,51 @@ MOST_SHAPE, MOST_SIGMA = 1e4, 5.0
 
 
 @dataclass(frozen=True)
+class Bypass:
+    """How often, and how long after a component, a later one comes without those between them.
+
+    `share` is of the instances in which the next component does not come. `through` is how long
+    after it the later one comes where all between were there: whether they were read is chance.
+    """
+
+    share: float
+    gap: Gap
+    through: Gap
+
+
+Ends = tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Learned:
-    """The gap from each component to the next, and each component's miss rate."""
+    """The gap from each component to the next, each component's miss rate, and ways past some."""
 
     gaps: tuple[Gap, ...]
     rates: tuple[float, ...]
+    past: Mapping[Ends, Bypass] = field(default_factory=dict)
+
+    def is_past(self, component: int) -> float:
+        """Return how often something comes after a component though the next one does not."""
+        found = sum(way.share for (first, _), way in self.past.items() if first == component)
+        return min(1.0, found)
 
 
 @dataclass(frozen=True)
 class History:
-    """Instances (I, C); the lengths between read components that have unread ones between them."""
+    """Instances (I, C); the lengths between read components that have unread ones between them.
+
+    `rates` and `gaps` are those that are given, None where they are to be learned.
+    """
 
     times: Reals
-    between: dict[tuple[int, int], Reals]
+    between: dict[Ends, Reals]
     horizon: float
+    rates: tuple[float | None, ...]
+    gaps: tuple[Gap | None, ...]
+
+    def is_sure(self, gap: int) -> bool:
+        """Whether the component after a gap is taken as missed wherever it is unread."""
+        return self.rates[gap + 1] is None and self.gaps[gap] is None
 
 
 @dataclass(frozen=True)
@@ -54,22 +93,43 @@ class Weighted:
     weights: Reals
 
 
-def learn(times: Reals, rates: tuple[float | None, ...], horizon: float) -> Learned:
+def learn(
+    times: Reals,
+    rates: tuple[float | None, ...],
+    horizon: float,
+    gaps: tuple[Gap | None, ...] | None = None,
+) -> Learned:
     """Return gaps and rates of the instances `times` (I, C).
 
-    Rates that are given stay as they are; the others are learned, from a start of one tenth. What
-    has not come `horizon` after the component before it is not waited for.
+    Rates and gaps that are given stay as they are; the others are learned, rates from a start of
+    one tenth. What has not come `horizon` after the component before it is not waited for.
     """
-    start = tuple(0.1 if rate is None else rate for rate in rates)
+    given = gaps or (None,) * (times.shape[1] - 1)
+    history = History(times, _gaps_between(times), horizon, rates, given)
     # From a chance of 1 to come at all, nothing that is unread could ever lead away.
-    gaps = tuple(replace(fit(_seen(times, c)), reaches=0.9) for c in range(times.shape[1] - 1))
-    current, history = Learned(gaps, start), History(times, _gaps_between(times), horizon)
+    start = tuple(own or replace(fit(_seen(times, c)), reaches=0.9) for c, own in enumerate(given))
+    past = {ends: found for ends in history.between if (found := _way_past(history, ends))}
+    current = Learned(start, tuple(0.1 if rate is None else rate for rate in rates), past)
     for _ in range(MOST_ROUNDS):
-        following = _improved(history, current, rates)
+        following = _improved(history, current)
         if _is_close(current, following):
             return following
         current = following
     return current
+
+
+def _way_past(history: History, ends: Ends) -> Bypass | None:
+    """Return a way past unread components to begin with; None where all of them were missed."""
+    first, last = ends
+    if all(history.is_sure(gap) for gap in range(first, last - 1)):
+        return None
+    whole = history.times[np.isfinite(history.times[:, first : last + 1]).all(axis=1)]
+    taken = whole[:, last] - whole[:, first]
+    lengths = history.between[ends]
+    # Where all were never read together, lengths tell nothing.
+    through = taken[taken > 0.0] if (taken > 0.0).sum() >= LEAST_SAMPLES else lengths
+    gaps = [fit(Weighted(own, np.ones(len(own)))) for own in (lengths, through)]
+    return Bypass(0.5, *gaps)
 
 
 def _seen(times: Reals, c: int) -> Weighted:
@@ -93,52 +153,87 @@ def _is_close(one: Learned, other: Learned) -> bool:
 # One round ------------------------------------------------------------------------------------
 
 
-def _improved(history: History, now: Learned, given: tuple[float | None, ...]) -> Learned:
-    times, n_components = history.times, history.times.shape[1]
-    samples: list[list[Weighted]] = [[_seen(times, c)] for c in range(n_components - 1)]
-    # What was missed is seen only after a read, so what was read counts only after one too.
-    read = np.isfinite(times)
-    missed, happened = np.zeros(n_components), np.zeros(n_components)
-    happened[1:] = (read[:, 1:] & read[:, :-1]).sum(axis=0)
-    came = np.zeros(n_components - 1)
-    tried = np.zeros(n_components - 1)
+@dataclass
+class Totals:
+    """What one round adds up: lengths by gap, and how often each component was tried and came.
+
+    `past` has the lengths of what came without the components before it.
+    """
+
+    samples: list[list[Weighted]]
+    missed: Reals
+    happened: Reals
+    tried: Reals
+    came: Reals
+    past: dict[Ends, Weighted] = field(default_factory=dict)
+
+
+def _improved(history: History, now: Learned) -> Learned:
+    totals = _counted(history)
     for ends, lengths in history.between.items():
-        _add_between(ends, lengths, now, (samples, missed, happened))
-    for c in range(n_components - 1):
-        later = read[:, c + 1 :].any(axis=1)
-        here = read[:, c]
-        came[c] += (here & later).sum()
-        tried[c] += here.sum()
-        open_ended = float((here & ~later).sum())
-        unread = _unread_share(now, c, history.horizon)
-        came[c] += open_ended * unread
-        missed[c + 1] += open_ended * unread
-        happened[c + 1] += open_ended * unread
-    gaps = []
-    for c, parts in enumerate(samples):
-        whole = Weighted(
-            np.concatenate([p.lengths for p in parts]), np.concatenate([p.weights for p in parts])
-        )
-        reaches = min(1.0, max(came[c] / tried[c], 1e-3)) if tried[c] else 1.0
-        gaps.append(replace(fit(whole), reaches=float(reaches)))
+        _add_between(ends, lengths, now, history, totals)
+    _add_open(history, now, totals)
+    gaps = tuple(given or _refitted(totals, gap) for gap, given in enumerate(history.gaps))
     rates = tuple(
-        own if own is not None else float(min(0.95, missed[c] / max(happened[c], 1.0)))
-        for c, own in enumerate(given)
+        own if own is not None else float(min(0.95, missed / max(happened, 1.0)))
+        for own, missed, happened in zip(history.rates, totals.missed, totals.happened, strict=True)
     )
-    return Learned(tuple(gaps), rates)
+    past = {ends: _passed(totals, ends, way) for ends, way in now.past.items()}
+    return Learned(gaps, rates, past)
+
+
+def _passed(totals: Totals, ends: Ends, way: Bypass) -> Bypass:
+    first, own = ends[0], totals.past[ends]
+    never = max(totals.tried[first] - totals.came[first], 1.0)
+    return replace(way, share=float(min(1.0, own.weights.sum() / never)), gap=fit(own))
+
+
+def _counted(history: History) -> Totals:
+    """Return what was read: no round changes it."""
+    times, n_components = history.times, history.times.shape[1]
+    read = np.isfinite(times)
+    # What was missed is seen only after a read, so what was read counts only after one too.
+    both = (read[:, 1:] & read[:, :-1]).sum(axis=0).astype(np.float64)
+    happened = np.concatenate([[0.0], both])
+    later = np.stack([read[:, c + 1 :].any(axis=1) for c in range(n_components - 1)], axis=1)
+    came = (read[:, :-1] & later).sum(axis=0).astype(np.float64)
+    for (first, _), lengths in history.between.items():
+        came[first] -= len(lengths)
+    samples = [[_seen(times, c)] for c in range(n_components - 1)]
+    tried = read[:, :-1].sum(axis=0).astype(np.float64)
+    return Totals(samples, np.zeros(n_components), happened, tried, came)
+
+
+def _add_open(history: History, now: Learned, totals: Totals) -> None:
+    """Add what came unread after the last read component."""
+    read = np.isfinite(history.times)
+    for c in range(read.shape[1] - 1):
+        open_ended = float((read[:, c] & ~read[:, c + 1 :].any(axis=1)).sum())
+        unread = open_ended * _unread_share(now, c, history.horizon)
+        totals.came[c] += unread
+        totals.missed[c + 1] += unread
+        totals.happened[c + 1] += unread
+
+
+def _refitted(totals: Totals, gap: int) -> Gap:
+    parts, tried = totals.samples[gap], totals.tried[gap]
+    lengths = np.concatenate([part.lengths for part in parts])
+    weights = np.concatenate([part.weights for part in parts])
+    reaches = min(1.0, max(totals.came[gap] / tried, 1e-3)) if tried else 1.0
+    return replace(fit(Weighted(lengths, weights)), reaches=float(reaches))
 
 
 def _unread_share(now: Learned, last: int, horizon: float) -> float:
     """Return P(the next one came, and was missed | nothing was read after component `last`)."""
     came, silent = 0.0, 1.0
-    for gap, rate in reversed(list(zip(now.gaps[last:], now.rates[last + 1 :], strict=True))):
-        q = gap.reaches * chance(gap, horizon)
-        came = q * rate * silent
-        silent = 1.0 - q + came
+    for c in reversed(range(last, len(now.gaps))):
+        q = now.gaps[c].reaches * chance(now.gaps[c], horizon)
+        came = q * now.rates[c + 1] * silent
+        silent = (1.0 - q) * (1.0 - now.is_past(c)) + came
     return came / silent if came > 0.0 else 0.0
 
 
-def _gaps_between(times: Reals) -> dict[tuple[int, int], Reals]:
+def _gaps_between(times: Reals) -> dict[Ends, Reals]:
     """Return the lengths between read components that have unread ones between them."""
     read, found = np.isfinite(times), {}
     for first, last in combinations(range(times.shape[1]), 2):
@@ -150,54 +245,102 @@ def _gaps_between(times: Reals) -> dict[tuple[int, int], Reals]:
 
 
 def _add_between(
-    ends: tuple[int, int],
+    ends: Ends, lengths: Reals, now: Learned, history: History, totals: Totals
+) -> None:
+    """Add what became of the components that are unread between two read ones."""
+    first, last = ends
+    gaps = list(range(first, last - 1))
+    all_missed, ended_at = _outcomes(ends, lengths, now, history)
+    _add_chain(ends, lengths, now, totals.samples, all_missed)
+    reached = np.ones(len(lengths))
+    for gap, never in zip(gaps, ended_at, strict=True):
+        came = float((reached - never).sum())
+        totals.tried[gap] += reached.sum() if gap > first else 0.0
+        for total, place in (
+            (totals.came, gap),
+            (totals.missed, gap + 1),
+            (totals.happened, gap + 1),
+        ):
+            total[place] += came
+        reached = reached - never
+    if ends in now.past:
+        totals.past[ends] = Weighted(lengths, 1.0 - all_missed)
+
+
+def _outcomes(
+    ends: Ends, lengths: Reals, now: Learned, history: History
+) -> tuple[Reals, list[Reals]]:
+    """Return, of each instance, that all unread were missed, and that each was the first to fail.
+
+    Those before it were missed, and the later read one came without the rest.
+    """
+    way, before, weights = now.past.get(ends), 1.0, list[float]()
+    for gap in range(ends[0], ends[1] - 1):
+        sure = history.is_sure(gap)
+        reaches, rate = (1.0, 1.0) if sure else (now.gaps[gap].reaches, now.rates[gap + 1])
+        weights.append(before * (1.0 - reaches))
+        before *= reaches * rate
+    if way is None:
+        return np.ones(len(lengths)), [np.zeros(len(lengths)) for _ in weights]
+    through = before * _density(way.through, lengths)
+    past = way.share * _density(way.gap, lengths)
+    whole = np.maximum(through + sum(weights) * past, 1e-300)
+    return through / whole, [each * past / whole for each in weights]
+
+
+def _add_chain(
+    ends: Ends,
     lengths: Reals,
     now: Learned,
-    totals: tuple[list[list[Weighted]], Reals, Reals],
+    samples: list[list[Weighted]],
+    weights: Reals,
 ) -> None:
-    """Add what happened unread between two read components, on a grid of times."""
-    samples, missed, happened = totals
+    """Add the lengths between two read components with all that lies between them missed."""
     first, last = ends
-    shares = (np.arange(GRID) + 0.5) / GRID
     # The joint weight of all that lies between is a chain, so its pairs follow from two passes.
-    onward = [np.ones((len(lengths), GRID))]
-    for c in range(last - 1, first, -1):
-        onward.insert(0, _step_back(now.gaps[c], lengths, shares, onward[0], is_last=c == last - 1))
-    start = _density(now.gaps[first], lengths[:, None] * shares)
-    reached = start
-    _keep(samples[first], lengths[:, None] * shares, start * onward[0])
-    missed[first + 1] += len(lengths)
-    happened[first + 1] += len(lengths)
+    onward = [_density(now.gaps[last - 1], lengths[:, None] * (1.0 - SHARES))]
+    for c in range(last - 2, first, -1):
+        onward.insert(0, _step_back(now.gaps[c], lengths, onward[0]))
+    at = lengths[:, None] * SHARES
+    reached = _density(now.gaps[first], at)
+    _keep(samples[first], at, reached * onward[0], weights)
     for k, c in enumerate(range(first + 1, last)):
         if c == last - 1:
-            rest = lengths[:, None] * (1.0 - shares)
-            _keep(samples[c], rest, reached * _density(now.gaps[c], rest))
+            rest = lengths[:, None] * (1.0 - SHARES)
+            _keep(samples[c], rest, reached * _density(now.gaps[c], rest), weights)
             continue
-        ahead = lengths[:, None, None] * (shares[None, None, :] - shares[None, :, None])
-        steps = np.where(ahead > 0.0, _density(now.gaps[c], np.maximum(ahead, 1e-9)), 0.0)
+        ahead = _ahead(lengths)
+        steps = np.where(ahead > 0.0, _density(now.gaps[c], ahead), 0.0)
         joint = reached[:, :, None] * steps * onward[k + 1][:, None, :]
-        _keep(samples[c], np.maximum(ahead, 1e-9), joint)
+        _keep(samples[c], np.maximum(ahead, TINY), joint, weights)
         reached = (reached[:, :, None] * steps).sum(axis=1)
 
 
-def _step_back(gap: Gap, lengths: Reals, shares: Reals, onward: Reals, *, is_last: bool) -> Reals:
-    if is_last:
-        return _density(gap, lengths[:, None] * (1.0 - shares))
-    ahead = lengths[:, None, None] * (shares[None, None, :] - shares[None, :, None])
-    steps = np.where(ahead > 0.0, _density(gap, np.maximum(ahead, 1e-9)), 0.0)
+def _ahead(lengths: Reals) -> Reals:
+    found: Reals = lengths[:, None, None] * (SHARES[None, None, :] - SHARES[None, :, None])
+    return found
+
+
+def _step_back(gap: Gap, lengths: Reals, onward: Reals) -> Reals:
+    ahead = _ahead(lengths)
+    steps = np.where(ahead > 0.0, _density(gap, ahead), 0.0)
     found: Reals = (steps * onward[:, None, :]).sum(axis=2)
     return found
 
 
 def _density(gap: Gap, lengths: Reals) -> Reals:
-    return density(gap, np.maximum(lengths, 1e-9))
+    """Return f; a gap with atoms, which only a given one can have, tells nothing about lengths."""
+    if gap.has_atoms:
+        return np.ones_like(lengths)
+    return density(gap, np.maximum(lengths, TINY))
 
 
-def _keep(samples: list[Weighted], lengths: Reals, weights: Reals) -> None:
-    """Add weighted lengths; those of one instance weigh one together."""
+def _keep(samples: list[Weighted], lengths: Reals, weights: Reals, of_instance: Reals) -> None:
+    """Add weighted lengths; those of one instance weigh `of_instance` together."""
     flat = weights.reshape(len(weights), -1)
     total = flat.sum(axis=1, keepdims=True)
     share = np.divide(flat, total, out=np.zeros_like(flat), where=total > 0.0)
+    share = share * np.maximum(of_instance, 0.0)[:, None]
     samples.append(Weighted(lengths.reshape(share.shape).ravel(), share.ravel()))
 
 
@@ -211,7 +354,7 @@ def fit(sample: Weighted) -> Gap:
         mean = float((sample.weights * sample.lengths).sum() / total) if total > 0.0 else 1.0
         return Gap("EXPONENTIAL", (max(mean, 1e-6),))
     mean = float((sample.weights * sample.lengths).sum() / total)
-    logs = np.log(np.maximum(sample.lengths, 1e-9))
+    logs = np.log(np.maximum(sample.lengths, TINY))
     log_mean = float((sample.weights * logs).sum() / total)
     spread = float((sample.weights * (logs - log_mean) ** 2).sum() / total)
     sigma = min(max(math.sqrt(spread), 1e-3), MOST_SIGMA)
@@ -226,7 +369,7 @@ def fit(sample: Weighted) -> Gap:
 
 def _cost(gap: Gap, n_parameters: int, sample: Weighted, total: float) -> float:
     """Return Bayes' information criterion."""
-    likelihood = np.log(np.maximum(density(gap, np.maximum(sample.lengths, 1e-9)), 1e-300))
+    likelihood = np.log(np.maximum(density(gap, np.maximum(sample.lengths, TINY)), 1e-300))
     return n_parameters * math.log(total) - 2.0 * float((sample.weights * likelihood).sum())
 
 

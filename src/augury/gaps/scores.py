@@ -18,7 +18,7 @@ import numpy as np
 from augury.gaps.families import bends
 from augury.gaps.integrals import came, each_mean, mean_over
 from augury.gaps.law import Parts, longest, parts_of
-from augury.gaps.stretch import Stretch, Unseen, missed_in, unseen_in
+from augury.gaps.stretch import Stretch, Unseen, missed_in, nameless, unseen_in
 from augury.gaps.tables import ERROR, Function, Table, tabulate
 from augury.records import Reals
 
@@ -27,9 +27,19 @@ Scoring = Literal["LAW", "AYAC"]
 ENDS_ERROR = 1e-7
 
 
-@lru_cache(maxsize=512)
 def score_table(stretch: Stretch, scoring: Scoring, window: float) -> Table:
     """Return the score of a stretch as a function of its length, up to `window` (inf: any)."""
+    return _score_table(nameless(stretch), scoring, window)
+
+
+@lru_cache(maxsize=2048)
+def best_score(stretch: Stretch, scoring: Scoring, window: float) -> float:
+    """Return the highest score of a stretch within the window."""
+    return min(1.0, score_table(stretch, scoring, window).best(window))
+
+
+@lru_cache(maxsize=512)
+def _score_table(stretch: Stretch, scoring: Scoring, window: float) -> Table:
     top = longest(stretch)
     if math.isfinite(window):
         # One more than the window, so that a jump at its very end is inside.

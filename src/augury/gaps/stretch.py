@@ -8,7 +8,7 @@ its length: the time between its seen neighbours, or what the window leaves at t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from augury.gaps.families import Gap
 
@@ -96,3 +96,29 @@ def unseen_in(stretch: Stretch) -> tuple[Unseen, ...]:
 def missed_in(stretch: Stretch) -> tuple[Unseen, ...]:
     """Return the positive components that the match takes as missed, in order."""
     return tuple(part for part in unseen_in(stretch) if not part.negated)
+
+
+def nameless(stretch: Stretch) -> Stretch:
+    """Return the stretch without saying which components it leaves unseen: it scores the same."""
+    if isinstance(stretch, Ends):
+        start, end = nameless(stretch.start), nameless(stretch.end)
+        assert isinstance(start, Backward)
+        assert isinstance(end, Forward)
+        return Ends(start, end)
+    if isinstance(stretch, Backward):
+        first = stretch.first and replace(stretch.first, component=0)
+        after, before = _nameless(stretch.after), _nameless(stretch.before)
+        return replace(stretch, first=first, after=after, before=before)
+    steps = tuple(
+        replace(
+            step,
+            negated=_nameless(step.negated),
+            missed=step.missed and replace(step.missed, component=0),
+        )
+        for step in stretch.steps
+    )
+    return Forward(steps)
+
+
+def _nameless(parts: tuple[Unseen, ...]) -> tuple[Unseen, ...]:
+    return tuple(replace(part, component=0) for part in parts)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import chain
 
 from augury.analysis.checked import CheckedQuery, Conjunct, Leaf, Negated, Shape
+from augury.analysis.unread import scores_unseen
 from augury.config import value_of
 from augury.kernels import opcodes
 from augury.matching.pattern import Edge, Guard, Pattern, Rule
@@ -21,7 +22,7 @@ from augury.planning.build_automaton import automaton_of
 from augury.planning.expressions.program import Program
 from augury.planning.missed_variants import Variant, variants_of
 from augury.planning.residual import positive_components
-from augury.planning.unseen import scores_unseen, with_guards
+from augury.planning.unseen import with_guards
 
 Path = tuple[tuple[str, int], ...]
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
+from augury.analysis.unread import scores_unseen
 from augury.matching.pattern import MOST_COMPONENTS
-from augury.planning.refusal import NOT_EVALUATED, PlanError
+from augury.planning.entangled import entangled
+from augury.planning.refusal import NOT_EVALUATED, PlanError, Refused
 from augury.planning.sequence import unsuited
-from augury.planning.unseen import scores_unseen
+from augury.planning.unscored import unscored
 
 
 def unevaluated(query: CheckedQuery) -> str | None:
@@ -18,27 +20,32 @@ def unevaluated(query: CheckedQuery) -> str | None:
 
 def unmatched(query: CheckedQuery) -> str | None:
     """Return what a query uses that cannot be evaluated by listing its matches, or None."""
+    refused = _refused(query)
+    return None if refused is None else refused.what
+
+
+def _refused(query: CheckedQuery) -> Refused | None:
     asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
     if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
-        return f"RETURN {query.returns} of a repetition under next-match selection"
+        return Refused(f"RETURN {query.returns} of a repetition under next-match selection")
     if any(stream.markov for stream in query.streams):
-        return "a MARKOV stream"
+        return Refused("a MARKOV stream")
     if len(query.components) > MOST_COMPONENTS:
-        return f"a pattern of more than {MOST_COMPONENTS} components"
-    return _unevaluated_unseen(query) if scores_unseen(query) else None
+        return Refused(f"a pattern of more than {MOST_COMPONENTS} components")
+    return entangled(query) or (_unseen(query) if scores_unseen(query) else None)
 
 
-def _unevaluated_unseen(query: CheckedQuery) -> str | None:
+def _unseen(query: CheckedQuery) -> Refused | None:
     """Return what keeps a query from scoring what was not read, or None."""
     if query.allow and query.strategy != "ANY":
-        return "ALLOW ... MISSED with a selection other than SKIP TILL ANY MATCH"
+        return Refused("ALLOW ... MISSED with a selection other than SKIP TILL ANY MATCH")
     if query.allow and query.within is not None and query.within.events:
-        return "ALLOW ... MISSED in a window of events"
+        return Refused("ALLOW ... MISSED in a window of events")
     if query.correlated_by is not None:
-        return "missed events with CORRELATED BY"
+        return Refused("missed events with CORRELATED BY")
     if query.returns not in ("MATCHES", "COUNT"):
-        return f"RETURN {query.returns} with a negation that may have been missed"
-    return None
+        return Refused(f"RETURN {query.returns} with a negation that may have been missed")
+    return unscored(query)
 
 
 def unevaluated_note(query: CheckedQuery) -> str | None:
@@ -58,9 +65,10 @@ def refuse_inferred(query: CheckedQuery, catalog: Catalog) -> None:
 
 def refuse_unevaluated(query: CheckedQuery) -> None:
     """Raise where a query's matches cannot be listed yet."""
-    what = unmatched(query)
-    if what is not None:
+    refused = _refused(query)
+    if refused is not None:
         message = (
-            f"query {query.name} uses {what}, which is checked and explained, but not evaluated"
+            f"query {query.name} uses {refused.what}: that is checked and explained, but not "
+            "evaluated"
         )
-        raise PlanError(NOT_EVALUATED, message, "docs/status.md lists what can be evaluated")
+        raise PlanError(NOT_EVALUATED, message, refused.hint)

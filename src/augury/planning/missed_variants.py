@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from augury.analysis.checked import CheckedQuery
+from augury.analysis.unread import can_be_missed
 from augury.config import value_of
 from augury.gaps.likely import likely_times
+from augury.gaps.scores import best_score as table_best
 from augury.gaps.scores import score_table
-from augury.gaps.stretch import Stretch, unseen_in
+from augury.gaps.stretch import Stretch, nameless, unseen_in
 from augury.matching import pattern as compiled
-from augury.planning.refusal import NOT_EVALUATED, TOO_MANY_STATES, PlanError
-from augury.planning.time_bounds import reads_time_of
-from augury.planning.unseen import Missed, Placed, can_be_missed, parts_of, stretches_of
+from augury.planning.refusal import TOO_MANY_STATES, PlanError
+from augury.planning.unseen import Missed, Placed, stretches_of
 
 TOLERANCE = 1e-9
 # What a table may be off by is not a reason to leave something out.
 SLACK = 1e-6
-MOST_LENGTHS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,6 @@ class Variant:
 
 def variants_of(query: CheckedQuery) -> tuple[Variant, ...]:
     """Return the pattern as written first, then the variants that can reach the threshold."""
-    _refuse_untimed(query)
-    _refuse_timed_negations(query)
     plain = _variant(query, frozenset())
     assert plain is not None
     return (plain, *(each for each in missing(query) if can_pass(query, each.best)))
@@ -80,8 +78,7 @@ def can_pass(query: CheckedQuery, best: float) -> bool:
 
 def best_score(query: CheckedQuery, stretch: Stretch) -> float:
     """Return the highest score of a stretch within the window."""
-    window = window_of(query)
-    return min(1.0, score_table(stretch, query.scoring, window).best(window))
+    return table_best(nameless(stretch), query.scoring, window_of(query))
 
 
 def window_of(query: CheckedQuery) -> float:
@@ -91,13 +88,6 @@ def window_of(query: CheckedQuery) -> float:
 
 
 def _compiled(query: CheckedQuery, placed: Placed) -> compiled.Stretch:
-    if not (placed.earlier and placed.later) and query.within is not None and query.within.events:
-        raise PlanError(
-            NOT_EVALUATED,
-            f"query {query.name} has an unseen component at an end of a window of events, which "
-            "says nothing about time: that is checked and explained, but not evaluated",
-            "use a window of time, such as WITHIN 1 HOUR",
-        )
     table = score_table(placed.stretch, query.scoring, window_of(query))
     return compiled.Stretch(
         earlier=_bits(placed.earlier),
@@ -108,7 +98,7 @@ def _compiled(query: CheckedQuery, placed: Placed) -> compiled.Stretch:
         best=best_score(query, placed.stretch),
         likely=tuple(
             (each.component, each.lengths, each.low, each.high)
-            for each in likely_times(placed.stretch, float(table.cuts[-1]))
+            for each in likely_times(placed.stretch, window_of(query))
         ),
     )
 
@@ -118,47 +108,6 @@ def _bits(components: Iterable[int]) -> int:
 
 
 # Refusals -------------------------------------------------------------------------------------
-
-
-def _refuse_untimed(query: CheckedQuery) -> None:
-    """Raise where a gap starts at a component that may not be the nearest one that was bound."""
-    parts = parts_of(query)
-    positive = [k for k, part in enumerate(parts) if not part.negated]
-    for gap in query.gaps:
-        own, origin = (gap.earlier, gap.later) if gap.backward else (gap.later, gap.earlier)
-        place = next(k for k, part in enumerate(parts) if own in part.components)
-        beside = [k for k in positive if (k > place if gap.backward else k < place)]
-        nearest = parts[min(beside) if gap.backward else max(beside)].components
-        optional = query.components[origin].minimum == 0
-        if nearest != (origin,) or optional:
-            names = query.components
-            raise PlanError(
-                NOT_EVALUATED,
-                f"query {query.name} times {names[own].name} from {names[origin].name}, which "
-                f"{'may be absent' if optional else 'is not always its nearest neighbour'}: "
-                "that is checked and explained, but not evaluated",
-                "time it from a single component that is always there and next to it",
-            )
-        if len(gap.parameters) > MOST_LENGTHS:
-            raise PlanError(
-                NOT_EVALUATED,
-                f"query {query.name} has an EMPIRICAL gap of {len(gap.parameters)} lengths, and "
-                f"{MOST_LENGTHS} can be evaluated",
-                "give fewer lengths, or let CREATE GAPS ... LEARN FROM fit a distribution",
-            )
-
-
-def _refuse_timed_negations(query: CheckedQuery) -> None:
-    """Raise where WHERE bounds the time of a negation that a score takes as possibly unread."""
-    for own in query.components:
-        if own.negated and can_be_missed(query, own.index) and reads_time_of(query, own.index):
-            raise PlanError(
-                NOT_EVALUATED,
-                f"query {query.name} has a condition on the time of {own.name}, which is negated "
-                "and, by its gap and miss rate, may have happened unread: that is checked and "
-                "explained, but not evaluated",
-                f"leave out the condition, or the gap of {own.name} (it is then taken as read)",
-            )
 
 
 def _too_many(limit: int) -> PlanError:

@@ -7,6 +7,8 @@ Codes start with P.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from augury.errors import NOWHERE, Diagnostic, QueryError, Source, Span
 
 TOO_MANY_STATES = "P001"
@@ -15,6 +17,14 @@ NOT_EVALUATED = "P003"
 NEEDS_A_WINDOW = "P004"
 UNREACHABLE = "P005"
 OUT_OF_REACH = "P006"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What a query uses that is not evaluated, as the end of `it uses ...`, and what to do."""
+
+    what: str
+    hint: str = "docs/status.md lists what can be evaluated"
 
 
 class PlanError(QueryError):

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 from augury.analysis import places
 from augury.analysis.checked import CheckedQuery
+from augury.analysis.unread import can_be_missed, gap_of
 from augury.errors import Diagnostic, Source, Span
 from augury.gaps.families import Gap, chance
 from augury.planning.evaluated import unevaluated
 from augury.planning.missed_variants import Variant, can_pass, missing, window_of
 from augury.planning.refusal import OUT_OF_REACH, UNREACHABLE, PlanError
-from augury.planning.unseen import can_be_missed, gap_of
 
 Warned = tuple[str, str, str]
 MOST_VARIANTS = 50
@@ -25,7 +25,8 @@ def unreachable(query: CheckedQuery) -> list[Warned]:
     """Return code, message and hint of what ALLOW asks for in vain."""
     if not query.allow or query.learn_gaps_from is not None or unevaluated(query) is not None:
         return []
-    return [*_gaps_beyond_the_window(query), *_threshold_above_all(query)]
+    # Where gaps are beyond the window, that is why nothing scores.
+    return [*_gaps_beyond_the_window(query)] or [*_threshold_above_all(query)]
 
 
 def _gaps_beyond_the_window(query: CheckedQuery) -> Iterator[Warned]:

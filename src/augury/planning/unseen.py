@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from augury.analysis.checked import Branch, CheckedGap, CheckedQuery, Leaf, Negated, Shape
+from augury.analysis.checked import Branch, CheckedQuery, Leaf, Negated, Shape
+from augury.analysis.unread import gap_of
 from augury.gaps.families import Gap
 from augury.gaps.stretch import Backward, Ends, Forward, Step, Stretch, Unseen
 from augury.gaps.stretch import missed_in as missed_parts
@@ -43,30 +44,6 @@ class Part:
     @property
     def is_seen(self) -> bool:
         return not self.negated and not self.missed
-
-
-# Models ---------------------------------------------------------------------------------------
-
-
-def gap_of(query: CheckedQuery, component: int) -> CheckedGap | None:
-    """Return the gap that times a component: from the one before it, or back from the next."""
-    forward = (g for g in query.gaps if not g.backward and g.later == component)
-    backward = (g for g in query.gaps if g.backward and g.earlier == component)
-    return next(forward, None) or next(backward, None)
-
-
-def can_be_missed(query: CheckedQuery, component: int) -> bool:
-    """Return whether a component has both a gap and a miss rate."""
-    return gap_of(query, component) is not None and bool(query.miss_rates[component])
-
-
-def scores_unseen(query: CheckedQuery) -> bool:
-    """Return whether anything that was not read takes part in a confidence."""
-    if query.learn_gaps_from is not None:
-        return True
-    timed = [c.index for c in query.components if can_be_missed(query, c.index)]
-    negated = any(query.components[c].negated for c in timed)
-    return negated or bool(query.allow and set(timed) & set(query.may_miss))
 
 
 def _unseen(query: CheckedQuery, component: int, other: int | None) -> Unseen | None:

@@ -19,6 +19,7 @@ from augury.analysis.catalog import Catalog, StreamSchema
 from augury.analysis.checked import CheckedGap, CheckedQuery
 from augury.config import value_of
 from augury.errors import DataError
+from augury.gaps.families import Gap
 from augury.gaps.learning import Learned, Weighted, fit, learn
 from augury.planning.match_plan import plan_match
 from augury.planning.unseen import parts_of
@@ -136,14 +137,24 @@ class Taught:
                 f"{query.name}, so no gap can be learned from it; bind a history of such reads"
             )
         self._refuse_unseen_gaps(positive)
-        found = learn(self.times[0], tuple(query.miss_rates[c] for c in positive), horizon)
+        rates = tuple(query.miss_rates[c] for c in positive)
+        found = learn(self.times[0], rates, horizon, self._written(positive))
         gaps = [*query.gaps, *self._forward(positive, found)]
         gaps += [*self._backward(positive), *self._before_negations()]
-        rates = list(query.miss_rates)
+        known = list(query.miss_rates)
         for c, rate in zip(positive, found.rates, strict=True):
-            rates[c] = rate if rates[c] is None else rates[c]
+            known[c] = rate if known[c] is None else known[c]
         kept = {(g.earlier, g.later, g.backward): g for g in reversed(gaps)}
-        return replace(query, gaps=tuple(kept.values()), miss_rates=tuple(rates))
+        return replace(query, gaps=tuple(kept.values()), miss_rates=tuple(known))
+
+    def _written(self, positive: tuple[int, ...]) -> tuple[Gap | None, ...]:
+        """Return the gaps from each positive component to the next that CREATE GAPS gives."""
+        written = {
+            (gap.earlier, gap.later): Gap(gap.family, gap.parameters, gap.reaches)
+            for gap in self.untaught.gaps
+            if not gap.backward
+        }
+        return tuple(written.get(pair) for pair in pairwise(positive))
 
     def _refuse_unseen_gaps(self, positive: tuple[int, ...]) -> None:
         """Raise where a gap is to be learned whose both ends were never read in one instance."""

@@ -26,6 +26,7 @@ from typing import Any
 
 from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedWindow
+from augury.analysis.unread import can_be_missed
 from augury.planning.evaluated import unevaluated
 from augury.planning.explain.estimates import share_of_rows, state_text
 from augury.planning.explain.movement import movement_facts
@@ -34,7 +35,6 @@ from augury.planning.explain.words import guard_text, shape_text
 from augury.planning.movement import Priced
 from augury.planning.physical import PhysicalPlan
 from augury.planning.predicates import Predicate
-from augury.planning.unseen import can_be_missed
 
 Facts = dict[str, Any]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from augury.analysis.catalog import Catalog
+from augury.analysis.unread import can_be_missed
 from augury.planning.automaton import Automaton
 from augury.planning.evaluated import unevaluated_note
 from augury.planning.explain.estimates import share_of_rows, state_text
@@ -29,7 +30,6 @@ from augury.planning.partitioning import Partitioning
 from augury.planning.physical import PhysicalPlan
 from augury.planning.predicates import Predicate, last_bound
 from augury.planning.unreachable import unreachable
-from augury.planning.unseen import can_be_missed
 
 WIDTH = 88
 # A large automaton is counted, not listed.

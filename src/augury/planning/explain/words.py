@@ -12,9 +12,10 @@ from augury.analysis.checked import (
     Negated,
     Shape,
 )
+from augury.analysis.unread import gap_of
 from augury.planning.automaton import Automaton, Guard, Skip, Transition
 from augury.planning.residual import repetition_mark
-from augury.planning.unseen import gap_of, stretches_of
+from augury.planning.unseen import stretches_of
 
 STRATEGIES = {
     "ANY": "skip till any match",
