@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -36,18 +37,12 @@ def interval(likely: Likely, length: float) -> tuple[float, float]:
     return float(low * length), float(high * length)
 
 
-def inverse(law: oracle.Law, chance: float) -> float:
-    low, high = 1e-9, 1e9
-    for _ in range(45):
-        middle = (low * high) ** 0.5
-        low, high = (low, middle) if law.cdf(middle) > chance else (middle, high)
-    return high
-
-
-def mean(own: oracle.Law, until: float, function: Callable[[float], float]) -> float:
-    """Return the integral of f(t) function(t) up to a time, with the chance of t as variable."""
-    top, n = own.cdf(until), 60
-    return top / n * sum(function(inverse(own, top * (k + 0.5) / n)) for k in range(n))
+def pieces(own: oracle.Law, gap: Gap, length: float) -> tuple[list[float], list[float]]:
+    """Return ends of pieces of a length, close where the gap probably is, and their chances."""
+    low, high = gap.parameters if gap.family == "UNIFORM" else (0.0, 4.0 * gap.parameters[0])
+    close = [np.geomspace(1e-7 * high, max(length, high), 500), np.linspace(low, high, 1000)]
+    ends = np.unique(np.clip(np.concatenate([[0.0], *close]), 0.0, length)).tolist()
+    return ends, np.diff([own.cdf(end) for end in ends]).tolist()
 
 
 def typical(*gaps: Gap) -> float:
@@ -83,11 +78,25 @@ def test_one_missed_component_lies_in_the_middle_nine_tenths(drawn, share: float
 def test_of_two_missed_components_each_leaves_time_to_the_other(one, two, share: float) -> None:
     (gap, law), (then, after) = one, two
     length = typical(gap, then) * share
-    whole = mean(law, length, lambda t: after.cdf(length - t))
-    assume(whole > 1e-4)
+    ends, chances = pieces(law, gap, length)
+    times = [(one + two) / 2.0 for one, two in pairwise(ends)]
+    both = [p * after.cdf(length - t) for t, p in zip(times, chances, strict=True)]
+    whole = sum(both)
+    # What all but never comes about is told more roughly.
+    assume(whole > 1e-2)
     first, second = (interval(own, length) for own in likely_times(forward(gap, then), WINDOW))
-    check(lambda end: mean(law, end, lambda t: after.cdf(length - t)) / whole, *first)
-    check(lambda end: mean(law, end, lambda t: after.cdf(end - t)) / whole, *second)
+    shares = np.cumsum([0.0, *both]) / whole
+    check(lambda end: float(np.interp(end, ends, shares)), *first)
+    check(lambda end: sum(_ended(times, chances, after, end)) / whole, *second)
+
+
+def _ended(
+    times: list[float], chances: list[float], after: oracle.Law, end: float
+) -> Iterator[float]:
+    """Yield the chances that the first gap takes each of the times, and both end by then."""
+    for t, p in zip(times, chances, strict=True):
+        if t < end:
+            yield p * after.cdf(end - t)
 
 
 def test_what_is_missed_at_both_ends_shares_what_the_window_leaves() -> None:

@@ -7,8 +7,9 @@ gaps `own`, with the gaps `rest` still to come, lies at t with a weight of
 
 where f_own is the density of the sum of the own gaps and F_rest the chance of that of the others.
 Sums are tabulated on nodes whose distance grows with the time, and are shared by all stretches.
-Read off as shares of the stretch, to about a percent of the interval: it is for people to look at,
-and no confidence depends on it. Negated components, and conditions on time, are left out.
+Read off as shares of the stretch, to about a percent of the interval, more roughly where a stretch
+is so short that all but never so much comes within it: it is for people to look at, and no
+confidence depends on it. Negated components, and conditions on time, are left out.
 
 Shapes: N nodes of time, L lengths. Oracle: tests/gaps/test_likely.py integrates by itself.
 """
