@@ -24,13 +24,6 @@ from floor import bare
 from measuring import cores, drain, medians, ratio, record, scaled, scratch, seconds, session, shown
 from patterns import ANY_MATCH, INCLUSIVE, NEXT_MATCH, asked, require_equal, triples
 
-SELF_JOIN = f"""
-SELECT a.id AS a, b.id AS b, c.id AS c
-FROM events a
-JOIN events b ON b.key = a.key AND b.t > a.t AND b.t <= a.t + {INCLUSIVE}
-JOIN events c ON c.key = a.key AND c.t > b.t AND c.t <= a.t + {INCLUSIVE}
-WHERE a.kind = 'A' AND b.kind = 'B' AND c.kind = 'C'
-"""
 BINNED_SELF_JOIN = f"""
 WITH binned AS (
     SELECT *, CAST(FLOOR(t / {INCLUSIVE}) AS LONG) AS bin FROM events
@@ -71,7 +64,7 @@ def frames(spark: Any, rows: Any) -> dict[str, dict[str, Any]]:
     return {
         "any_match": {
             "augury": asked(ANY_MATCH, rows, spark).select("a", "b", "c"),
-            "self_join": spark.sql(SELF_JOIN),
+            "self_join": spark.sql(in_order("ABC")[1]),
             "binned_self_join": spark.sql(BINNED_SELF_JOIN),
         },
         "next_match": {
@@ -99,7 +92,7 @@ def compared(answers: dict[str, Any], folder: Path, n: int) -> dict[str, Any]:
     }
 
 
-def long_pattern(types: str) -> tuple[str, str]:
+def in_order(types: str) -> tuple[str, str]:
     """Return a script and a self-join for every match of one event of each type, in order."""
     parts = [f"{kind} {kind.lower()}" for kind in types]
     names = [kind.lower() for kind in types]
@@ -119,7 +112,7 @@ def grown(spark: Any, n: int, types: str) -> dict[str, Any]:
     """Return the figures of every match over more events, once each: all is warm by then."""
     rows = spark.read.parquet(str(events.files(n)))
     rows.createOrReplaceTempView("events")
-    script, self_join = long_pattern(types)
+    script, self_join = in_order(types)
     answers = {
         "augury": asked(script, rows, spark),
         "self_join": spark.sql(self_join),

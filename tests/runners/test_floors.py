@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from augury import AuguryError, Session
+from runners.bound import bound
 
 FLOOR = """
 CREATE TABLE rooms (room STRING, x_from DOUBLE, y_from DOUBLE, x_to DOUBLE, y_to DOUBLE);
@@ -38,11 +39,7 @@ READS = [{"tag": "joe", "reader": r, "t": t} for t, r in enumerate("A.B....BA") 
 
 
 def session(statement: str, reads: Any = READS, **tables: Any) -> Session:
-    ag = Session(engine="local")
-    ag.sql(FLOOR + statement)
-    for name, rows in {**TABLES, "reads": reads, **tables}.items():
-        ag.bind(name, rows)
-    return ag
+    return bound(FLOOR + statement, {**TABLES, "reads": reads, **tables})
 
 
 def rooms(ag: Session) -> dict[tuple[int, str], float]:

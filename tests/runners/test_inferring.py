@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from augury import AuguryError, Session
+from runners.bound import bound
 
 MODEL = """
 CREATE TABLE places (place STRING);
@@ -36,11 +37,7 @@ READS = [{"tag": "x", "reader": "A", "t": t} for t in (1, 4)]
 
 
 def session(statement: str, reads: Any = READS, **tables: Any) -> Session:
-    ag = Session(engine="local")
-    ag.sql(MODEL + statement)
-    for name, rows in {**TABLES, "reads": reads, **tables}.items():
-        ag.bind(name, rows)
-    return ag
+    return bound(MODEL + statement, {**TABLES, "reads": reads, **tables})
 
 
 def places(ag: Session, stream: str = "at") -> dict[tuple[int, str], float]:
