@@ -15,7 +15,6 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from augury.analysis.catalog import StreamSchema
 from augury.errors import StateError
@@ -90,12 +89,10 @@ class Shard:
         """Return the rows whose turn has come, and those that wait."""
         fresh, waiting = {}, {}
         for name, stream in self.network.bases.items():
-            rows = _joined(state.waiting[name], batch.get(name))
-            if horizon == ALWAYS:
-                fresh[name], waiting[name] = rows, rows.slice(0, 0)
-                continue
-            ready = pa.array(whole(rows.column(stream.time)) < horizon)
-            fresh[name], waiting[name] = rows.filter(ready), rows.filter(pc.invert(ready))
+            # Apart: mostly all that waited is ready now, and nothing of what came is.
+            old = _cut(state.waiting[name], stream, horizon)
+            new = _cut(batch.get(name, state.waiting[name].slice(0, 0)), stream, horizon)
+            fresh[name], waiting[name] = _joined(old[0], new[0]), _joined(old[1], new[1])
         return fresh, waiting
 
     def due(self, state: ShardState) -> int | None:
@@ -126,8 +123,7 @@ class Shard:
             return kept
         found = {}
         for name, stream in self.network.bases.items():
-            needed = pa.array(whole(kept[name].column(stream.time)) >= oldest)
-            found[name] = kept[name].filter(needed)
+            _, found[name] = _cut(kept[name], stream, oldest)
         return found
 
     def _oldest_needed(self, kept: Tables, horizon: int) -> int:
@@ -203,8 +199,9 @@ class Shard:
 
     def dump(self, state: ShardState) -> bytes:
         """Return the state as versioned bytes."""
+        # In one piece: every chunk would bring a header, and small micro-batches make many.
         parts = [
-            ipc_bytes(tables[name])
+            ipc_bytes(tables[name].combine_chunks())
             for tables in (state.kept, state.waiting)
             for name in sorted(tables)
         ]
@@ -262,8 +259,19 @@ def _put_aside(rejected: dict[str, pa.Table], readings: str, inferred: Loaded) -
         rejected[readings] = inferred.rejected
 
 
-def _joined(first: pa.Table, second: pa.Table | None) -> pa.Table:
-    if second is None or not second.num_rows:
+def _cut(rows: pa.Table, stream: StreamSchema, horizon: int) -> tuple[pa.Table, pa.Table]:
+    """Return the rows before a time and those from it on; without a copy if they are in order."""
+    if horizon == ALWAYS:
+        return rows, rows.slice(0, 0)
+    before = whole(rows.column(stream.time)) < horizon
+    count = int(before.sum())
+    if before[:count].all():
+        return rows.slice(0, count), rows.slice(count)
+    return rows.filter(pa.array(before)), rows.filter(pa.array(~before))
+
+
+def _joined(first: pa.Table, second: pa.Table) -> pa.Table:
+    if not second.num_rows:
         return first
     return pa.concat_tables([first, second]) if first.num_rows else second
 
