@@ -9,6 +9,7 @@ sketches the streams, and its own count of shuffled bytes confirms that of all b
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from dataclasses import replace
@@ -248,6 +249,7 @@ def all_on_spark(n: int) -> tuple[list[dict[str, Any]], float]:
             "spark.eventLog.dir": (folder / "log").as_uri(),
             "spark.sql.shuffle.partitions": str(PARTS),
         }
+        os.environ["PYSPARK_PYTHON"] = sys.executable
         spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
         found = []
         for asked in ON_SPARK:

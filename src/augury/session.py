@@ -60,6 +60,8 @@ class Session:
 
         self.engine: Engine = engine or "spark"
         self._spark = spark
+        if spark is not None:
+            _warn_of_other_workers(spark)
         self._shards = shards
         self._catalog: Catalog = Catalog()
         self._queries: dict[str, tuple[CheckedQuery, Source]] = {}
@@ -377,6 +379,15 @@ class Session:
         hint = suggest(name, self.queries, f"known queries: {known}")
         message = f"query {name} is not declared"
         return Diagnostic("A029", message, Span(0, len(name)), Source("<query>", name), hint)
+
+
+def _warn_of_other_workers(spark: Any) -> None:
+    """Say so where the Python workers of a Spark session may lack augury."""
+    from augury.runners.worker_python import notice_of
+
+    notice = notice_of(spark)
+    if notice is not None:
+        warnings.warn(notice, stacklevel=3)
 
 
 def _planned(query: CheckedQuery, source: Source) -> tuple[Diagnostic, ...]:

@@ -132,10 +132,10 @@ def look_at_java(found: str | None, *, spark_installed: bool) -> Finding:
 
 def look_at_worker_python(setting: str | None) -> Finding:
     """Judge PYSPARK_PYTHON: workers that run another environment's Python miss the packages."""
-    worker = shutil.which(setting or "python3")
-    found = setting or f"unset: Spark's workers run {worker or 'python3'}"
-    # Not `samefile`: the Python of a virtual environment is a link to one that lacks its packages.
-    if worker and Path(worker).parent.resolve() == Path(sys.executable).parent.resolve():
+    from augury.runners.worker_python import is_of_this_environment
+
+    found = setting or f"unset: Spark's workers run {shutil.which('python3') or 'python3'}"
+    if is_of_this_environment(setting):
         return Finding("PYSPARK_PYTHON", "ok", found)
     return Finding("PYSPARK_PYTHON", "warn", found, f"export PYSPARK_PYTHON={sys.executable}")
 
