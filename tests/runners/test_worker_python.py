@@ -11,12 +11,16 @@ from augury.runners.worker_python import notice_of
 
 @dataclass
 class Context:
+    """What Spark says of where it runs, and with which Python."""
+
     master: str
     pythonExec: str  # noqa: N815
 
 
 @dataclass
 class Spark:
+    """A session, as far as it is asked."""
+
     sparkContext: Context  # noqa: N815
 
 
