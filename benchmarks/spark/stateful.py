@@ -11,7 +11,6 @@ from __future__ import annotations
 import statistics
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import events
@@ -75,27 +74,40 @@ def stateless(frame):
     return frame.repartition("shard")
 
 
-def in_pandas_with_state(frame, size: int = BLOB):
+def in_pandas_with_state(frame):
     """Keep a blob with applyInPandasWithState."""
+    return _kept_by(keep, frame)
+
+
+def holding(frame):
+    """Hold the packed rows of a micro-batch until the next one comes, and return them then."""
+    return _kept_by(hold, frame)
+
+
+def _kept_by(operator, frame):
     return frame.groupBy("shard").applyInPandasWithState(
-        Keep(size), ANSWER, "payload BINARY", "append", "NoTimeout"
+        operator, ANSWER, "payload BINARY", "append", "NoTimeout"
     )
 
 
-@dataclass(frozen=True)
-class Keep:
-    """Takes all rows in, keeps a blob, and returns it."""
+def keep(key, pdfs, state):
+    """Take all rows in, keep a blob; yield how many rows came, and the blob."""
+    n = sum(len(pdf) for pdf in pdfs)
+    yield _put(state, state.get[0] if state.exists else bytes(BLOB), n)
 
-    size: int
 
-    def __call__(self, key, pdfs, state):
-        """Yield how many rows came, and the blob."""
-        import pandas as pd  # noqa: PLC0415
+def hold(key, pdfs, state):
+    """Keep what came; yield what came before. Real bytes: zeros would be stored for nothing."""
+    came = [payload for pdf in pdfs for payload in pdf["payload"]]
+    yield _put(state, b"".join(came), len(came))
 
-        n = sum(len(pdf) for pdf in pdfs)
-        blob = state.get[0] if state.exists else bytes(self.size)
-        state.update((blob,))
-        yield pd.DataFrame({"n": [n], "payload": [blob]})
+
+def _put(state, blob: bytes, n: int):
+    import pandas as pd  # noqa: PLC0415
+
+    before = state.get[0] if state.exists else blob
+    state.update((blob,))
+    return pd.DataFrame({"n": [n], "payload": [before]})
 
 
 def transform_in_pandas(frame):

@@ -3,8 +3,8 @@
 - Full speed: SEQ of 3 over a folder of files, 1 M events a micro-batch, all that is there. Events
   that no component can play count as events, as they do for who sends them.
 - Floor: the same source, filter and columns, packed into the same shards by mapInArrow, and an
-  applyInPandasWithState that keeps a blob as large as augury's state is between two micro-batches,
-  and returns it.
+  applyInPandasWithState that keeps the packed rows of a micro-batch, as whoever waits for the
+  watermark must, and returns them with the next.
 - Latency: files arrive at half of that speed; a match's latency is the time from the arrival of
   the file with its last event until the match is delivered.
 - State: a pattern whose last event never comes, so that every A and B in the window stays. The
@@ -71,19 +71,16 @@ def augury(spark: Any, rows: Any, script: str = UNCERTAIN) -> Any:
     return asked(script, rows, spark, shards=stateful.SHARDS)
 
 
-def bare(rows: Any, blob: int) -> Any:
+def bare(rows: Any) -> Any:
     """Return a bare stateful operator over the same rows, packed alike."""
-    packed = stateful.packed(rows.where(ABC).select(*COLUMNS))
-    return stateful.in_pandas_with_state(packed, blob)
+    return stateful.holding(stateful.packed(rows.where(ABC).select(*COLUMNS)))
 
 
 def speeds(spark: Any, a_batch: int) -> dict[str, Any]:
     """Return events per second, and the ratio to the bare operator."""
     folder = events.files(a_batch * (WARM + ROUNDS), size=a_batch // 2)
-    blobs = state_sizes(spark, folder, UNCERTAIN, in_the_middle=True)
-    blob = sum(blobs) // max(1, len(blobs))
     shapes: dict[str, Callable[[], Any]] = {
-        "bare_operator": lambda: bare(stream_of(spark, folder), blob),
+        "bare_operator": lambda: bare(stream_of(spark, folder)),
         "augury": lambda: augury(spark, stream_of(spark, folder)),
     }
     for shape in shapes.values():
@@ -101,7 +98,6 @@ def speeds(spark: Any, a_batch: int) -> dict[str, Any]:
     }
     return {
         "events_a_batch": a_batch,
-        "state_bytes_a_shard": blob,
         "seconds_a_batch": shown(taken),
         "events_per_second": round(a_batch / taken["augury"].clock),
         "ratio_to_bare_operator": ratio(taken["augury"], taken["bare_operator"]),
@@ -174,18 +170,11 @@ def paced(spark: Any, rate: int, duration: int = SECONDS_OF_LOAD) -> dict[str, A
 # State -----------------------------------------------------------------------------------------
 
 
-def state_sizes(spark: Any, folder: Path, script: str, *, in_the_middle: bool = False) -> list[int]:
-    """Run a query over a folder; return the bytes of state that each shard has at the end.
-
-    At the end the watermark has passed all rows. In the middle the rows of a micro-batch wait for
-    it, as Spark moves it after the batch.
-    """
+def state_sizes(spark: Any, folder: Path, script: str) -> list[int]:
+    """Run a query over a folder; return the bytes of state that each shard has at the end."""
     with scratch() as checkpoint:
-        batches = progress_of(augury(spark, stream_of(spark, folder), script), checkpoint)
-        reader = spark.read.format("statestore")
-        if in_the_middle:
-            reader = reader.option("batchId", batches[WARM].batchId)
-        stored = reader.load(str(checkpoint))
+        progress_of(augury(spark, stream_of(spark, folder), script), checkpoint)
+        stored = spark.read.format("statestore").load(str(checkpoint))
         return stored.selectExpr("length(value.groupState.blob) AS n").toArrow()["n"].to_pylist()
 
 
