@@ -59,7 +59,7 @@ def test_inputs_are_not_mutated(case: Case) -> None:
     stage = stage_of(case)
     before = copied(stage.events)
     state = stage.matcher.start(stage.events)
-    following, _ = stage.matcher.advance(state, stage.events, int(stage.events.time.max()))
+    following, _ = stage.matcher.advance(state, stage.events, int(stage.events.time.max(initial=0)))
     held = copied(following.events)
     stage.matcher.finish(following)
     assert all(map(np.array_equal, copied(stage.events), before))
