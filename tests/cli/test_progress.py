@@ -57,6 +57,12 @@ def test_without_a_watermark_there_is_no_lag(times: dict[str, str]) -> None:
     assert found["watermark_lag_seconds"] is None
 
 
+def test_ticks_are_told_as_numbers() -> None:
+    times = {"max": "1970-01-01T00:00:02.000Z", "watermark": "1970-01-01T00:00:01.500Z"}
+    found = numbers(PROGRESS | {"eventTime": times}, Totals(), in_ticks=True)
+    assert (found["watermark"], found["watermark_lag_seconds"]) == (1500, None)
+
+
 def test_a_batch_without_a_rate_has_none() -> None:
     found = numbers(PROGRESS | {"processedRowsPerSecond": float("nan")}, Totals())
     assert found["events_per_second"] == 0.0

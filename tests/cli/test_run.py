@@ -47,6 +47,8 @@ def test_mistakes_are_json_where_json_is_asked_for() -> None:
         (("--query", "nothing"), "--query names nothing, which the script lacks"),
         (("--once", "--trigger", "1 second"), "--once and --trigger exclude each other"),
         (("--once", "--batch"), "--once and --trigger are for streams"),
+        (("--trigger", "soon"), "'soon' is no interval; expected one such as '2 seconds'"),
+        (("--checkpoint", __file__), "is a file; give a folder"),
         (("--conf", "spark.ui.enabled"), "'spark.ui.enabled' is not KEY=VALUE"),
     ],
 )

@@ -130,9 +130,18 @@ def test_an_unknown_way_to_treat_unlisted_pairs_is_refused():
         answered(f"{QUERY} OPTIONS (unlisted = 'maybe')", DPCEP, LINKS)
 
 
-def test_matches_without_lineage_are_no_stream():
+def test_matches_without_lineage_are_no_stream_and_are_answered_themselves():
     text = f"{QUERY} {INDEPENDENT}; CREATE QUERY r ON q PATTERN SEQ(q x, q y)"
-    with pytest.raises(QueryError, match="no lineage"):
+    both = runner(text, DPCEP, LINKS)
+    with pytest.raises(QueryError, match="the matches of query q, which is CORRELATED BY"):
+        both.table("r")
+    assert both.table("q").equals(runner(f"{QUERY} {INDEPENDENT}", DPCEP, LINKS).table("q"))
+
+
+def test_matches_of_others_are_not_correlated():
+    below = "CREATE QUERY low ON s PATTERN SEQ(A a, B b); "
+    text = f"{below} CREATE QUERY r ON low PATTERN SEQ(low x, low y) CORRELATED BY links"
+    with pytest.raises(QueryError, match="CORRELATED BY over the matches of query low"):
         runner(text, DPCEP, LINKS).table("r")
 
 

@@ -132,7 +132,7 @@ def test_a_threshold_judges_the_learned_confidence() -> None:
 
 
 def test_a_pair_that_the_history_lacks_is_refused_or_taken_as_independent() -> None:
-    with pytest.raises(DataError, match="its history has no b after a"):
+    with pytest.raises(DataError, match="no match in its history has b after a"):
         confidences(asked(PAST[:2], NOW))
     lenient = asked(PAST[:2], NOW, "OPTIONS (unlisted = 'independent')")
     assert confidences(lenient) == {("a", "b", "c"): pytest.approx(0.5 * 0.9 * 0.1)}

@@ -86,3 +86,18 @@ def test_too_many_matches_are_refused_before_they_fill_memory() -> None:
     ag.bind("s", [ROWS[0], *rest])
     with pytest.raises(DataError, match="more than 1000 matches begin with one event"):
         ag.table("q")
+
+
+def test_streams_may_have_columns_of_one_name_and_several_types() -> None:
+    ag = Session(engine="local")
+    ag.sql("""
+        CREATE STREAM a (v LONG, t LONG) TIME t; CREATE STREAM b (v DOUBLE, t LONG) TIME t;
+        CREATE STREAM c (v STRING, t LONG) TIME t;
+        CREATE QUERY q ON a, b, c PATTERN SEQ(a x, b y, c z) WITHIN 9
+        RETURN x.v AS x, y.v AS y, z.v AS z;
+    """)
+    ag.bind("a", [{"v": 2**60 + 1, "t": 1}])
+    ag.bind("b", [{"v": 1.5, "t": 2}])
+    ag.bind("c", [{"v": "s", "t": 3}])
+    (row,) = ag.table("q").to_pylist()
+    assert (row["x"], row["y"], row["z"]) == (2**60 + 1, 1.5, "s")

@@ -37,6 +37,17 @@ def test_the_error_of_a_worker_is_named() -> None:
     assert str(found).startswith("Spark stopped the run: ZeroDivisionError: division by zero; ")
 
 
+def test_a_refusal_of_augury_crosses_spark_as_one() -> None:
+    raised = "augury.planning.refusal.PlanError: query q uses a MARKOV stream"
+    found = explained(PySparkException(WORKER.format(raised)))
+    assert str(found) == "query q uses a MARKOV stream"
+
+
+def test_an_error_with_another_name_is_named_too() -> None:
+    found = explained(PySparkException(WORKER.format("pyarrow.lib.ArrowInvalid: no such value")))
+    assert str(found).startswith("Spark stopped the run: pyarrow.lib.ArrowInvalid: no such value; ")
+
+
 def test_the_last_cause_is_named() -> None:
     text = (
         "Job aborted\nCaused by: java.io.IOException: a\nCaused by: java.io.IOException: disk full"

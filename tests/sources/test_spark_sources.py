@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -269,3 +269,23 @@ def test_kafka_without_servers_is_an_error(spark: SparkSession) -> None:
     schema = stream("at TIMESTAMP", origin="kafka 'reads'")
     with pytest.raises(DataError, match="stream s uses Kafka but says no servers"):
         read(spark, schema, True)
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_a_time_without_a_zone_is_in_utc_whatever_the_session_says(
+    spark: SparkSession, zone: str
+) -> None:
+    from augury.runners.spark_rows import declared_rows
+
+    texts = ("2026-01-01 10:00:00.123456", "2026-03-08 02:30:00", "1960-05-05 00:00:00.5")
+    schema = stream("at TIMESTAMP", origin="json 'nowhere'")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        values = ", ".join(f"(TIMESTAMP_NTZ '{text}')" for text in texts)
+        rows = declared_rows(spark.sql(f"SELECT * FROM VALUES {values} AS v(at)"), schema)
+        found = [row[0] for row in rows.selectExpr("unix_micros(at)").collect()]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    moments = [datetime.fromisoformat(f"{text}+00:00") for text in texts]
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    assert found == [(moment - epoch) // timedelta(microseconds=1) for moment in moments]

@@ -119,9 +119,17 @@ def column_of(
                 suggest(name, names_of(stream.columns), _columns_hint(names_of(stream.columns))),
             )
             return None, None
-    found = [c for _, c in columns if c is not None]
-    types = {c.type for c in found}
-    return found[0].name, found[0].type if len(types) == 1 else None
+    found = [(s, c) for s, c in columns if c is not None]
+    if len({c.type for _, c in found}) > 1:
+        kinds = listing([f"{c.type.value} in {_kind(s.query)} {s.name}" for s, c in found])
+        draft.findings.error(
+            "A081",
+            f"{component.name} may be an event of several streams, and {name} is {kinds}",
+            span,
+            "declare it alike, or say by the stream's name in PATTERN which events are meant",
+        )
+        return None, None
+    return found[0][1].name, found[0][1].type
 
 
 def _kind(query: str | None) -> str:

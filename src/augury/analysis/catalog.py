@@ -69,7 +69,7 @@ class StreamSchema:
     columns, `start_ts` and `end_ts`; its ID is `match_id`, its TIME `end_ts`, its PROBABILITY
     `confidence`; `lateness` is in microseconds, or ticks where TIME is a LONG. `certain` marks the
     output of a deterministic query: its events all happened. `unread` is what its confidences owe
-    to what was not read.
+    to what was not read; those of `correlated` ones have no lineage.
     """
 
     name: str
@@ -88,6 +88,7 @@ class StreamSchema:
     query: str | None = None
     certain: bool = False
     unread: Unread | None = None
+    correlated: bool = False
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -61,6 +61,8 @@ def read_flags(file: str, given: Mapping[str, Any]) -> Flags:
     streaming = True if given["once"] or given["trigger"] else given["streaming"]
     if streaming and given["streaming"] is False:
         raise click.UsageError("--once and --trigger are for streams; leave --batch out")
+    if Path(checkpoint).is_file():
+        raise click.UsageError(f"--checkpoint {checkpoint} is a file; give a folder")
     sources = _by_name(places.source_place(each) for each in given["sources"])
     targets = _by_name(places.target_place(each) for each in given["sinks"])
     side = (given["side_tables"] or f"{checkpoint}-side-tables").rstrip("/")

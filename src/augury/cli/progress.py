@@ -20,8 +20,13 @@ class Counted(Protocol):
     def total(self, kind: str) -> int: ...
 
 
-def numbers(progress: Mapping[str, Any], counted: Counted) -> dict[str, Any]:
-    """Return what is worth knowing of Spark's progress, with the totals of the run."""
+def numbers(
+    progress: Mapping[str, Any], counted: Counted, *, in_ticks: bool = False
+) -> dict[str, Any]:
+    """Return what is worth knowing of Spark's progress, with the totals of the run.
+
+    Spark takes ticks for milliseconds; `in_ticks` gives them back as numbers, and no lag in time.
+    """
     states = progress.get("stateOperators") or []
     times = progress.get("eventTime") or {}
     return {
@@ -31,8 +36,8 @@ def numbers(progress: Mapping[str, Any], counted: Counted) -> dict[str, Any]:
         "matches": counted.total("match"),
         "late": counted.total("late"),
         "rejected": counted.total("rejected"),
-        "watermark": times.get("watermark"),
-        "watermark_lag_seconds": _lag(times),
+        "watermark": _ticks(times) if in_ticks else times.get("watermark"),
+        "watermark_lag_seconds": None if in_ticks else _lag(times),
         "state_rows": sum(state["numRowsTotal"] for state in states),
         "state_bytes": sum(state["memoryUsedBytes"] for state in states),
     }
@@ -41,6 +46,11 @@ def numbers(progress: Mapping[str, Any], counted: Counted) -> dict[str, Any]:
 def _rate(progress: Mapping[str, Any]) -> float:
     rate = progress.get("processedRowsPerSecond") or 0.0
     return float(rate) if rate == rate else 0.0  # noqa: PLR0124
+
+
+def _ticks(times: Mapping[str, str]) -> int | None:
+    mark = times.get("watermark")
+    return None if mark is None else round(datetime.fromisoformat(mark).timestamp() * 1000)
 
 
 def _lag(times: Mapping[str, str]) -> float | None:
@@ -81,6 +91,7 @@ class Reporter:
 
     as_json: bool
     is_terminal: bool = field(default_factory=_is_terminal)
+    in_ticks: bool = False
     _has_line: bool = False
 
     def tell(self, event: str, **content: Any) -> None:
@@ -89,7 +100,7 @@ class Reporter:
             click.echo(json.dumps({"event": event, **content}, default=str))
 
     def progress(self, progress: Mapping[str, Any], counted: Counted) -> None:
-        found = numbers(progress, counted)
+        found = numbers(progress, counted, in_ticks=self.in_ticks)
         self.tell("progress", **found)
         if self.is_terminal and not self.as_json:
             click.echo(f"\r\x1b[K{line(found)}", nl=False, err=True)

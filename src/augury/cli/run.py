@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import threading
 from collections.abc import Iterator, Mapping
@@ -33,6 +34,15 @@ def _listed(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> li
     return [part for each in given for part in each.split(",") if part]
 
 
+_INTERVAL = re.compile(r"\s*(\d+\s+(millisecond|second|minute|hour|day)s?\s*)+", re.IGNORECASE)
+
+
+def _interval(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
+    if given is not None and not _INTERVAL.fullmatch(given):
+        raise click.BadParameter(f"{given!r} is no interval; expected one such as '2 seconds'")
+    return given
+
+
 @click.command()
 @click.argument("file")
 @click.option("--query", "queries", multiple=True, metavar="NAME", help="Run this query only.")
@@ -41,7 +51,12 @@ def _listed(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> li
 @click.option("--checkpoint", metavar="DIR", help="Where a streaming run keeps its state.")
 @click.option("--side-tables", metavar="DIR", help="Where late and rejected rows go.")
 @click.option("--stream/--batch", "streaming", default=None, help="Go on with what arrives.")
-@click.option("--trigger", metavar="INTERVAL", help="Begin a micro-batch every '2 seconds'.")
+@click.option(
+    "--trigger",
+    metavar="INTERVAL",
+    callback=_interval,
+    help="Begin a micro-batch every '2 seconds'.",
+)
 @click.option("--once", is_flag=True, help="Stream what is there now, then end.")
 @click.option("--master", metavar="URL", help="The Spark master; local[*] unless given.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", callback=_pairs, help="Spark setting.")
@@ -120,6 +135,7 @@ def _deliver(spark: Any, job: Job, flags: Flags, trigger: Trigger, reporter: Rep
     run_id = _claimed(spark, job, flags)
     delivery = Delivery(pipeline, _sinks(spark, job, flags, run_id, reporter))
     delivery.open()
+    reporter.in_ticks = any(stream.time_is_ticks for stream in job.streams.values())
     reporter.tell("start", queries=list(job.queries), streaming=job.streaming)
     with _stopping_on_signals(delivery, reporter):
         if job.streaming:

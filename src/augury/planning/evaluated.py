@@ -32,7 +32,22 @@ def _refused(query: CheckedQuery) -> Refused | None:
         return Refused("a MARKOV stream")
     if len(query.components) > MOST_COMPONENTS:
         return Refused(f"a pattern of more than {MOST_COMPONENTS} components")
-    return entangled(query) or (_unseen(query) if scores_unseen(query) else None)
+    return (
+        _without_lineage(query)
+        or entangled(query)
+        or (_unseen(query) if scores_unseen(query) else None)
+    )
+
+
+def _without_lineage(query: CheckedQuery) -> Refused | None:
+    """Return whose matches, which have no lineage, a query would need it of; or None."""
+    hint = "correlated queries read declared streams, and no query reads them"
+    for stream in query.streams:
+        if stream.correlated:
+            return Refused(f"the matches of query {stream.name}, which is CORRELATED BY", hint)
+        if query.correlated_by is not None and stream.query is not None:
+            return Refused(f"CORRELATED BY over the matches of query {stream.name}", hint)
+    return None
 
 
 def _unseen(query: CheckedQuery) -> Refused | None:

@@ -24,6 +24,7 @@ from augury.planning.logical import (
     scans_of,
     search_of,
 )
+from augury.planning.movement import is_moved
 from augury.planning.partitioning import Partitioning
 
 
@@ -47,7 +48,7 @@ def operators_of(query: CheckedQuery, logical: Node) -> tuple[Operator, ...]:
         return (*read, *_join_steps(query, query.verdict.join), answer)
     return (
         *read,
-        Operator("shuffle", "Spark", _shuffle(cut.by)),
+        Operator("shuffle", "Spark", _shuffle(query, cut.by)),
         Operator("sort", "Spark", f"order each part by {_order(query.streams)}"),
         _search(search_of(logical)),
         Operator("return", "engine", _answer(query, logical)),
@@ -102,10 +103,10 @@ def _mask(query: CheckedQuery, mask: Mask) -> str:
     return who + (", drop the rest" if mask.drops_others else kept)
 
 
-def _shuffle(cut: Partitioning) -> str:
+def _shuffle(query: CheckedQuery, cut: Partitioning) -> str:
     if cut.kind == "key":
         return f"hash ({', '.join(cut.key)}) into shards"
-    if cut.kind == "time":
+    if is_moved(query, cut):
         return "cut time into ranges that overlap by the window"
     return "bring all events to one place"
 

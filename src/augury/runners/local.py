@@ -21,7 +21,6 @@ from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
 from augury.planning.join_program import join_program
 from augury.planning.match_plan import MatchPlan, plan_match
-from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.records import Events, Matches, Reals, Words
 from augury.runners.beliefs import is_plain, told
 from augury.runners.correlated import correlation_of
@@ -154,7 +153,6 @@ class LocalRunner:
         lineage = derived or asks_whether or self._is_read(query.name)
         correlation = None
         if query.correlated_by is not None:
-            self._refuse_readers(query)
             correlation, lineage = self._correlation(query, inputs), False
         span = self.spans.get(query.name.lower(), ALL_TIME)
         evaluation = Evaluation(
@@ -254,14 +252,6 @@ class LocalRunner:
         runner = LocalRunner(self.catalog, {query.name.lower(): plain}, dict(self.bound))
         runner.loaded[stream.name.lower()] = as_candidates(history, stream)
         return runner.table(query.name)
-
-    def _refuse_readers(self, query: CheckedQuery) -> None:
-        """Raise where a query reads, or is read by, one whose matches have no lineage."""
-        derived = any(stream.query is not None for stream in query.streams)
-        if derived or self._is_read(query.name):
-            message = f"query {query.name} is CORRELATED BY a table, so its matches have no lineage"
-            hint = "correlated queries read declared streams, and no query reads them"
-            raise PlanError(NOT_EVALUATED, message, hint)
 
     def _is_read(self, name: str) -> bool:
         return any(

@@ -188,19 +188,16 @@ def member_column(query: CheckedQuery, component: int, name: str) -> str:
 
 def gather(inputs: Inputs, column: str, rows: Words, kind: DataType) -> Any:
     """Return a column at the given rows; a row of -1, or a stream without the column, is NULL."""
-    pieces = []
-    for table in inputs.tables:
-        by_name = {name.lower(): name for name in table.column_names}
-        wanted = ARROW_TYPES[kind.value]
-        if column.lower() in by_name:
-            piece = table.column(by_name[column.lower()])
-            pieces.append(piece.cast(wanted) if piece.type != wanted else piece)
-        else:
-            pieces.append(pa.chunked_array([pa.nulls(table.num_rows, wanted)]))
-    whole = pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks], pieces[0].type)
-    indices = pa.array(rows, mask=rows < 0)
-    taken = pc.take(whole, indices)
-    return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+    found = pa.nulls(len(rows), ARROW_TYPES[kind.value])
+    for table, first in zip(inputs.tables, inputs.first_rows, strict=True):
+        name = next((own for own in table.column_names if own.lower() == column.lower()), None)
+        here = (rows >= first) & (rows < first + table.num_rows)
+        # Streams may have columns of one name and different types: only what is taken is cast.
+        if name is not None and here.any():
+            taken = pc.take(table.column(name), pa.array(rows - first, mask=~here))
+            whole = taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+            found = pc.coalesce(whole.cast(found.type), found)
+    return found
 
 
 def _source(plan: MatchPlan, matches: Matches, inputs: Inputs) -> Source:

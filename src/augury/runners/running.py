@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _POLL_S = 0.3
-_OURS = re.compile(r"augury\.errors\.(\w+Error): (.+)")
-_PYTHON = re.compile(r"^(\w[\w.]*(?:Error|Exception)): (.+)$", re.MULTILINE)
+_OURS = re.compile(r"augury\.[\w.]+\.(\w+Error): (.+)")
+_PYTHON = re.compile(r"^(\w[\w.]*(?:Error|Exception)|\w+\.[\w.]+): (.+)$", re.MULTILINE)
 
 Watch = Callable[[Mapping[str, Any]], None]
 

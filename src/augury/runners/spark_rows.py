@@ -76,8 +76,14 @@ def _declared(
     column = f.col(quoted(own))
     if found == "timestamp_ntz":
         # A time without a zone is in UTC, whatever the session's zone is.
-        column = f.timestamp_micros(f.expr(f"unix_micros(to_utc_timestamp({quoted(own)}, 'UTC'))"))
+        column = f.expr(_moment_in_utc(quoted(own)))
     return column.cast(SPARK_TYPES[kind]).alias(name)
+
+
+def _moment_in_utc(column: str) -> str:
+    """Return a time without a zone as a moment; a cast would take the zone of the session."""
+    since = f"CAST({column} - TIMESTAMP_NTZ '1970-01-01 00:00:00' AS INTERVAL SECOND)"
+    return f"timestamp_micros(CAST(CAST({since} AS DECIMAL(38, 6)) * 1000000 AS BIGINT))"
 
 
 def fault_of(stream: StreamSchema, columns: list[str]) -> Column:
