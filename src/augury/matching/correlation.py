@@ -94,8 +94,8 @@ class LearnedCorrelation:
             k = int(np.flatnonzero(unknown)[0])
             names = self.components[int(after[k])], self.components[int(before[k])]
             raise DataError(
-                f"query {self.query}: no match in its history has {names[0]} after {names[1]}; bind "
-                "a longer one, or write OPTIONS (unlisted = 'independent') to take such pairs as "
+                f"query {self.query}: no match in its history has {names[0]} after {names[1]}; "
+                "bind a longer one, or write OPTIONS (unlisted = 'independent') to take such pairs as "
                 "independent"
             )
         factor[at] = np.where(unknown, factor[at], learned)
