@@ -95,8 +95,8 @@ class LearnedCorrelation:
             names = self.components[int(after[k])], self.components[int(before[k])]
             raise DataError(
                 f"query {self.query}: no match in its history has {names[0]} after {names[1]}; "
-                "bind a longer one, or write OPTIONS (unlisted = 'independent') to take such pairs as "
-                "independent"
+                "bind a longer one, or write OPTIONS (unlisted = 'independent') to take such "
+                "pairs as independent"
             )
         factor[at] = np.where(unknown, factor[at], learned)
         return _passing(matches, factor, self.threshold, strict=self.strict)
