@@ -310,6 +310,16 @@ class TooManyNumbersError(Exception):
     """The automaton of a line has more states or symbols than a table can hold."""
 
 
+def symbol_of(matches: int, accepted: int) -> int:
+    """Return the symbol of components that some event matches, and that accept one."""
+    return matches | accepted << _SHIFT
+
+
+def accepted_of(symbol: int) -> int:
+    """Return the components (bits) that accept an event where a step means `symbol`."""
+    return symbol >> _SHIFT & ((1 << _SHIFT) - 1)
+
+
 def mask_step(line: Line, state: int, symbol: int) -> tuple[int, bool]:
     """Return where the waiting nodes (bits of `state`) are after a step that means `symbol`."""
     low = (1 << _SHIFT) - 1
