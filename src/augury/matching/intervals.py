@@ -25,7 +25,7 @@ import numpy as np
 
 from augury.kernels.chain import intervals
 from augury.matching.line import Line, Sign
-from augury.matching.marginal import TooManyNumbersError, accepted_of, mask_step, symbol_of
+from augury.matching.marginal import TooManyNumbersError, accepted_of, automaton, symbol_of
 from augury.matching.worlds import Outcomes, Step
 from augury.records import Flags, Reals, Words
 
@@ -34,7 +34,7 @@ from augury.records import Flags, Reals, Words
 NEGLIGIBLE = 1e-16
 # Stands for the logarithm of 0: after a certain candidate nothing before it matters.
 _CERTAIN = -1e3
-MOST_STATES, MOST_MASS = 4096, 2**27
+MOST_MASS = 2**27
 LAST, MIXED = ("last",), ("mixed",)
 
 
@@ -47,7 +47,7 @@ def sequence_probabilities(line: Line, steps: Sequence[Step]) -> dict[int, float
     if not all(split.take(step) for step in steps):
         return None
     try:
-        tables = _tables(_prefix(line, last), list(split.symbols))
+        tables = automaton(_prefix(line, last), list(split.symbols))
     except TooManyNumbersError:
         return None
     return _carried(split, tables)
@@ -175,23 +175,6 @@ def _both(one: dict[int, float], other: dict[int, float]) -> dict[int, float]:
         for b, q in other.items():
             found[a | b] = found.get(a | b, 0.0) + p * q
     return found
-
-
-def _tables(line: Line, symbols: list[int]) -> tuple[Words, Flags]:
-    """Return where each symbol leads from each automaton state, and whether the prefix holds."""
-    number, found = {0: 0}, list[list[tuple[int, bool]]]()
-    waiting = [0]
-    for state in waiting:
-        steps = [mask_step(line, state, symbol) for symbol in symbols]
-        for after, _ in steps:
-            if after not in number:
-                number[after] = len(number)
-                waiting.append(after)
-        found.append([(number[after], ended) for after, ended in steps])
-        if len(number) > MOST_STATES:
-            raise TooManyNumbersError
-    delta = np.array([[after for after, _ in steps] for steps in found], np.int64)
-    return delta, np.array([[ended for _, ended in steps] for steps in found], np.bool_)
 
 
 def _carried(split: _Split, tables: tuple[Words, Flags]) -> dict[int, float] | None:

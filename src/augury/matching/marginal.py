@@ -340,6 +340,26 @@ def mask_step(line: Line, state: int, symbol: int) -> tuple[int, bool]:
     return after, done
 
 
+def automaton(line: Line, symbols: list[int]) -> tuple[Words, Flags]:
+    """Return where each symbol leads from each automaton state, and whether a match ends.
+
+    States are those that can be reached; state 0 waits at no node.
+    """
+    number, found = {0: 0}, list[list[tuple[int, bool]]]()
+    waiting = [0]
+    for state in waiting:
+        steps = [mask_step(line, state, symbol) for symbol in symbols]
+        for after, _ in steps:
+            if after not in number:
+                number[after] = len(number)
+                waiting.append(after)
+        found.append([(number[after], ended) for after, ended in steps])
+        if len(number) > MOST_STATES:
+            raise TooManyNumbersError
+    delta = np.array([[after for after, _ in steps] for steps in found], np.int64)
+    return delta, np.array([[ended for _, ended in steps] for steps in found], np.bool_)
+
+
 def _stays(line: Line, k: int, matches: int, anything: int) -> bool:
     node = line.nodes[k]
     if line.skipping == "STRICT":
