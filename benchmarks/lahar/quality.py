@@ -3,12 +3,13 @@
 Twenty people walk through a wing for an hour, read at 60 %; the wing is fixed beforehand from what
 the paper says of its building (`augury.demo.building.people`), and so are the seeds. The question
 is the paper's: outside the coffee room for two steps, then inside. Real time: filtered marginals
-against the most likely place of each second (MLE). Archived: smoothed beliefs with their
-correlation, and without, against the most likely path (MAP). As in the paper, a second is detected
-if its probability is above the threshold, and counts if the truth has a visit of that person within
-the tolerance. More ways to answer in real time are in `realtime.py`. Figures are means over the hours, differences have a paired bootstrap interval over
-them. Everything is asked twice: of the model that is right, and of one whose rates are counted from
-another hour. Calibration: of all answers near p, a share p must be true, to the second.
+against the most likely place of each second (MLE); `realtime.py` has more ways to answer. Archived:
+smoothed beliefs with their correlation, and without, against the most likely path (MAP). As in the
+paper, a second is detected if its probability is above the threshold, and counts if the truth has a
+visit of that person within the tolerance. Figures are means over the hours, differences have a
+paired bootstrap interval over them. Everything is asked twice: of the model that is right, and of
+one whose rates are counted from another hour. Calibration: of all answers near p, a share p must be
+true, to the second.
 Run: python benchmarks/lahar/quality.py [people 20] [seconds 3600] [hours 10] [of those learned 10]
 """
 

@@ -1,4 +1,4 @@
-"""What correlation and a short delay bring in real time: Lahar's figure 9, with more ways to answer.
+"""What correlation and a short delay bring in real time: Lahar's figure 9, asked in more ways.
 
 The hours, the models, the question and the score are those of `quality.py`. Each way was decided on
 and written down here before its figures were seen:
@@ -42,7 +42,7 @@ from augury.inference.smoothing import Belief
 from augury.matching.marginal import automaton, symbol_of
 from lahar import quality
 from lahar.lines import draw
-from lahar.quality import THRESHOLDS, TOLERANCES, Asked, Chances, Hour
+from lahar.quality import THRESHOLDS, TOLERANCES, Asked, Hour
 from matching.harness import machine, record
 
 LAG, MORE_LAGS = 10, (2, 5, 20)
@@ -63,9 +63,10 @@ PAIRS = (
 
 @dataclass(frozen=True)
 class Carried:
-    """What is known of P people at T seconds: likelihood, P(state), P(ends now and state): (P, T, K).
+    """What is known of P people at T seconds, in K states: (P, T, K).
 
-    The last two are given the readings so far. A second that no state explains says nothing.
+    `likelihood` is P(readings | state), 1 where no state explains them; `filtered` and `ends` are
+    P(state) and P(a match ends now, in state) given the readings so far.
     """
 
     model: Model
@@ -95,9 +96,7 @@ def carry(model: Model, asked: Asked, likelihood: np.ndarray) -> Carried:
     """Carry state and automaton together over what P people's readings tell, (P, T, K)."""
     moves = _moves(model, asked)
     people, seconds, k = likelihood.shape
-    found = Carried(
-        model, likelihood.copy(), np.zeros_like(likelihood), np.zeros_like(likelihood)
-    )
+    found = Carried(model, likelihood.copy(), np.zeros_like(likelihood), np.zeros_like(likelihood))
     ahead = np.zeros((people, moves.after.shape[0], k))
     ahead[:, 0] = model.initial
     for t in range(seconds):
@@ -114,7 +113,10 @@ def carry(model: Model, asked: Asked, likelihood: np.ndarray) -> Carried:
 
 @dataclass(frozen=True)
 class _Moves:
-    """Where a state takes the automaton: `after[q, r, k]` is 1 from q to r, `ends[q, k]` at an end."""
+    """What state k does to the automaton: `after[q, r, k]` is 1 if q becomes r.
+
+    `ends[q, k]` is 1 if a match ends.
+    """
 
     after: np.ndarray
     ends: np.ndarray
@@ -206,9 +208,7 @@ def judged(hours: list[Hour]) -> dict[str, Any]:
 def draw_scene(within: Mapping[str, Any]) -> None:
     """Draw figure 9."""
     for measure in ("precision", "recall", "f1"):
-        lines = {
-            name: [(t, within[name][str(t)][measure]) for t in THRESHOLDS] for name in DRAWN
-        }
+        lines = {name: [(t, within[name][str(t)][measure]) for t in THRESHOLDS] for name in DRAWN}
         draw(f"lahar_realtime_{measure}", f"{measure}, real time, 30 s", "threshold", lines)
 
 
