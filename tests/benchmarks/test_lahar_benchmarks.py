@@ -12,8 +12,11 @@ from augury.demo.building.people import Building
 from augury.inference.model import Model, build
 from augury.inference.readings import Readings, arrange
 from augury.inference.smoothing import lagged
+from augury.matching.intervals import sequence_probabilities
+from augury.matching.worlds import probabilities
 from inference.paths import Path, weights
 from lahar import quality, realtime
+from lahar.safe_plan import safe_feed
 
 STATES = [("H0", "east"), ("H1", "east"), ("C0", "inside")]
 SECONDS = 6
@@ -74,3 +77,15 @@ def test_places_of_a_lag_are_those_of_the_language(lag: int) -> None:
     readings = readings_of(model)
     known = realtime.carry(model, asked, model.likelihood(readings.codes)[np.newaxis])
     assert known.marginal(lag)[0] == pytest.approx(lagged(model, readings, lag).marginal, abs=1e-12)
+
+
+@pytest.mark.parametrize("last", [1.0, 0.01])
+def test_a_long_safe_plan_answers_as_the_chain_that_remembers_values(last: float) -> None:
+    """With likely candidates starts are forgotten on the way, with unlikely ones none is."""
+    plan, feed = safe_feed(240, [], last)
+    (key,) = feed.parts
+    steps = feed.steps(key)
+    found = sequence_probabilities(plan.line, steps)
+    assert found is not None
+    assert len(found) == 240
+    assert found == pytest.approx(probabilities(plan.line, steps), abs=1e-12)
