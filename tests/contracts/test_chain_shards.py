@@ -240,7 +240,7 @@ def test_state_of_another_query_is_refused() -> None:
         other.load(one.dump(one.start()))
 
 
-@pytest.mark.parametrize("size", [1, 5])
+@pytest.mark.parametrize("size", [3, 7])
 def test_pushed_rows_get_the_same_probabilities(size: int) -> None:
     data = random_rows(7)
     expected = session(data)
