@@ -258,7 +258,7 @@ def test_worlds_of_a_correlated_lag_are_not_sampled() -> None:
     ag = session(
         case, "FILTER CORRELATED", where="c0.place = c1.place", more="APPROXIMATE (0.1, 0.1)"
     )
-    with pytest.raises(QueryError, match="P003.*would be sampled over at, which is CORRELATED"):
+    with pytest.raises(QueryError, match=r"P003.*would be sampled over at, which is CORRELATED"):
         ag.table("q")
 
 
