@@ -60,6 +60,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	$(BIN)/python benchmarks/matching/long_sequences.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/throughput.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/quality.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/realtime.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/home.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/throughput.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/window.py

@@ -3,12 +3,13 @@
 Twenty people walk through a wing for an hour, read at 60 %; the wing is fixed beforehand from what
 the paper says of its building (`augury.demo.building.people`), and so are the seeds. The question
 is the paper's: outside the coffee room for two steps, then inside. Real time: filtered marginals
-against the most likely place of each second (MLE). Archived: smoothed beliefs with their
-correlation, and without, against the most likely path (MAP). As in the paper, a second is detected
-if its probability is above the threshold, and counts if the truth has a visit of that person within
-the tolerance. Figures are means over the hours, differences have a paired bootstrap interval over
-them. Everything is asked twice: of the model that is right, and of one whose rates are counted from
-another hour. Calibration: of all answers near p, a share p must be true, to the second.
+against the most likely place of each second (MLE); `realtime.py` has more ways to answer. Archived:
+smoothed beliefs with their correlation, and without, against the most likely path (MAP). As in the
+paper, a second is detected if its probability is above the threshold, and counts if the truth has a
+visit of that person within the tolerance. Figures are means over the hours, differences have a
+paired bootstrap interval over them. Everything is asked twice: of the model that is right, and of
+one whose rates are counted from another hour. Calibration: of all answers near p, a share p must be
+true, to the second.
 Run: python benchmarks/lahar/quality.py [people 20] [seconds 3600] [hours 10] [of those learned 10]
 """
 
@@ -38,7 +39,7 @@ from matching.harness import machine, record
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
 TOLERANCES = (5, 15, 30, 60)
 TRAINING, HOURS = 100, tuple(range(101, 111))
-SCENES = {"realtime": ("filtered", "mle"), "archived": ("smoothed", "alone", "map")}
+ARCHIVED = ("smoothed", "alone", "map")
 APPROACHES = ("filtered", "mle", "smoothed", "alone", "map")
 PAIRS = (("filtered", "mle"), ("smoothed", "map"), ("smoothed", "alone"))
 RESAMPLED = 10_000
@@ -78,6 +79,11 @@ class Hour:
 # Models ------------------------------------------------------------------------------------------
 
 
+def model_of(name: str, building: Building, size: tuple[int, int]) -> Model:
+    """Return the right model, or the learned one."""
+    return right_model(building) if name == "right" else learned_model(building, *size)
+
+
 def right_model(building: Building) -> Model:
     """Return the model of the building's own tables; everybody begins in an office."""
     tables, names = building.tables(), ("place", "heading")
@@ -104,7 +110,7 @@ def learned_model(building: Building, people: int, seconds: int) -> Model:
     k = len(building.states)
     model = even_model("learned", building.states, sensors_of(rows, k))
     heard = [person for person in paths if any(key == (person,) for key, *_ in rows)]
-    readings = _steps(model, rows, heard, seconds)
+    readings = steps_of(model, rows, heard, seconds)
     number = {state: n for n, state in enumerate(building.states)}
     labels = [number[place] for (person,) in readings.keys for place in paths[person]]
     found = learn(model, readings, np.array(labels), pseudo=1.0 / k)
@@ -112,7 +118,7 @@ def learned_model(building: Building, people: int, seconds: int) -> Model:
     return replace(found, transition=moves / moves.sum(axis=1, keepdims=True))
 
 
-def _steps(model: Model, rows: Any, people: list[str], seconds: int) -> Readings:
+def steps_of(model: Model, rows: Any, people: list[str], seconds: int) -> Readings:
     """Return the readings of every second, the silent ones at both ends too."""
     since = {(person,): -1 for person in people}
     return arrange(model, rows, 1, until=seconds - 1, since=since)
@@ -165,7 +171,7 @@ def _is_heard(reads: Rows, person: str) -> bool:
 def believed(model: Model, reads: Rows, person: str, seconds: int) -> dict[str, Belief]:
     """Return what each approach makes of one person's readings."""
     rows = [((person,), r["t"], r["reader"], None) for r in reads if r["person"] == person]
-    readings = _steps(model, rows, [person], seconds)
+    readings = steps_of(model, rows, [person], seconds)
     now, then = filtered(model, readings), smoothed(model, readings)
     return {
         "filtered": now,
@@ -202,7 +208,7 @@ def chances(questions: Mapping[str, Asked], model: Model, belief: Belief) -> Cha
     return found
 
 
-def _meaning(is_inside: np.ndarray, wants: tuple[bool, ...]) -> tuple[np.ndarray, np.ndarray]:
+def meaning(is_inside: np.ndarray, wants: tuple[bool, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return what a place matches (the first component by where it is), and is accepted by."""
     holds = [(is_inside == want).astype(np.int64) for want in wants]
     return holds[0] + 6, sum(own << k for k, own in enumerate(holds))
@@ -214,7 +220,7 @@ def _apart(belief: Belief) -> Told:
     def rows(inside: np.ndarray, wants: tuple[bool, ...]) -> Beliefs:
         n, p = len(belief.marginal), belief.marginal @ inside
         none = np.zeros(2 * n, np.int64)
-        matches, accepted = _meaning(np.repeat([True, False], n), wants)
+        matches, accepted = meaning(np.repeat([True, False], n), wants)
         step, time = np.tile(np.arange(n), 2), np.tile(belief.readings.time, 2)
         both = np.concatenate([p, 1.0 - p])
         return Beliefs(none, time, step, none, none, both, matches, accepted)
@@ -227,7 +233,7 @@ def _linked(belief: Belief) -> Told:
     (table,) = belief.tables
     start = belief.marginal[0]
     j = np.flatnonzero(start)
-    t, i, k, chance = _steps_of(table)
+    t, i, k, chance = _transitions(table)
     origin = np.concatenate([0 * j + BEGINNING, i + 2])
     value = np.concatenate([j, k])
     p = np.concatenate([start[j], chance])
@@ -235,13 +241,13 @@ def _linked(belief: Belief) -> Told:
     none, number = np.zeros(len(p), np.int64), np.arange(len(p))
 
     def rows(inside: np.ndarray, wants: tuple[bool, ...]) -> Beliefs:
-        matches, accepted = _meaning(inside[value], wants)
+        matches, accepted = meaning(inside[value], wants)
         return Beliefs(none, time, number, origin, value + 2, p, matches, accepted)
 
     return rows
 
 
-def _steps_of(table: np.ndarray) -> tuple[np.ndarray, ...]:
+def _transitions(table: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return time, origin, target and probability of every transition."""
     i, k = np.nonzero(table.any(axis=0))
     kept = table[:, i, k]
@@ -273,10 +279,12 @@ def mean_scores(hours: list[Hour], name: str, threshold: float, tolerance: int) 
     return {key: round(float(np.mean([each[key] for each in own])), 4) for key in own[0]}
 
 
-def gains(hours: list[Hour], tolerance: int) -> dict[str, dict[str, Any]]:
+def gains(
+    hours: list[Hour], tolerance: int, pairs: tuple[tuple[str, str], ...] = PAIRS
+) -> dict[str, dict[str, Any]]:
     """Return by how much F1 is better: by pair, at each threshold and over all of them."""
     found: dict[str, dict[str, Any]] = {}
-    for pair in PAIRS:
+    for pair in pairs:
         f1 = np.array(
             [
                 [[scores(own, name, t, tolerance)["f1"] for t in THRESHOLDS] for name in pair]
@@ -349,14 +357,13 @@ def stays(hours: list[Hour]) -> dict[str, Any]:
 # Charts ------------------------------------------------------------------------------------------
 
 
-def draw_scenes(within: Mapping[str, Any]) -> None:
-    """Draw figures 9 and 10."""
-    for scene, names in SCENES.items():
-        for measure in ("precision", "recall", "f1"):
-            lines = {
-                name: [(t, within[name][str(t)][measure]) for t in THRESHOLDS] for name in names
-            }
-            draw(f"lahar_{scene}_{measure}", f"{measure}, {scene}, 30 s", "threshold", lines)
+def draw_archived(within: Mapping[str, Any]) -> None:
+    """Draw figure 10; `realtime.py` draws figure 9."""
+    for measure in ("precision", "recall", "f1"):
+        lines = {
+            name: [(t, within[name][str(t)][measure]) for t in THRESHOLDS] for name in ARCHIVED
+        }
+        draw(f"lahar_archived_{measure}", f"{measure}, archived, 30 s", "threshold", lines)
 
 
 def draw_stay(building: Building, model: Model, asked: Asked, size: tuple[int, int]) -> None:
@@ -406,8 +413,8 @@ def main() -> None:
         int(a) for a in [*sys.argv[1:], *("20", "3600", "10", "10")[len(sys.argv) - 1 :]]
     )
     building, size = Building(), (people, seconds)
-    asked, models = questions(building), {"right": right_model(building)}
-    models["learned"] = learned_model(building, people, seconds)
+    asked = questions(building)
+    models = {name: model_of(name, building, size) for name in ("right", "learned")}
     figures: dict[str, Any] = {
         "machine": machine(),
         "people": people,
@@ -422,7 +429,7 @@ def main() -> None:
         figures[f"the {name} model"] = {"seeds": seeds, "visits": visits, **judged(hours)}
         if name == "right":
             figures["in the coffee room for three seconds"] = stays([own["stay"] for own in both])
-            draw_scenes(figures["the right model"]["within 30 s"])
+            draw_archived(figures["the right model"]["within 30 s"])
             draw_person(hours[0])
     record("lahar_quality", figures)
     draw_stay(building, models["right"], asked["stay"], size)

@@ -34,6 +34,8 @@ CREATE MODEL building HMM (STATES places, INITIAL start, TRANSITION steps, EMISS
 CREATE STREAM reads (tag STRING, reader STRING, t LONG) KEY tag TIME t TYPE reader LATENESS 2;
 CREATE STREAM now AS FILTER reads USING building;
 CREATE STREAM soon AS SMOOTH reads USING building LAG 2;
+CREATE STREAM exact AS FILTER reads USING building CORRELATED;
+CREATE STREAM close AS SMOOTH reads USING building LAG 2 CORRELATED;
 CREATE STREAM s (id LONG, tag STRING, kind STRING, t LONG, p DOUBLE)
 ID id KEY tag TIME t TYPE kind PROBABILITY p LATENESS 2;
 CREATE STREAM at (tag STRING, place STRING, t LONG, p DOUBLE)
@@ -58,6 +60,8 @@ QUERIES = {
     "somebody": f"ON lies {TO_THE_ROOM.format('lies')}",
     "filtered": f"ON now {TO_THE_ROOM.format('now')} GROUP BY tag",
     "lagged": f"ON soon {TO_THE_ROOM.format('soon')} GROUP BY tag",
+    "exactly": f"ON exact {TO_THE_ROOM.format('exact')} GROUP BY tag",
+    "closely": f"ON close {TO_THE_ROOM.format('close')} GROUP BY tag",
 }
 TABLES: dict[str, list[dict[str, Any]]] = {
     "places": [{"place": "hall"}, {"place": "room"}],
@@ -236,7 +240,7 @@ def test_state_of_another_query_is_refused() -> None:
         other.load(one.dump(one.start()))
 
 
-@pytest.mark.parametrize("size", [1, 5])
+@pytest.mark.parametrize("size", [3, 7])
 def test_pushed_rows_get_the_same_probabilities(size: int) -> None:
     data = random_rows(7)
     expected = session(data)

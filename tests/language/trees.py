@@ -280,6 +280,7 @@ inferred = st.builds(
     optional(naturals),
     optional(chances),
     smoothed=st.booleans(),
+    correlated=st.booleans(),
 )
 inferred |= st.builds(
     tree.InferStream, names, st.just("PARTICLES"), names, names, particles=naturals

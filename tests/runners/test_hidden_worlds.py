@@ -3,7 +3,8 @@
 The worlds are all paths of up to 8 steps through 3 places, weighed by their definition; what a
 sequence of up to 4 subgoals means on a path is written out in `runners.all_paths`, which shares
 nothing with the code. Smoothed answers are those of the paths given all readings; filtered ones
-those of worlds whose steps are independent. Several tags walk independently of each other.
+those of worlds whose steps are independent; correlated ones after a lag those of the paths given
+the readings up to then, time by time. Several tags walk independently of each other.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from augury import Session
+from augury import QueryError, Session
 from runners.all_paths import Asked, Goals, all_paths, held, joint
 
 PLACES = ("x", "y", "z")
@@ -79,7 +80,9 @@ def two_lengths(seed: int) -> list[int]:
 
 
 def session(case: Drawn, method: str, *, where: str = "[tag]", more: str = "") -> Session:
+    """Return a session that asks; clauses of the method stand behind it."""
     ag = Session(engine="local")
+    method, _, clauses = method.partition(" ")
     names = [f"c{k}" for k in range(len(case.goals))]
     inside, after = [where] if where else [], []
     for name, (candidates, accepted) in zip(names, case.goals, strict=True):
@@ -87,7 +90,7 @@ def session(case: Drawn, method: str, *, where: str = "[tag]", more: str = "") -
         after.append(_one_of(name, accepted))
     pattern = ", ".join(f"at {name}" for name in names)
     ag.sql(
-        f"{SCRIPT} CREATE STREAM at AS {method} reads USING m;"
+        f"{SCRIPT} CREATE STREAM at AS {method} reads USING m {clauses};"
         f"CREATE QUERY q ON at PATTERN SEQ({pattern}) WHERE {' AND '.join(inside)}"
         f" AFTER WHERE {' AND '.join(after)}"
         f" USING SKIP TILL NEXT MATCH RETURN PROBABILITY BY TIME {more};"
@@ -157,6 +160,7 @@ def filtered(case: Drawn, tag: int) -> np.ndarray:
 
 
 METHODS = {"SMOOTH": smoothed, "FILTER": filtered}
+LAGS = {"FILTER CORRELATED": 0, "SMOOTH LAG 1 CORRELATED": 1, "SMOOTH LAG 3 CORRELATED": 3}
 
 
 def alone(case: Drawn, method: str, tag: int) -> np.ndarray:
@@ -170,6 +174,17 @@ def of_both(case: Drawn, method: str, asked: Asked) -> np.ndarray:
     ways = [METHODS[method](case, tag) for tag in range(len(case.reads))]
     worlds, weight = joint(ways, [len(own) for own in case.reads])
     return weight @ held(asked, worlds)
+
+
+def after_a_lag(case: Drawn, lag: int, asked: Asked) -> list[float]:
+    """Return P(a match ends at t | readings up to t + lag) over the joint paths of all tags."""
+    found = []
+    for t in range(max(map(len, case.reads))):
+        known = [own[: t + lag + 1] for own in case.reads]
+        ways = [own / own.sum() for own in (weights(case, reads) for reads in known)]
+        worlds, weight = joint(ways, [len(own) for own in known])
+        found.append(float(weight @ held(asked, worlds)[:, t]))
+    return found
 
 
 def answers(ag: Session) -> list[float]:
@@ -210,6 +225,41 @@ def test_two_tags_answer_as_their_joint_paths_do(method: str, seed: int) -> None
     expected = of_both(case, method, Asked(case.goals, same_tag=same_tag))
     ag = session(case, method, where="[tag]" if same_tag else "")
     assert answers(ag) == pytest.approx(expected.tolist(), abs=1e-9)
+
+
+@pytest.mark.parametrize("method", LAGS)
+@QUICK
+@given(seed=SEEDS)
+def test_correlated_answers_are_those_of_all_paths_given_what_is_read_by_then(
+    method: str, seed: int
+) -> None:
+    case = drawn(seed, [2 + seed % 5])
+    expected = after_a_lag(case, LAGS[method], Asked(case.goals))
+    assert answers(session(case, method)) == pytest.approx(expected, abs=1e-9)
+
+
+@QUICK
+@given(seed=SEEDS)
+def test_correlated_tags_answer_as_their_joint_paths_do(seed: int) -> None:
+    case = drawn(seed, random.Random(seed).choice(([5, 1], [4, 2], [3, 3], [1, 5])))
+    expected = after_a_lag(case, 1, Asked(case.goals, same_tag=False))
+    ag = session(case, "SMOOTH LAG 1 CORRELATED", where="")
+    assert answers(ag) == pytest.approx(expected, abs=1e-9)
+
+
+def test_after_all_readings_correlated_answers_are_those_of_the_smoother() -> None:
+    case = drawn(7, [6, 4])
+    expected = answers(session(case, "SMOOTH"))
+    assert answers(session(case, "SMOOTH LAG 6 CORRELATED")) == pytest.approx(expected, abs=1e-12)
+
+
+def test_worlds_of_a_correlated_lag_are_not_sampled() -> None:
+    case = replace(drawn(7, [3, 3]), goals=[(ANYWHERE, ANYWHERE), (ANYWHERE, ANYWHERE)])
+    ag = session(
+        case, "FILTER CORRELATED", where="c0.place = c1.place", more="APPROXIMATE (0.1, 0.1)"
+    )
+    with pytest.raises(QueryError, match=r"P003.*would be sampled over at, which is CORRELATED"):
+        ag.table("q")
 
 
 def test_sampled_answers_lie_within_their_bound() -> None:

@@ -53,6 +53,30 @@ def test_a_filtered_stream_has_the_places_given_the_past() -> None:
     assert found[4, "hall"] == 1.0
 
 
+def test_correlated_answers_after_a_lag_weigh_paths_by_what_is_read_by_then() -> None:
+    ag = session("CREATE STREAM at AS SMOOTH reads USING building LAG 1 CORRELATED;" + COFFEE)
+    found = {row["ts"]: row["probability"] for row in ag.table("coffee").to_pylist()}
+    # By hand: the second and third steps are silent; at 4 the reading says hall.
+    weight = {"hh": 0.5 * 0.4 * 0.5 * 0.4, "hr": 0.5 * 0.4 * 0.5, "rr": 0.5 * 0.75}
+    weight["rh"] = 0.5 * 0.25 * 0.4
+    at_two = (weight["rr"] + weight["rh"]) / sum(weight.values())
+    home = {"hh": 0.5, "rh": 0.5, "hr": 0.25, "rr": 0.25}
+    at_three = weight["hr"] * 0.25 / sum(weight[path] * home[path] for path in weight)
+    assert found[2] == pytest.approx(at_two, abs=1e-12)
+    assert found[3] == pytest.approx(at_three, abs=1e-12)
+
+
+def test_a_correlated_stream_has_no_state_that_is_nowhere() -> None:
+    tables = {
+        "places": [{"place": "hall"}, {"place": None}],
+        "start": [{"place": "hall", "p": 1.0}],
+        "steps": [{"place_from": x, "place_to": "hall", "p": 1.0} for x in ("hall", None)],
+    }
+    ag = session("CREATE STREAM at AS FILTER reads USING building CORRELATED;" + COFFEE, **tables)
+    with pytest.raises(AuguryError, match="which CORRELATED does not take"):
+        ag.table("coffee")
+
+
 def test_smoothed_streams_are_markovian_and_queries_count_the_correlation() -> None:
     ag = session("CREATE STREAM at AS SMOOTH reads USING building;" + COFFEE)
     found = {row["ts"]: row["probability"] for row in ag.table("coffee").to_pylist()}

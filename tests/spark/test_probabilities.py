@@ -96,11 +96,13 @@ def test_streaming_is_local(spark: SparkSession, tmp_path: Path) -> None:
     wanted = expected(data)
     until = max(row["t"] for row in data["s"])
     known = [row for row in found if row.get("tag") != "end" and row["ts"] <= until]
-    for name in ("anyone", "each", "certain", "strictly", "alternatives", "markovian", "filtered"):
+    at_once = ("anyone", "each", "certain", "strictly", "alternatives", "markovian")
+    for name in (*at_once, "filtered", "exactly"):
         assert by_query(known)[name] == pytest.approx(wanted[name], abs=1e-9)
     # The last steps of a lag are known at the end of the stream, which does not come.
-    lagged = by_query(known)["lagged"]
-    assert lagged == pytest.approx({k: p for k, p in wanted["lagged"].items() if k in lagged})
+    for name in ("lagged", "closely"):
+        told = by_query(known)[name]
+        assert told == pytest.approx({k: p for k, p in wanted[name].items() if k in told})
 
 
 def test_archived_readings_are_inferred_in_batch(spark: SparkSession) -> None:

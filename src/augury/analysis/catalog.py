@@ -69,7 +69,9 @@ class StreamSchema:
     columns, `start_ts` and `end_ts`; its ID is `match_id`, its TIME `end_ts`, its PROBABILITY
     `confidence`; `lateness` is in microseconds, or ticks where TIME is a LONG. `certain` marks the
     output of a deterministic query: its events all happened. `unread` is what its confidences owe
-    to what was not read; those of `correlated` ones have no lineage.
+    to what was not read; `has_lineage` is whether it is known which events they rest on. `markov`
+    names the stream of transitions, or the stream itself where they come with its inference
+    (CORRELATED).
     """
 
     name: str
@@ -88,12 +90,17 @@ class StreamSchema:
     query: str | None = None
     certain: bool = False
     unread: Unread | None = None
-    correlated: bool = False
+    has_lineage: bool = True
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         by_name = {c.name.lower(): c for c in reversed(self.columns)}
         object.__setattr__(self, "_by_name", by_name)
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether its steps are correlated by its inference, and not by rows of tables."""
+        return self.markov == self.name
 
     def column(self, name: str) -> Column | None:
         """Return the column of that name, without regard to case."""

@@ -216,6 +216,8 @@ def _check_clauses(
     if statement.smoothed and statement.method != "PARTICLES":
         message = f"SMOOTHED is for PARTICLES, not for {statement.method}"
         report("SMOOTHED", message, "write AS SMOOTH, or remove SMOOTHED")
+    if statement.correlated:
+        _check_correlated(statement, report)
     if statement.particles is not None and not 0 < statement.particles <= MOST_PARTICLES:
         message = f"PARTICLES ({statement.particles}) is not between 1 and {MOST_PARTICLES}"
         report("PARTICLES", message, "write a number such as 1000")
@@ -225,6 +227,18 @@ def _check_clauses(
     if ticks and model is not None and model.statement.step is not None:
         message = f"the TIME of {statement.readings} is in ticks, which are one step each"
         report(statement.readings, message, f"remove STEP from model {model.name}")
+
+
+def _check_correlated(statement: InferStream, report: Callable[[str, str, str], None]) -> None:
+    is_apart = statement.method == "FILTER" or statement.lag is not None
+    if not is_apart:
+        always = statement.method == "SMOOTH"
+        has = "is correlated as it is" if always else "has no correlation to keep"
+        hint = "remove CORRELATED" if always else "write it with FILTER, or SMOOTH ... LAG 5"
+        report("CORRELATED", f"{statement.method} {has}", hint)
+    if statement.prune is not None:
+        message = "PRUNE leaves out states by steps, but CORRELATED needs where each came from"
+        report("PRUNE", message, "remove PRUNE, or CORRELATED")
 
 
 def _check_kind(
@@ -272,6 +286,8 @@ def _streams(statement: InferStream, model: ModelSchema, readings: StreamSchema)
     assert time is not None
     linked = (statement.method == "SMOOTH" and statement.lag is None) or statement.smoothed
     moves = f"{statement.name}_moves" if linked else None
+    # Transitions that change with what is read later are no rows of a table: they stay inside.
+    markov = statement.name if statement.correlated else moves
     own = StreamSchema(
         statement.name,
         (*keys, time, *model.states, Column(P, DataType.DOUBLE)),
@@ -279,7 +295,7 @@ def _streams(statement: InferStream, model: ModelSchema, readings: StreamSchema)
         time=time.name,
         probability=P,
         alternatives=tuple(c.name for c in model.states),
-        markov=moves,
+        markov=markov,
         lateness=readings.lateness,
     )
     if moves is None:

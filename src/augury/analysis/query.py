@@ -67,8 +67,8 @@ def _read(task: _Task) -> CheckedQuery | None:
     checked = _checked(draft, verdict)
     if checked.output_schema is None:
         return checked
-    correlated = checked.correlated_by is not None
-    output = replace(checked.output_schema, unread=unread_of(checked), correlated=correlated)
+    known = checked.correlated_by is None
+    output = replace(checked.output_schema, unread=unread_of(checked), has_lineage=known)
     return replace(checked, output_schema=output)
 
 

@@ -1,6 +1,7 @@
 """Readings as they come: the filter, or the smoother of a fixed lag, carried from batch to batch.
 
-What is reported is what `smoothing.filtered` and `smoothing.lagged` give over all readings at once.
+What is reported is what `smoothing.filtered` and `smoothing.lagged` give over all readings at once,
+and, if it is to be correlated, the tables of `linking`: one for each step but a key's first.
 State per key is constant: the belief at the oldest step that still matters, and what the sensors
 said at the `lag` steps after it. A key's steps end with its last reading, so a silence is reported
 when it is over.
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from augury.inference.linking import links
 from augury.inference.model import Model
 from augury.inference.readings import Readings, arrange
 from augury.inference.smoothing import UNEXPLAINED, Belief, pruned
@@ -60,6 +62,7 @@ class Follower:
     step: int
     lag: int = 0
     prune: float = 0.0
+    correlated: bool = False
 
     def start(self) -> Followed:
         """Return the state before any reading."""
@@ -149,9 +152,21 @@ class Follower:
         )
         by_key = np.zeros(len(trace.keys))
         np.maximum.at(by_key, own[is_due], lost)
+        tables = self._tables(trace, alpha, gamma, is_due) if self.correlated else ()
         return Belief(
-            told_readings, marginal, (), trace.impossible[is_due], by_key, np.zeros(len(by_key))
+            told_readings, marginal, tables, trace.impossible[is_due], by_key, np.zeros(len(by_key))
         )
+
+    def _tables(
+        self, trace: _Trace, alpha: Reals, gamma: Reals, is_due: Flags
+    ) -> tuple[Reals, ...]:
+        """Return, by key, what leads to each reported step from the one before it, if there is."""
+        found = []
+        for start, stop in zip(trace.first[:-1].tolist(), trace.first[1:].tolist(), strict=True):
+            due = start + np.flatnonzero(is_due[start:stop])
+            own = slice(max(start, int(due[0]) - 1), int(due[-1]) + 1) if len(due) else slice(0, 1)
+            found.append(links(self.model, alpha[own], gamma[own]))
+        return tuple(found)
 
     def _kept(self, state: Followed, trace: _Trace, alpha: Reals) -> Followed:
         """Return the last steps of each key, those of keys that were not heard of as they were."""

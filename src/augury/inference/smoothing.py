@@ -27,7 +27,8 @@ class Belief:
 
     Fields:
         marginal: P(state at t | the readings that count), (T, K).
-        tables: by key, P(j at t + 1 | k at t, all readings), (steps - 1, K, K); empty if filtered.
+        tables: by key, P(j at t + 1 | k at t, all readings), (steps - 1, K, K); empty where steps
+            are taken by themselves. After a lag they are those of `linking`.
         impossible: steps that no reachable state explains; their readings do not count.
         lost: by key, the probability that pruning left out.
         log_evidence: by key, log P(readings) up to a constant of the readings.

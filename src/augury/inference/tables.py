@@ -38,10 +38,10 @@ class Columns:
     p: str = "p"
 
 
-def alternatives(model: Stated, belief: Belief, columns: Columns) -> pa.Table:
+def alternatives(model: Stated, belief: Belief, columns: Columns, dust: float = DUST) -> pa.Table:
     """Return one row per key, time and state that may be: the stream with ALTERNATIVES."""
     somewhere = np.array([state is not None for state in model.states])
-    step, k = np.nonzero((belief.marginal > DUST) & somewhere)
+    step, k = np.nonzero((belief.marginal > dust) & somewhere)
     found = _keys(belief, columns, step)
     found[columns.time] = pa.array(belief.readings.time[step])
     found |= _states(model, columns.state, k)

@@ -60,6 +60,6 @@ def cache_folder() -> Path:
 def _fingerprint() -> str:
     """Return a hash of every kernel source: Numba itself looks at one file only."""
     digest = sha256(numba.__version__.encode())
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]

@@ -296,6 +296,8 @@ def _inferred(node: InferStream) -> Iterator[str]:
         yield "SMOOTHED"
     if node.lag is not None:
         yield f"LAG {node.lag}"
+    if node.correlated:
+        yield "CORRELATED"
     if node.prune is not None:
         yield f"PRUNE {node.prune!r}"
 

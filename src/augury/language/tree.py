@@ -372,7 +372,8 @@ Method = Choice["FILTER", "SMOOTH", "VITERBI", "MLE", "PARTICLES"]
 class InferStream(Node):
     """`CREATE STREAM at AS SMOOTH readings USING building LAG 5 PRUNE 0.001`.
 
-    `AS PARTICLES (1000)` has its number in `particles`, and is SMOOTHED or not.
+    `AS PARTICLES (1000)` has its number in `particles`, and is SMOOTHED or not. `FILTER` and `LAG`
+    may be CORRELATED: then steps are no longer taken by themselves.
     """
 
     name: str
@@ -383,6 +384,7 @@ class InferStream(Node):
     prune: float | None = None
     particles: int | None = None
     smoothed: bool = False
+    correlated: bool = False
 
 
 Statement = (

@@ -310,6 +310,16 @@ class TooManyNumbersError(Exception):
     """The automaton of a line has more states or symbols than a table can hold."""
 
 
+def symbol_of(matches: int, accepted: int) -> int:
+    """Return the symbol of components that some event matches, and that accept one."""
+    return matches | accepted << _SHIFT
+
+
+def accepted_of(symbol: int) -> int:
+    """Return the components (bits) that accept an event where a step means `symbol`."""
+    return symbol >> _SHIFT & ((1 << _SHIFT) - 1)
+
+
 def mask_step(line: Line, state: int, symbol: int) -> tuple[int, bool]:
     """Return where the waiting nodes (bits of `state`) are after a step that means `symbol`."""
     low = (1 << _SHIFT) - 1
@@ -328,6 +338,26 @@ def mask_step(line: Line, state: int, symbol: int) -> tuple[int, bool]:
         # Every run may begin at any time, so waiting there is no news.
         after &= ~(1 << k)
     return after, done
+
+
+def automaton(line: Line, symbols: list[int]) -> tuple[Words, Flags]:
+    """Return where each symbol leads from each automaton state, and whether a match ends.
+
+    States are those that can be reached; state 0 waits at no node.
+    """
+    number, found = {0: 0}, list[list[tuple[int, bool]]]()
+    waiting = [0]
+    for state in waiting:
+        steps = [mask_step(line, state, symbol) for symbol in symbols]
+        for after, _ in steps:
+            if after not in number:
+                number[after] = len(number)
+                waiting.append(after)
+        found.append([(number[after], ended) for after, ended in steps])
+        if len(number) > MOST_STATES:
+            raise TooManyNumbersError
+    delta = np.array([[after for after, _ in steps] for steps in found], np.int64)
+    return delta, np.array([[ended for _, ended in steps] for steps in found], np.bool_)
 
 
 def _stays(line: Line, k: int, matches: int, anything: int) -> bool:

@@ -60,6 +60,8 @@ class Chain:
     mass: dict[State, float] = field(default_factory=dict)
     time: int | None = None
     known: dict[tuple[Runs, Happened], tuple[Runs, bool]] = field(default_factory=dict)
+    # Read once: a look at the environment for every state takes as long as the rest of a step.
+    limit: int = field(default_factory=lambda: value_of("chain_state_limit"))
 
     def __post_init__(self) -> None:
         if not self.mass:
@@ -69,7 +71,7 @@ class Chain:
         """Take one step; return P(a match has ended at this time, in this step or one before)."""
         if now.time != self.time:
             self._begin(now.time)
-        beside = list(_together(now.groups).items())
+        beside = list(_together(now.groups, self.limit).items())
         moved: dict[tuple[tuple[int, ...], Runs, bool, Happened], float] = {}
         for (hidden, runs, done), mass in self.mass.items():
             for values, happened, p in _moved(hidden, now.moves):
@@ -101,7 +103,7 @@ class Chain:
         after, ended = self.known[case]
         state = hidden, after, done or ended
         self.mass[state] = self.mass.get(state, 0.0) + mass
-        if len(self.mass) > value_of("chain_state_limit"):
+        if len(self.mass) > self.limit:
             raise _too_many()
 
 
@@ -128,7 +130,7 @@ def probability(line: Line, steps: Iterable[Step], hidden: int = 0) -> float:
     return found
 
 
-def _together(groups: Sequence[Outcomes]) -> dict[Happened, float]:
+def _together(groups: Sequence[Outcomes], limit: int) -> dict[Happened, float]:
     """Return the distribution of what happens in independent groups together."""
     found: dict[Happened, float] = {NOTHING: 1.0}
     for group in groups:
@@ -139,7 +141,7 @@ def _together(groups: Sequence[Outcomes]) -> dict[Happened, float]:
                 key = happened if sign is None else happened | {sign}
                 wider[key] = wider.get(key, 0.0) + mass * p
         found = wider
-        if len(found) > value_of("chain_state_limit"):
+        if len(found) > limit:
             raise _too_many()
     return found
 

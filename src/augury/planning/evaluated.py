@@ -43,7 +43,7 @@ def _without_lineage(query: CheckedQuery) -> Refused | None:
     """Return whose matches, which have no lineage, a query would need it of; or None."""
     hint = "correlated queries read declared streams, and no query reads them"
     for stream in query.streams:
-        if stream.correlated:
+        if not stream.has_lineage:
             return Refused(f"the matches of query {stream.name}, which is CORRELATED BY", hint)
         if query.correlated_by is not None and stream.query is not None:
             return Refused(f"CORRELATED BY over the matches of query {stream.name}", hint)

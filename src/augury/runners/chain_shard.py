@@ -162,7 +162,7 @@ class ChainShard:
         return Marginaliser(plan.line, self._is_markovian(stream), stream.time_is_ticks)
 
     def _is_markovian(self, stream: StreamSchema) -> bool:
-        return stream.markov is not None and stream.name.lower() not in self.network.inferred
+        return stream.markov is not None
 
     # Bytes ------------------------------------------------------------------------------------
 
@@ -324,12 +324,14 @@ class _Turn:
         source = self._base(readings)
         before = self.state.followed.get(name) or steps.follower.start()
         ends = self.state.horizon == ALWAYS
-        self.followed[name], loaded, reasons = steps.advance(before, source, ends=ends)
-        rows = sorted(reasons)
+        self.followed[name], known = steps.advance(before, source, ends=ends)
+        if known.objects is not None:
+            self.objects[name] = known.objects
+        rows = sorted(known.rejected)
         bad = source.table.take(pa.array(rows, pa.int64()))
-        texts = pa.array([reasons[row] for row in rows], pa.string())
+        texts = pa.array([known.rejected[row] for row in rows], pa.string())
         self._put_aside(readings, bad.append_column(REASON, texts))
-        return loaded
+        return known.rows
 
     def _objects(self, source: Loaded, moves: str) -> list[MarkovObject]:
         fresh, name = self._base(moves), source.schema.name.lower()

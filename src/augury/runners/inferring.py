@@ -21,6 +21,7 @@ from augury.inference import particles
 from augury.inference.floor import Box, Floor, Plan, Ways, build_floor
 from augury.inference.following import Followed, Follower
 from augury.inference.learning import UNKNOWN, baum_welch, even_model, learn, sensors_of
+from augury.inference.linking import linked, refuse_nowhere
 from augury.inference.model import Model, State, build
 from augury.inference.readings import Readings, arrange
 from augury.inference.smoothing import (
@@ -32,11 +33,13 @@ from augury.inference.smoothing import (
     lagged,
     smoothed,
 )
-from augury.inference.tables import Columns, Stated, alternatives, transitions
+from augury.inference.tables import DUST, Columns, Stated, alternatives, transitions
 from augury.language.tree import InferStream
 from augury.runners.chains import seed_of
 from augury.runners.encoding import whole
+from augury.runners.linked import linked_objects
 from augury.runners.loaded import Loaded
+from augury.runners.objects import MarkovObject
 from augury.sources.rows import ARROW_TYPES, REASON
 
 Rows = list[tuple[Any, int, Any, Any]]
@@ -55,22 +58,30 @@ class Inferring:
 
     def streams(self, name: str) -> dict[str, Loaded]:
         """Return an inferred stream, and that of its transitions, by lower-case name."""
-        how = self.catalog.inferred[name.lower()]
-        statement = how.statement
-        schema = self.catalog.models[statement.model.lower()]
+        statement = self.catalog.inferred[name.lower()].statement
         source = self.load(statement.readings)
-        step = 1 if source.schema.time_is_ticks else schema.step
         if statement.particles is not None:
+            schema = self.catalog.models[statement.model.lower()]
+            step = 1 if source.schema.time_is_ticks else schema.step
             floor = self._floor(schema, source.schema)
             readings = arrange(floor, _rows(source, None), step)
             follow = particles.smoothed if statement.smoothed else particles.filtered
             belief = follow(floor, readings, statement.particles, seed_of(statement.name))
             return self._loaded(statement, floor, belief, source)
+        return self._loaded(statement, *self._believed(statement, source), source)
+
+    def objects(self, name: str) -> list[MarkovObject]:
+        """Return the objects of a stream that is CORRELATED."""
+        statement = self.catalog.inferred[name.lower()].statement
+        return linked_objects(*self._believed(statement, self.load(statement.readings)))
+
+    def _believed(self, statement: InferStream, source: Loaded) -> tuple[Model, Belief]:
+        schema = self.catalog.models[statement.model.lower()]
+        step = 1 if source.schema.time_is_ticks else schema.step
         model = self._model(schema, source.schema, step)
         value = self._value_column(schema, source.schema)
         readings = arrange(model, _rows(source, value), step)
-        belief = _inferred(statement, model, readings)
-        return self._loaded(statement, model, belief, source)
+        return model, _inferred(statement, model, readings)
 
     def following(self, name: str) -> Steps:
         """Return how an inferred stream follows its readings as they come."""
@@ -79,8 +90,11 @@ class Inferring:
         readings = self.catalog.streams[statement.readings.lower()]
         step = 1 if readings.time_is_ticks else schema.step
         model = self._model(schema, readings, step)
+        if statement.correlated:
+            refuse_nowhere(model)
+        lag, prune = statement.lag or 0, statement.prune or 0.0
         return Steps(
-            Follower(model, step, statement.lag or 0, statement.prune or 0.0),
+            Follower(model, step, lag, prune, statement.correlated),
             self.catalog.streams[name.lower()],
             readings,
             self._value_column(schema, readings),
@@ -93,12 +107,13 @@ class Inferring:
         columns = _columns(own)
         reason = UNEXPLAINED if statement.particles is None else NO_PARTICLE
         rejected = _rejected(belief, source, reason)
-        table = _typed(alternatives(model, belief, columns), own)
+        dust = 0.0 if statement.correlated else DUST
+        table = _typed(alternatives(model, belief, columns, dust), own)
         found = {statement.name.lower(): Loaded(own, table, rejected)}
-        if own.markov is not None:
+        if own.markov is not None and not statement.correlated:
             moves = self.catalog.streams[own.markov.lower()]
-            linked = _typed(transitions(model, belief, columns), moves)
-            found[own.markov.lower()] = Loaded(moves, linked, rejected.slice(0, 0))
+            rows = _typed(transitions(model, belief, columns), moves)
+            found[own.markov.lower()] = Loaded(moves, rows, rejected.slice(0, 0))
         return found
 
     # Models -----------------------------------------------------------------------------------
@@ -202,14 +217,25 @@ class Steps:
     readings: StreamSchema
     value: str | None
 
-    def advance(
-        self, state: Followed, source: Loaded, *, ends: bool
-    ) -> tuple[Followed, Loaded, dict[int, str]]:
-        """Take readings in; return the rows that are known now, and why readings were put aside."""
-        after, belief = self.follower.advance(state, _rows(source, self.value), ends=ends)
-        table = alternatives(self.follower.model, belief, _columns(self.schema))
+    def advance(self, state: Followed, source: Loaded, *, ends: bool) -> tuple[Followed, Known]:
+        """Take readings in; return what is known now."""
+        follower = self.follower
+        after, belief = follower.advance(state, _rows(source, self.value), ends=ends)
+        dust = 0.0 if follower.correlated else DUST
+        table = alternatives(follower.model, belief, _columns(self.schema), dust)
         rows = _typed(table, self.schema)
-        return after, Loaded(self.schema, rows, rows.slice(0, 0)), belief.readings.rejected
+        objects = linked_objects(follower.model, belief) if follower.correlated else None
+        loaded = Loaded(self.schema, rows, rows.slice(0, 0))
+        return after, Known(loaded, objects, belief.readings.rejected)
+
+
+@dataclass(frozen=True)
+class Known:
+    """Steps that are known now: their rows, their objects if correlated, and why rows were not."""
+
+    rows: Loaded
+    objects: list[MarkovObject] | None
+    rejected: dict[int, str]
 
 
 def _columns(schema: StreamSchema) -> Columns:
@@ -218,6 +244,10 @@ def _columns(schema: StreamSchema) -> Columns:
 
 def _inferred(statement: InferStream, model: Model, readings: Readings) -> Belief:
     prune = statement.prune or 0.0
+    if statement.correlated:
+        refuse_nowhere(model)
+        told = lagged(model, readings, statement.lag or 0)
+        return linked(model, filtered(model, readings), told)
     if statement.method == "FILTER":
         return filtered(model, readings, prune)
     if statement.method == "VITERBI":

@@ -193,6 +193,8 @@ class LocalRunner:
         objects = {s.schema.name.lower(): self._objects(s) for s in sources if s.schema.markov}
         tables, times = self._tables(query), _all_times(sources)
         is_hard = query.verdict.kind == "hard"
+        if is_hard:
+            _refuse_linked(query)
         if (
             is_plain(plan)
             and not is_hard
@@ -219,19 +221,22 @@ class LocalRunner:
             return chain_table(feed, _all_times(sources))
         except TooManyStatesError:
             if plan.query.approximate is not None:
+                _refuse_linked(plan.query)
                 return sampled_table(feed, _all_times(sources))
             if objects or any(c.repeats for c in plan.query.components):
                 raise
             return None
 
     def _objects(self, source: Loaded) -> list[MarkovObject]:
-        name = source.schema.markov or ""
+        name, known = source.schema.markov or "", source.schema.name.lower()
+        if source.schema.is_linked and known not in self.objects:
+            inferring = Inferring(self.catalog, self._load, self._relation)
+            self.objects[known] = inferring.objects(name)
         if self.catalog.stream(name) is None:
             raise DataError(
                 f"MARKOV of stream {source.schema.name} names {name}, which is not declared; "
                 "declare it with CREATE STREAM, and bind its rows"
             )
-        known = source.schema.name.lower()
         if known not in self.objects:
             self.objects[known] = markov_objects(source, self._load(name))
         return self.objects[known]
@@ -299,6 +304,14 @@ def _inputs(sources: list[Loaded]) -> Inputs:
     tables = tuple(source.table for source in sources)
     ids = joined_ids([event_ids(source) for source in sources])
     return Inputs(tables, firsts, ids, _all_times(sources), _all_chances(sources))
+
+
+def _refuse_linked(query: CheckedQuery) -> None:
+    """Raise where worlds would be sampled of a stream whose tables are no probabilities."""
+    for stream in query.streams:
+        if stream.is_linked:
+            message = f"query {query.name} would be sampled over {stream.name}, which is CORRELATED"
+            raise PlanError(NOT_EVALUATED, message, "remove CORRELATED, or ask of AS SMOOTH")
 
 
 def _all_times(sources: list[Loaded]) -> Words:

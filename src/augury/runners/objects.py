@@ -35,7 +35,9 @@ NO_STANDS: Mapping[tuple[Any, ...], Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ObjectStep:
-    """An object at one time: value j is row `rows[j]` of its stream (None: nowhere, always j = 0).
+    """An object at one time: value j is row `rows[j]` of its stream, None where it has none.
+
+    Nowhere is j = 0, except in streams that are CORRELATED, which have no such value.
 
     `values[j]` are its alternatives.
     `table[i, j]` is P(value j now | value i at the step before); one row at the first step.

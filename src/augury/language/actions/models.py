@@ -70,5 +70,8 @@ ACTIONS: dict[str, Action] = {
     "lag_clause": _lag,
     "prune_clause": _real("PRUNE", "prune"),
     "particles_method": _particles,
+    "correlated_clause": lambda parts, span, findings: Clause(
+        "CORRELATED", {"correlated": True}, span
+    ),
     "smoothed_clause": lambda parts, span, findings: Clause("SMOOTHED", {"smoothed": True}, span),
 }
