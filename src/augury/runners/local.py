@@ -21,6 +21,7 @@ from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
 from augury.planning.join_program import join_program
 from augury.planning.match_plan import MatchPlan, plan_match
+from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.records import Events, Matches, Reals, Words
 from augury.runners.beliefs import is_plain, told
 from augury.runners.correlated import correlation_of
