@@ -21,6 +21,7 @@ from lahar.lines import draw
 from matching.harness import Seconds, median_seconds, on_one_core, record
 
 VALUES = 5
+BY_STEPS = (100, 200, 400, 800, 1600)
 LINE = Line((Node(0, 0, (1,), False), Node(1, 0, (2,), False), Node(2, 0, (), True)), (0,), "NEXT")
 
 
@@ -119,8 +120,8 @@ def main() -> None:
         "times_the_cost_of_most_likely_values": round(whole.processor / decided.processor, 2),
         "times_faster_than_sampling": round(sampled.processor / 5 / (whole.processor / chains), 1),
         "seconds_by_steps": {
-            str(s): round(seconds(lambda s=s: carried(plain, independent(100, s))).processor, 4)
-            for s in (100, 200, 400, 800)
+            str(s): round(seconds(lambda own=own: carried(plain, own)).processor, 4)
+            for s, own in ((s, independent(chains, s)) for s in BY_STEPS)
         },
         "state_bytes_per_chain_by_steps": {
             str(s): _state_bytes(linked, markovian(20, s)) for s in (50, 500)
