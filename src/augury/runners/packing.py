@@ -18,12 +18,15 @@ import pyarrow.compute as pc
 from augury.analysis.catalog import StreamSchema
 from augury.runners.encoding import whole
 from augury.runners.loaded import EVENT_ID, Loaded, event_ids
+from augury.runners.worker_memory import keep_freed_memory
 from augury.sources.rows import ARROW_TYPES
 
 # Names of columns beside the declared ones, which cannot have them: a space needs backquotes.
 SHARD, FAULT, TOLD = "augury shard", "augury fault", "augury told"
+# Rows that are packed at a time; and bytes of a blob, about. To the JVM's collector an object of
+# half a region is humongous, and a region of a small heap is one megabyte.
 ROWS = 2**18
-BLOB_ROWS = 2**15
+BLOB_BYTES = 2**17
 BLOBS = pa.schema(
     [
         ("shard", pa.int64()),
@@ -50,6 +53,7 @@ class Packer:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs for batches of rows."""
+        keep_freed_memory()
         held, rows = list[pa.RecordBatch](), 0
         for batch in batches:
             held.append(batch)
@@ -84,12 +88,7 @@ class Packer:
                 (int(shards[a]), table.slice(a, b - a))
                 for a, b in zip(starts.tolist(), ends, strict=True)
             ]
-        # Blobs of several megabytes are humongous objects to the JVM's collector.
-        small = [
-            self._piece(shard, piece.slice(a, BLOB_ROWS))
-            for shard, piece in pieces
-            for a in range(0, piece.num_rows, BLOB_ROWS)
-        ]
+        small = [self._piece(shard, part) for shard, piece in pieces for part in cut(piece)]
         yield blobs_batch(self.stream.name, "rows", small)
 
     def _piece(self, shard: int, rows: pa.Table) -> tuple[int, int, int, bytes]:
@@ -123,6 +122,13 @@ def blobs_batch(
     columns = [shards, [stream] * n, [kind] * n, firsts, sizes, blobs]
     arrays = [pa.array(c, f.type) for c, f in zip(columns, BLOBS, strict=True)]
     return pa.record_batch(arrays, schema=BLOBS)
+
+
+def cut(rows: pa.Table) -> Iterator[pa.Table]:
+    """Yield the rows in parts, each good for a blob."""
+    each = max(1, BLOB_BYTES * rows.num_rows // max(1, rows.nbytes))
+    for start in range(0, rows.num_rows, each):
+        yield rows.slice(start, each)
 
 
 def blob_of(rows: pa.Table) -> bytes:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from augury.planning.layout import Layout, Moving, read_sketches
 from augury.records import Flags, Words
 from augury.runners.encoding import whole
-from augury.runners.packing import Packer, blob_of, blobs_batch
+from augury.runners.packing import Packer, blob_of, blobs_batch, cut
 
 # Whether a row enters a queue; and, with the first row of a partition, the sketches of all streams.
 ENTERS, SKETCHES = "augury enters", "augury sketches"
@@ -81,9 +81,9 @@ class RangePacker(Packer):
         starts = np.flatnonzero(np.concatenate([[True], alike[1:] != alike[:-1]])[: len(alike)])
         for start, end in zip(starts, np.append(starts[1:], len(alike)), strict=False):
             kind = KINDS[not is_own[start], bool(leaves[number[start]])]
-            to, piece = int(number[start]), table.slice(start, end - start)
-            blob = to % self.shards, to, piece.num_rows, blob_of(piece)
-            yield blobs_batch(self.stream.name, kind, [blob])
+            to, pieces = int(number[start]), cut(table.slice(start, end - start))
+            blobs = [(to % self.shards, to, piece.num_rows, blob_of(piece)) for piece in pieces]
+            yield blobs_batch(self.stream.name, kind, blobs)
 
 
 def sending(moving: Moving, layout: Layout, times: Words, enters: Flags, leaves: Flags) -> Sending:

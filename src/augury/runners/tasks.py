@@ -20,12 +20,13 @@ from augury.runners.packing import REJECTED, rows_of
 from augury.runners.ranges import Ranges, movement_of
 from augury.runners.shard import Answers, Shard
 from augury.runners.sharding import Sharding
+from augury.runners.worker_memory import keep_freed_memory
 
 ANSWERS = pa.schema(
     [("kind", pa.string()), ("name", pa.string()), ("n", pa.int64()), ("payload", pa.binary())]
 )
 # Rows that are evaluated in one step, and rows of an answer in one payload.
-STEP, PAYLOAD = 500_000, 50_000
+STEP, PAYLOAD = 250_000, 50_000
 # The kinds of answers that are rows of a stream.
 ASIDE = ("late", "rejected", "repeated")
 Answer = tuple[str, str, int, bytes]
@@ -66,6 +67,7 @@ class BoundedTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield answers; every row of a step is earlier than those of the next."""
+        keep_freed_memory()
         told = frozenset(self.network.bases) if self.told is None else self.told
         for put_aside, answers in self.steps(blobs_of(batches)):
             yield from as_batches(only_told(put_aside + listed(answers), told))
@@ -161,6 +163,7 @@ class MatchRows:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the answer."""
+        keep_freed_memory()
         (name,) = self.task.network.names
         for _, answers in self.task.steps(blobs_of(batches)):
             table = answers.found.get(self.task.network.queries[name].name)
@@ -176,6 +179,7 @@ class Opened:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows inside."""
+        keep_freed_memory()
         for batch in batches:
             for payload in batch.column("payload"):
                 table = pa.ipc.open_stream(payload.as_buffer()).read_all()

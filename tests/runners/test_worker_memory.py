@@ -1,0 +1,34 @@
+"""What a worker frees it gets again without asking the system for it."""
+
+import subprocess
+import sys
+
+import pytest
+
+# Page faults while 64 MB are filled, the second time: what was freed before is at hand or not.
+FAULTS = """
+import resource
+import numpy as np
+from augury.runners.worker_memory import keep_freed_memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    np.ones(2**23)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+faults()
+by_itself = faults()
+if not keep_freed_memory():
+    raise SystemExit(3)
+faults()
+print(by_itself, faults())
+"""
+
+
+def test_freed_memory_is_used_again() -> None:
+    command = [sys.executable, "-c", FAULTS]
+    told = subprocess.run(command, check=False, capture_output=True, text=True)
+    if told.returncode == 3:
+        pytest.skip("the C library of this system has no mallopt")
+    by_itself, kept = map(int, told.stdout.split())
+    assert kept * 10 < by_itself
