@@ -43,6 +43,20 @@ def hash_words(words, seed, out):
 
 
 @kernel
+def mix_hashes(hashes, total):
+    """Add the hashes of one more column to those of the columns before it."""
+    for k in range(total.shape[0]):
+        total[k] = total[k] * np.uint64(31) + hashes[k]
+
+
+@kernel
+def deal(hashes, n, out):
+    """Write a number below `n` for each hash into `out`."""
+    for k in range(out.shape[0]):
+        out[k] = np.int64(hashes[k] % np.uint64(n))
+
+
+@kernel
 def match_words(first_item, component, row, names, ids, seed):
     """Return one word per match: a hash of its (component name, event id) pairs.
 

@@ -131,8 +131,8 @@ class Encoder:
         """
         mask = self._mask(stream, table)
         row = np.arange(first_row, first_row + table.num_rows, dtype=np.int64)
-        if self.plan.drops_others:
-            used = mask != 0
+        used = mask != 0
+        if self.plan.drops_others and not used.all():
             table, mask, row = table.filter(pa.array(used)), mask[used], row[used]
             groups = groups[used]
             place = place.only(used) if place else None

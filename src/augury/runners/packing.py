@@ -51,6 +51,13 @@ class Packer:
     stream: StreamSchema
     schema: pa.Schema
 
+    @property
+    def columns(self) -> list[str]:
+        """The declared columns that rows must come with: a row without ID is hashed whole."""
+        own = [column.name for column in self.stream.columns]
+        hashed = self.stream.id is None or bool(self.stream.alternatives)
+        return own if hashed else [name for name in self.schema.names if name in own]
+
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs for batches of rows."""
         keep_freed_memory()
@@ -76,7 +83,7 @@ class Packer:
 
     def _by_shard(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         shards = whole(rows.column(SHARD))
-        table = self._travelling(rows)
+        table = self.travelling(rows)
         if (shards == shards[0]).all():
             pieces = [(int(shards[0]), table)]
         else:
@@ -96,7 +103,8 @@ class Packer:
         first = int(whole(rows.column(self.stream.time)).min())
         return shard, first, rows.num_rows, blob_of(rows)
 
-    def _travelling(self, rows: pa.Table) -> pa.Table:
+    def travelling(self, rows: pa.Table) -> pa.Table:
+        """Return the columns that go on, in the declared types, in one piece."""
         kinds = {c.name: ARROW_TYPES[c.type.value] for c in self.stream.columns}
         known = {n: rows.column(n).cast(kinds[n]) for n in rows.column_names if n in kinds}
         if EVENT_ID in self.schema.names:

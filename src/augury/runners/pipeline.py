@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from augury.analysis.catalog import StreamSchema
@@ -27,12 +27,22 @@ from augury.runners.network import Network
 from augury.runners.packing import BLOBS, FAULT, SHARD, TOLD, Packer
 from augury.runners.ranges import MOVEMENT
 from augury.runners.ranging import ENTERS, SKETCHES, RangePacker
+from augury.runners.scanning import (
+    FEW_TASKS,
+    MOST_HELD,
+    Scan,
+    ScanPacker,
+    ScanTask,
+    held_at_once,
+    shared,
+)
 from augury.runners.schemas import network_schema, spark_schema
 from augury.runners.sharding import Sharding
 from augury.runners.sketching import analysed, sketch_text, with_sketches
 from augury.runners.spread import spread
 from augury.runners.streaming import StreamingPart, stateful
 from augury.runners.tasks import ANSWERS, BoundedTask, MatchRows, Opened
+from augury.sources.parquet_files import groups_of
 from augury.sources.rows import ARROW_TYPES, REASON
 
 Read = Callable[[StreamSchema], DataFrame]
@@ -125,6 +135,9 @@ class Pipeline:
             return self.rows(self.answers, "match", name)
         network = self.network.only([name])
         ((_, sharding),) = replace(self, network=network).parts
+        scanned = self._scanned_in_place(name, sharding)
+        if scanned is not None:
+            return scanned
         task = BoundedTask(network, sharding)
         schema = network_schema(network, name)
         ordered = self._ordered(self._blobs(network, sharding, frozenset()), sharding)
@@ -148,6 +161,9 @@ class Pipeline:
         return moving.parts, moving.parts
 
     def _blobs(self, network: Network, sharding: Sharding, tells: frozenset[str]) -> DataFrame:
+        scanned = None if tells else self._scanned(network, sharding)
+        if scanned is not None:
+            return scanned
         rows = {
             name: self._judged(network, stream, sharding, tells=name in tells)
             for name, stream in network.bases.items()
@@ -159,6 +175,60 @@ class Pipeline:
             for name, stream in network.bases.items()
         ]
         return reduce(lambda one, other: one.unionByName(other), packed)
+
+    def _scanned(self, network: Network, sharding: Sharding) -> DataFrame | None:
+        """Return the blobs of rows that workers read themselves; None where Spark has to read."""
+        scans = self._scans(network, sharding, self.shards)
+        if scans is None:
+            return None
+        spark = self._spark(network)
+        found = []
+        for scan in scans:
+            tasks = shared(scan.groups, spark.sparkContext.defaultParallelism)
+            numbers = spark.range(0, len(tasks), 1, len(tasks))
+            packer = ScanPacker(network, scan, tasks)
+            found.append(numbers.mapInArrow(packer, spark_schema(BLOBS)))
+        return reduce(lambda one, other: one.unionByName(other), found)
+
+    def _scanned_in_place(self, name: str, sharding: Sharding) -> DataFrame | None:
+        """Return the answer where tasks are so few that each may read all files for itself."""
+        network = self.network.only([name])
+        task = BoundedTask(network, sharding)
+        if sharding.kind != "key" or not task.goes_on_in_steps or not network.is_flat:
+            return None
+        scans = self._scans(network, sharding, 1)
+        if scans is None:
+            return None
+        spark, held = self._spark(network), held_at_once(scans)
+        tasks = spark.sparkContext.defaultParallelism
+        if tasks > FEW_TASKS or held is None or held > MOST_HELD:
+            return None
+        schema = network_schema(network, name)
+        own = ScanTask(network, tuple(replace(scan, shards=tasks) for scan in scans), schema)
+        return spark.range(0, tasks, 1, tasks).mapInArrow(own, spark_schema(schema))
+
+    def _spark(self, network: Network) -> SparkSession:
+        return self.inputs[next(iter(network.bases))].sparkSession
+
+    def _scans(self, network: Network, sharding: Sharding, shards: int) -> tuple[Scan, ...] | None:
+        if self.is_streaming or sharding.moving is not None:
+            return None
+        scans = [self._scan(network, sharding, s, shards) for s in network.bases.values()]
+        found = tuple(scan for scan in scans if scan is not None)
+        return found if len(found) == len(scans) else None
+
+    def _scan(
+        self, network: Network, sharding: Sharding, stream: StreamSchema, shards: int
+    ) -> Scan | None:
+        """Return what is to be read of a stream's files; None where Spark has to read."""
+        assert stream.time is not None
+        frame = self.read(stream)
+        packer = self._packer(network, sharding, stream)
+        theirs = {name.lower(): name for name in frame.columns}
+        names = tuple((own, theirs[own.lower()]) for own in packer.columns)
+        groups = groups_of(frame, [name for _, name in names], dict(names)[stream.time])
+        cut_by = dict(sharding.columns).get(stream.name.lower(), ())
+        return Scan(packer, groups, names, cut_by, shards) if groups else None
 
     def _sketched(
         self, network: Network, sharding: Sharding, rows: Mapping[str, DataFrame]
@@ -183,20 +253,14 @@ class Pipeline:
     ) -> DataFrame:
         """Return the blobs of one stream."""
         rows = rows.withColumn(SHARD, spark_rows.shard_of(stream, sharding, self.shards))
-        schema = shard_for(network).schemas[stream.name.lower()]
-        own = [c.name for c in stream.columns]
-        hashed = stream.id is None or bool(stream.alternatives)
-        names = [name for name in (own if hashed else schema.names) if name in own]
+        packer = self._packer(network, sharding, stream)
         told = [FAULT, TOLD] if TOLD in rows.columns else []
         extra = [name for name in (ENTERS, SKETCHES) if name in rows.columns]
-        chosen = rows.select(*(quoted(name) for name in (*names, SHARD, *extra, *told)))
-        packer = self._packer(network, sharding, stream, schema)
+        chosen = rows.select(*(quoted(name) for name in (*packer.columns, SHARD, *extra, *told)))
         return chosen.mapInArrow(packer, spark_schema(BLOBS))
 
-    def _packer(
-        self, network: Network, sharding: Sharding, stream: StreamSchema, schema: pa.Schema
-    ) -> Packer:
-        moving = sharding.moving
+    def _packer(self, network: Network, sharding: Sharding, stream: StreamSchema) -> Packer:
+        schema, moving = shard_for(network).schemas[stream.name.lower()], sharding.moving
         if moving is None:
             return Packer(stream, schema)
         known = self._known(network)

@@ -71,7 +71,7 @@ class RangePacker(Packer):
         name = self.stream.name.lower()
         leaves = np.array([place != name for place in self.layout.places])
         sent = sending(self.moving, self.layout, times, enters, leaves)
-        yield from self._blobs(self._travelling(rows), sent, leaves)
+        yield from self._blobs(self.travelling(rows), sent, leaves)
 
     def _blobs(self, table: pa.Table, sent: Sending, leaves: Flags) -> Iterator[pa.RecordBatch]:
         order = np.lexsort((sent.is_own, sent.number))

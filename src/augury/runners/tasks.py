@@ -81,8 +81,9 @@ class BoundedTask:
             return
         shard = Shard(self.network)
         state, held, rows = shard.start(), list[Blob](), 0
+        step = STEP if self.goes_on_in_steps else ALWAYS
         for blob in blobs:
-            if rows >= self._step and blob.first > held[-1].first:
+            if rows >= step and blob.first > held[-1].first:
                 batch, put_aside = unpacked(held, shard.schemas)
                 state, found = shard.advance(state, batch, blob.first)
                 yield put_aside, found
@@ -95,10 +96,10 @@ class BoundedTask:
             yield put_aside, found
 
     @property
-    def _step(self) -> int:
+    def goes_on_in_steps(self) -> bool:
         """Matches may be found bit by bit; a count, a probability and a belief are of the whole."""
         plain = all(query.returns == "MATCHES" for query in self.network.queries.values())
-        return STEP if plain and not self.network.inferred else ALWAYS
+        return plain and not self.network.inferred
 
     def _in_range(self, blobs: list[Blob]) -> tuple[list[Answer], Answers]:
         _, put_aside = unpacked([blob for blob in blobs if blob.kind == "rejected"], {})

@@ -16,7 +16,7 @@ from augury.runners.local import LocalRunner
 _SCRIPT = """
 CREATE STREAM s (id LONG, tag STRING, kind STRING, t LONG, p DOUBLE)
 ID id KEY tag TIME t TYPE kind PROBABILITY p;
-CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 9;
+CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9;
 """
 
 
@@ -25,8 +25,10 @@ def warm_up() -> None:
     checked = check_text(_SCRIPT)
     if any(each.severity == "error" for each in checked.diagnostics):
         raise QueryError(checked.diagnostics)
-    rows = pa.table(
-        {"id": [1, 2], "tag": ["x", "x"], "kind": ["A", "B"], "t": [1, 2], "p": [0.5, 0.5]}
-    )
     queries = {query.name: query for query in checked.queries}
-    LocalRunner(checked.catalog, queries, {"s": rows}).table("q")
+    # What is in doubt is searched, what is certain is not: each has kernels of its own.
+    for p in (0.5, 1.0):
+        rows = pa.table(
+            {"id": [1, 2], "tag": ["x", "x"], "kind": ["A", "B"], "t": [1, 2], "p": [p, p]}
+        )
+        LocalRunner(checked.catalog, queries, {"s": rows}).table("q")

@@ -122,20 +122,10 @@ class Reasons:
 
 def sift(table: pa.Table, declared: Declaration) -> tuple[pa.Table, pa.Table]:
     """Return the good rows, and the bad rows with their reason."""
-    reasons = Reasons(table.num_rows)
-    for name in (*declared.key, declared.time):
-        if table.column(name).null_count:
-            reasons.note(pc.is_null(table.column(name)), f"{name} is null")
-    if declared.probability:
-        p = np.asarray(table.column(declared.probability).cast(pa.float64()), np.float64)
-        # NULL arrives as NaN, and NaN is inside nothing.
-        wrong = ~((p >= 0.0) & (p <= 1.0))
-        reasons.note(wrong, f"{declared.probability} is not a probability between 0 and 1")
+    reasons = _own_reasons(table, declared)
     if declared.has_alternatives:
         _note_overfull(reasons, table, declared)
     elif declared.id:
-        if table.column(declared.id).null_count:
-            reasons.note(pc.is_null(table.column(declared.id)), f"{declared.id} is null")
         _note_repeated(reasons, table.column(declared.id), declared.id)
     good = reasons.good
     if good.all():
@@ -145,6 +135,27 @@ def sift(table: pa.Table, declared: Declaration) -> tuple[pa.Table, pa.Table]:
         table.filter(pa.array(good)),
         rejected.append_column(REASON, pa.array(reasons.texts(), pa.string())),
     )
+
+
+def is_sound(table: pa.Table, declared: Declaration) -> np.ndarray:
+    """Return which rows have no fault of their own; what other rows say is not asked."""
+    return _own_reasons(table, declared).good
+
+
+def _own_reasons(table: pa.Table, declared: Declaration) -> Reasons:
+    """Return why rows are bad, as far as each tells by itself."""
+    reasons = Reasons(table.num_rows)
+    for name in (*declared.key, declared.time):
+        if table.column(name).null_count:
+            reasons.note(pc.is_null(table.column(name)), f"{name} is null")
+    if declared.probability:
+        p = np.asarray(table.column(declared.probability).cast(pa.float64()), np.float64)
+        # NULL arrives as NaN, and NaN is inside nothing.
+        wrong = ~((p >= 0.0) & (p <= 1.0))
+        reasons.note(wrong, f"{declared.probability} is not a probability between 0 and 1")
+    if declared.id and not declared.has_alternatives and table.column(declared.id).null_count:
+        reasons.note(pc.is_null(table.column(declared.id)), f"{declared.id} is null")
+    return reasons
 
 
 def _note_repeated(reasons: Reasons, ids: Any, name: str) -> None:

@@ -1,0 +1,263 @@
+"""Rows that workers read from Parquet themselves.
+
+What Catalyst does to rows before they are packed is done here over Arrow: faults are left out, and
+so is what no component can play; the rest gets the number of its shard. Answers do not depend on
+which shard a key belongs to, so the hash may be another one than Spark's; but all streams of a pass
+must have the same.
+
+On a few cores every task reads all files and keeps the rows of its own shard, so that nothing is
+moved at all (`ScanTask`). With more of them reading would cost more than moving: each task reads
+its share, and packs it for the shuffle (`ScanPacker`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from augury.analysis.catalog import StreamSchema
+from augury.kernels.identity import deal, hash_words, mix_hashes
+from augury.matching.matcher import ALWAYS
+from augury.planning.match_plan import Play
+from augury.planning.reachable import least_chance
+from augury.records import Flags, Words
+from augury.runners.encoding import chances_of, declaration_of, kinds_of, who_plays, whole
+from augury.runners.network import Network
+from augury.runners.packing import ROWS, SHARD, Packer
+from augury.runners.results import text_hashes
+from augury.runners.shard import Shard
+from augury.runners.tasks import PAYLOAD, STEP
+from augury.runners.worker_memory import keep_freed_memory
+from augury.sources.parquet_files import Group, batches
+from augury.sources.rows import ARROW_TYPES, is_sound
+
+# Up to so many tasks, reading all files in each is cheaper than moving their rows.
+FEW_TASKS = 4
+# Rows that one task reads, about, where there are more than all cores together need.
+TASK = 4_000_000
+# Rows that a task may have to hold until their time has come, where files overlap in time.
+MOST_HELD = 8 * STEP
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The files of one stream, and what is read of them.
+
+    `names` has the column of the files for each column; `cut_by` are those whose hash names one of
+    the `shards`.
+    """
+
+    packer: Packer
+    groups: tuple[Group, ...]
+    names: tuple[tuple[str, str], ...]
+    cut_by: tuple[str, ...]
+    shards: int
+
+    def rows(
+        self, groups: Sequence[Group], wanted: Wanted, shard: int | None = None
+    ) -> Iterator[pa.Table]:
+        """Yield the wanted rows of some groups: of one shard, or all with the shard of each."""
+        own, theirs = zip(*self.names, strict=True)
+        for batch in batches(groups, theirs, ROWS):
+            read = pa.Table.from_batches([batch.select(theirs).rename_columns(own)])
+            numbers = shard_numbers(read, self.cut_by, self.shards)
+            if shard is None:
+                yield wanted.of(read.append_column(SHARD, pa.array(numbers)))
+            else:
+                yield wanted.of(read, numbers == shard)
+
+
+# To be moved --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ScanPacker:
+    """Reads and packs the rows of one stream; for `mapInArrow` over the numbers of `tasks`."""
+
+    network: Network
+    scan: Scan
+    tasks: tuple[tuple[Group, ...], ...]
+
+    def __call__(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the blobs of the tasks of the given numbers."""
+        keep_freed_memory()
+        wanted = Wanted(self.network, self.scan.packer.stream)
+        for number in _listed(numbers):
+            for rows in self.scan.rows(self.tasks[number], wanted):
+                yield from self.scan.packer(rows.combine_chunks().to_batches())
+
+
+def shared(groups: Sequence[Group], at_least: int) -> tuple[tuple[Group, ...], ...]:
+    """Return the groups dealt out to tasks, in the order of the files."""
+    rows = sum(group.rows for group in groups)
+    tasks = max(1, min(len(groups), max(at_least, -(-rows // TASK))))
+    ends = [round(len(groups) * k / tasks) for k in range(tasks + 1)]
+    return tuple(tuple(groups[a:b]) for a, b in pairwise(ends))
+
+
+# Where they are -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ScanTask:
+    """Reads all files and evaluates one shard of each number that comes; for `mapInArrow`.
+
+    The answer is that of one query over base streams, in the columns of `schema`. Rows are
+    evaluated in steps of about `step`.
+    """
+
+    network: Network
+    scans: tuple[Scan, ...]
+    schema: pa.Schema
+    step: int = STEP
+
+    def __call__(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the answer."""
+        keep_freed_memory()
+        (name,) = self.network.names
+        for number in _listed(numbers):
+            shard = Shard(self.network)
+            state = shard.start()
+            for rows, horizon in self._steps(number):
+                state, answers = shard.advance(state, rows, horizon)
+                table = answers.found.get(self.network.queries[name].name)
+                if table is not None:
+                    yield from table.cast(self.schema).to_batches(max_chunksize=PAYLOAD)
+
+    def _steps(self, shard: int) -> Iterator[tuple[dict[str, pa.Table], int]]:
+        """Yield the rows of a shard by stream, and up to which time all of them are there."""
+        wanted = [Wanted(self.network, scan.packer.stream) for scan in self.scans]
+        held: dict[str, list[pa.Table]] = {}
+        count, in_order = 0, in_time(self.scans)
+        for k, (of, group) in enumerate(in_order):
+            scan = self.scans[of]
+            for rows in scan.rows([group], wanted[of], shard):
+                part = scan.packer.travelling(rows)
+                held.setdefault(scan.packer.stream.name.lower(), []).append(part)
+                count += part.num_rows
+            is_last = k + 1 == len(in_order)
+            if count >= self.step or is_last:
+                rest = ALWAYS if is_last else in_order[k + 1][1].first or 0
+                yield {name: pa.concat_tables(parts) for name, parts in held.items()}, rest
+                held, count = {}, 0
+
+
+def in_time(scans: Sequence[Scan]) -> list[tuple[int, Group]]:
+    """Return the groups of all streams, with the number of the stream, by their earliest time."""
+    every = [(k, group) for k, scan in enumerate(scans) for group in scan.groups]
+    return sorted(every, key=lambda each: (each[1].first or 0, each[0]))
+
+
+def held_at_once(scans: Sequence[Scan]) -> int | None:
+    """Return how many rows must wait for others at some time; None where files tell no times."""
+    groups = [group for _, group in in_time(scans)]
+    if any(group.first is None or group.last is None for group in groups):
+        return None
+    most, waiting = 0, list[Group]()
+    for group in groups:
+        waiting = [each for each in waiting if (each.last or 0) >= (group.first or 0)]
+        waiting.append(group)
+        most = max(most, sum(each.rows for each in waiting))
+    return most
+
+
+def _listed(numbers: Iterable[pa.RecordBatch]) -> Iterator[int]:
+    for batch in numbers:
+        yield from batch.column(0).to_pylist()
+
+
+# Which rows ---------------------------------------------------------------------------------------
+
+
+class Wanted:
+    """Which rows of a stream have no fault and may change an answer of a network."""
+
+    def __init__(self, network: Network, stream: StreamSchema) -> None:
+        self.network, self.stream = network, stream
+        self.plays = None if network.is_whole(stream) else self._plays()
+        self.kinds = {column.name: ARROW_TYPES[column.type.value] for column in stream.columns}
+        self.kinds[SHARD] = pa.int64()
+
+    def of(self, rows: pa.Table, here: Flags | None = None) -> pa.Table:
+        """Return the rows that are wanted, in the declared types; only those marked, if any are."""
+        if self.plays is not None and self.stream.type is not None:
+            # Types first: they are told by codes, and most rows are over with that.
+            typed = self._of_a_type(rows)
+            here = typed if here is None else typed & here
+        rows = rows if here is None else rows.filter(pa.array(here))
+        columns = [rows.column(name).cast(self.kinds[name]) for name in rows.column_names]
+        rows = pa.table(columns, rows.column_names)
+        sound = is_sound(rows, declaration_of(self.stream))
+        if self.plays is not None:
+            sound &= self._may_play(rows)
+        return rows if sound.all() else rows.filter(pa.array(sound))
+
+    def _plays(self) -> list[tuple[Play, float | None]] | None:
+        """Return what a row may play, from which probability on; None where every row matters."""
+        found: list[tuple[Play, float | None]] = []
+        for plan in self.network.plans.values():
+            if not any(own.name == self.stream.name for own in plan.query.streams):
+                continue
+            if not plan.drops_others:
+                return None
+            found += [
+                (play, least_chance(plan.query, play.component))
+                for play in plan.plays
+                if play.stream == self.stream.name
+            ]
+        return found
+
+    def _of_a_type(self, rows: pa.Table) -> Flags:
+        assert self.plays is not None
+        types = {play.type for play, _ in self.plays}
+        if None in types:
+            return np.ones(rows.num_rows, np.bool_)
+        codes, known = kinds_of(self.stream, rows)
+        is_known = np.array([kind in types for kind in known] or [False])
+        found: Flags = is_known[codes] & (codes >= 0)
+        return found
+
+    def _may_play(self, rows: pa.Table) -> Flags:
+        assert self.plays is not None
+        if all(not play.filters and least is None for play, least in self.plays):
+            return np.ones(rows.num_rows, np.bool_)
+        p, kinds = chances_of(self.stream, rows), kinds_of(self.stream, rows)
+        found = np.zeros(rows.num_rows, np.bool_)
+        for play, least in self.plays:
+            own = who_plays(play, kinds, rows, self.network.relations)
+            found |= own if least is None else own & (p >= least)
+        return found
+
+
+def shard_numbers(rows: pa.Table, columns: Sequence[str], shards: int) -> Words:
+    """Return the shard of each row: a hash of its values in some columns."""
+    total = np.zeros(rows.num_rows, np.uint64)
+    for name in columns:
+        mix_hashes(_hashes(rows.column(name).combine_chunks()), total)
+    found = np.empty(rows.num_rows, np.int64)
+    deal(total, shards, found)
+    return found
+
+
+def _hashes(column: Any) -> np.ndarray:
+    if pa.types.is_dictionary(column.type):
+        texts = _hashes(pa.concat_arrays([column.dictionary, pa.array([""])]))
+        found: np.ndarray = texts[np.asarray(column.indices.fill_null(len(texts) - 1))]
+        return found
+    if pa.types.is_string(column.type):
+        return text_hashes(column, 1)
+    words = whole(column) if not pa.types.is_floating(column.type) else _bits(column)
+    out = np.empty(len(words), np.uint64)
+    hash_words(words, 1, out)
+    return out
+
+
+def _bits(column: Any) -> Words:
+    # Minus zero equals zero, and has other bits.
+    reals = np.asarray(column.fill_null(0.0), np.float64) + 0.0
+    return reals.view(np.int64)

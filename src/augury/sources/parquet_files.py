@@ -1,0 +1,174 @@
+"""The Parquet files of a DataFrame that does nothing but read them.
+
+A worker of ours reads such files itself, a column at a time. Through Spark each row is taken apart
+and put together twice before it gets there, which costs more than all that augury does with it
+(docs/decisions/0017). Where anything is unusual the answer is None, and Spark reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# Spark's own setting for one session, for who wants Spark to read: "spark".
+SETTING, WORKERS = "spark.augury.scan", "workers"
+# More files than that are not opened while a query is planned.
+MOST_FILES = 1000
+_KNOWN_OPTIONS = {"path", "paths", "mergeschema"}
+# Settings by which Spark reads otherwise than it is written.
+_LENIENT = (
+    "spark.sql.files.ignoreCorruptFiles",
+    "spark.sql.files.ignoreMissingFiles",
+    "spark.sql.parquet.int96TimestampConversion",
+)
+# Dates of old calendars are moved by Spark while it reads.
+_LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+# What both read alike, by Spark's name for it.
+_TYPES: Mapping[str, tuple[Any, ...]] = {
+    "tinyint": (pa.int8(),),
+    "smallint": (pa.int16(),),
+    "int": (pa.int32(),),
+    "bigint": (pa.int64(),),
+    "float": (pa.float32(),),
+    "double": (pa.float64(),),
+    "boolean": (pa.bool_(),),
+    "string": (pa.string(),),
+    "date": (pa.date32(),),
+    "timestamp": (pa.timestamp("us", "UTC"), pa.timestamp("ms", "UTC")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One group of rows of a file, which is read by itself.
+
+    `first` and `last` are its earliest and latest time, in ticks or microseconds; None: not told.
+    """
+
+    path: str
+    number: int
+    rows: int
+    first: int | None = None
+    last: int | None = None
+
+
+def groups_of(frame: DataFrame, columns: Sequence[str], time: str) -> tuple[Group, ...] | None:
+    """Return the groups of rows behind some columns of a DataFrame; None where Spark must read."""
+    paths = _paths(frame)
+    if paths is None or len(paths) > MOST_FILES:
+        return None
+    kinds = dict(frame.dtypes)
+    found: list[Group] = []
+    for path in paths:
+        try:
+            own = pq.read_metadata(path)
+        except (OSError, pa.ArrowException):
+            return None
+        if not _reads_alike(own, {name: kinds[name] for name in columns}):
+            return None
+        found += [group for group in _groups(path, own, time) if group.rows]
+    return tuple(found)
+
+
+def read_groups(path: str, time: str) -> list[Group]:
+    """Return the groups of rows of one file, with the span of a column of times."""
+    return list(_groups(path, pq.read_metadata(path), time))
+
+
+def _groups(path: str, found: pq.FileMetaData, time: str) -> Iterator[Group]:
+    column = found.schema.to_arrow_schema().names.index(time)
+    kind = found.schema.to_arrow_schema().field(time).type
+    unit = 1000 if pa.types.is_timestamp(kind) and kind.unit == "ms" else 1
+    for k in range(found.num_row_groups):
+        group = found.row_group(k)
+        told = group.column(column).statistics
+        span: tuple[int | None, int | None] = (None, None)
+        if told is not None and told.has_min_max and group.column(column).path_in_schema == time:
+            span = told.min_raw * unit, told.max_raw * unit
+        yield Group(path, k, group.num_rows, *span)
+
+
+def batches(groups: Sequence[Group], columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of groups, batch by batch; texts as codes into the texts there are."""
+    for path in dict.fromkeys(group.path for group in groups):
+        numbers = [group.number for group in groups if group.path == path]
+        schema = pq.read_schema(path)
+        texts = [name for name in columns if pa.types.is_string(schema.field(name).type)]
+        with pq.ParquetFile(path, read_dictionary=texts, coerce_int96_timestamp_unit="us") as file:
+            yield from file.iter_batches(size, numbers, list(columns), use_threads=False)
+
+
+def _reads_alike(found: pq.FileMetaData, kinds: Mapping[str, str]) -> bool:
+    schema, old = found.schema.to_arrow_schema(), _old_times(found)
+    if any(name in (found.metadata or {}) for name in _LEGACY):
+        return False
+    return all(
+        schema.names.count(name) == 1
+        and (
+            schema.field(name).type in _TYPES.get(kind, ()) or (kind == "timestamp" and name in old)
+        )
+        for name, kind in kinds.items()
+    )
+
+
+def _old_times(found: pq.FileMetaData) -> set[str]:
+    """Return the columns of times as Spark writes them unless told otherwise: 96 bits, in UTC."""
+    columns = [found.schema.column(k) for k in range(len(found.schema))]
+    return {column.path for column in columns if column.physical_type == "INT96"}
+
+
+def _paths(frame: DataFrame) -> list[str] | None:
+    """Return the files of a DataFrame of classic Spark that is nothing but their rows."""
+    if not hasattr(frame, "_jdf") or frame.isStreaming or not _is_wanted(frame):
+        return None
+    try:
+        relation = _relation(frame._jdf.queryExecution().analyzed())
+        if relation is None:
+            return None
+        uris = [urlsplit(uri) for uri in relation.location().inputFiles()]
+    except (Py4JError, AttributeError, TypeError):
+        # Plans are Spark's own affair and may look otherwise in another release.
+        return None
+    is_here = all(uri.scheme in ("", "file") and not uri.netloc for uri in uris)
+    return [unquote(uri.path) for uri in uris] if is_here else None
+
+
+def _is_wanted(frame: DataFrame) -> bool:
+    settings, level = frame.sparkSession.conf, frame.storageLevel
+    is_kept = level.useMemory or level.useDisk
+    is_lenient = any(settings.get(name, "false") == "true" for name in _LENIENT)
+    return settings.get(SETTING, WORKERS) == WORKERS and not is_kept and not is_lenient
+
+
+def _relation(plan: Any) -> Any:
+    """Return the relation of files under names and choices of columns; None where more is done."""
+    while True:
+        kind = plan.getClass().getSimpleName()
+        if kind == "LogicalRelation":
+            break
+        if kind not in ("SubqueryAlias", "View", "Project"):
+            return None
+        if kind == "Project" and not _only_chooses(plan):
+            return None
+        plan = plan.child()
+    relation = plan.relation()
+    if relation.getClass().getSimpleName() != "HadoopFsRelation":
+        return None
+    options = set(filter(None, relation.options().keySet().mkString("\n").lower().split("\n")))
+    plain = relation.fileFormat().toString() == "Parquet" and relation.partitionSchema().isEmpty()
+    return relation if plain and options <= _KNOWN_OPTIONS else None
+
+
+def _only_chooses(project: Any) -> bool:
+    chosen = project.projectList()
+    kinds = [chosen.apply(k).getClass().getSimpleName() for k in range(chosen.size())]
+    return all(kind == "AttributeReference" for kind in kinds)

@@ -1,0 +1,123 @@
+"""Plain sequences of certain events need no search, and give what the search gives."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from augury import Session
+from augury.matching import find as finding
+from augury.matching.find import Found, find
+from augury.matching.succession import is_plain
+from augury.planning.match_plan import plan_match
+
+STREAM = "CREATE STREAM s (id LONG, tag STRING, kind STRING, t LONG, p DOUBLE, v LONG) "
+CERTAIN = STREAM + "ID id KEY tag TIME t TYPE kind;"
+UNCERTAIN = STREAM + "ID id KEY tag TIME t TYPE kind PROBABILITY p;"
+PLAIN = [
+    "SEQ(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9",
+    "SEQ(A a, B b, C c) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 14",
+    "SEQ(A a, A b, A c) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 14",
+    "SEQ(A a, B b, A c) USING SKIP TILL NEXT MATCH WITHIN 5",
+    "SEQ(A a (a.v > 0), s b (b.v < 2), s c) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 20",
+    "SEQ(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH",
+    "SEQ(A a) USING SKIP TILL NEXT MATCH WITHIN 3",
+]
+SEARCHED = [
+    "SEQ(A a, B b) WHERE [tag] WITHIN 9",
+    "SEQ(A a, !C c, B b) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9",
+    "SEQ(A a, B+ b) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9",
+    "SEQ(A a, B b) WHERE [tag] AND a.v < b.v USING SKIP TILL NEXT MATCH WITHIN 9",
+    "SEQ(A a, B b) WHERE [tag] AFTER WHERE a.v < b.v USING SKIP TILL NEXT MATCH WITHIN 9",
+    "SEQ(A a, B b) WHERE [tag] USING PARTITION CONTIGUITY WITHIN 9",
+    "SEQ(A a, B b) WHERE [tag] USING STRICT WITHIN 9",
+    "AND(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9",
+    "SEQ(A a, B b) USING SKIP TILL NEXT MATCH WITHIN 4 EVENTS",
+    "SEQ(A a, OR(B b, C c)) USING SKIP TILL NEXT MATCH WITHIN 4",
+]
+
+
+def session(stream: str, query: str) -> Session:
+    ag = Session(engine="local")
+    ag.sql(f"{stream} CREATE QUERY q ON s PATTERN {query};")
+    return ag
+
+
+def rows(seed: int, n: int, *, apart: bool = True, certain: bool = True) -> pa.Table:
+    rng = random.Random(seed)
+    times = sorted(rng.sample(range(2 * n), n)) if apart else sorted(rng.choices(range(n), k=n))
+    return pa.table(
+        {
+            "id": range(n),
+            "tag": [rng.choice("xyz") for _ in range(n)],
+            "kind": [rng.choice("ABC") for _ in range(n)],
+            "t": times,
+            "p": [1.0 if certain else rng.choice((1.0, 0.5)) for _ in range(n)],
+            "v": [rng.randrange(3) for _ in range(n)],
+        }
+    )
+
+
+def answered(stream: str, query: str, data: pa.Table) -> tuple[list[Any], bool]:
+    """Return the rows of the answer, and whether they came without a search."""
+    ag = session(stream, query)
+    ag.bind("s", data)
+    with patch.object(finding, "_followed", wraps=finding._followed) as followed:
+        found = ag.table("q").to_pylist()
+    return found, followed.called
+
+
+@pytest.mark.parametrize("query", [*PLAIN, *SEARCHED])
+def test_which_patterns_are_plain(query: str) -> None:
+    ag = session(CERTAIN, query)
+    checked, _ = ag._queries["q"]
+    assert is_plain(plan_match(checked, ag._catalog).pattern) == (query in PLAIN)
+
+
+@given(seed=st.integers(0, 2**20), n=st.integers(1, 40), query=st.sampled_from(PLAIN))
+def test_following_is_searching(seed: int, n: int, query: str) -> None:
+    data = rows(seed, n)
+    found, without_search = answered(CERTAIN, query, data)
+    assert without_search
+    with patch.object(finding, "is_plain", return_value=False):
+        wanted, without_search = answered(CERTAIN, query, data)
+    assert not without_search
+    assert found == wanted
+
+
+@given(seed=st.integers(0, 2**20), cut=st.integers(0, 60), query=st.sampled_from(PLAIN[:4]))
+def test_what_is_known_in_a_span_is_the_same(seed: int, cut: int, query: str) -> None:
+    ag = session(CERTAIN, query)
+    ag.bind("s", rows(seed, 30))
+    spans: list[tuple[Found, Found]] = []
+
+    def both(*given: Any) -> Found:
+        pattern, events, order, predicates, report, *rest = given
+        for span in ((report.reported, cut), (cut, report.horizon)):
+            part = type(report)(*span, report.independent)
+            followed = find(pattern, events, order, predicates, part, *rest)
+            with patch.object(finding, "is_plain", return_value=False):
+                spans.append((followed, find(pattern, events, order, predicates, part, *rest)))
+        return find(*given)
+
+    with patch("augury.matching.matcher.find", both):
+        ag.table("q")
+    assert len(spans) == 2
+    for followed, searched in spans:
+        for name in ("first_item", "items", "confidence", "report_time", "is_conditional"):
+            assert np.array_equal(getattr(followed, name), getattr(searched, name))
+
+
+@pytest.mark.parametrize("query", PLAIN[:2])
+def test_doubt_and_equal_times_are_searched(query: str) -> None:
+    assert answered(CERTAIN, query, rows(1, 40))[1]
+    assert answered(UNCERTAIN, query, rows(1, 40))[1]
+    assert not answered(UNCERTAIN, query, rows(1, 40, certain=False))[1]
+    assert not answered(CERTAIN, query, rows(1, 120, apart=False))[1]

@@ -1,0 +1,176 @@
+"""Workers that read Parquet themselves find what the local engine finds in the same rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from augury import Session
+from augury.runners.network import Network
+from augury.runners.packing import SHARD, Packer
+from augury.runners.scanning import (
+    Scan,
+    ScanPacker,
+    ScanTask,
+    Wanted,
+    held_at_once,
+    shard_numbers,
+    shared,
+)
+from augury.runners.schemas import network_schema
+from augury.runners.shard import Shard
+from augury.runners.sharding import sharding_of
+from augury.runners.tasks import BoundedTask, blobs_of
+from augury.sources.parquet_files import Group, read_groups
+from contracts.live_cases import comparable
+from spark.queries import NAMES, SCHEMA, events, local, script
+
+
+def network_of(name: str, text: str = "") -> Network:
+    ag = Session(engine="local")
+    ag.sql(text or script())
+    return Network.of([name], {n: query for n, (query, _) in ag._queries.items()}, ag._catalog)
+
+
+def scan_of(network: Network, paths: list[Path], shards: int) -> Scan:
+    stream = network.bases["s"]
+    packer = Packer(stream, Shard(network).schemas["s"])
+    groups = tuple(group for path in paths for group in read_groups(str(path), "t"))
+    names = tuple((name, name) for name in packer.columns)
+    cut_by = dict(sharding_of(network, bounded=True).columns)["s"]
+    return Scan(packer, groups, names, cut_by, shards)
+
+
+def numbers(n: int) -> list[pa.RecordBatch]:
+    return [pa.record_batch([pa.array(range(n))], ["id"])]
+
+
+def written(rows: pa.Table, folder: Path, files: int, group: int, seed: int) -> list[Path]:
+    """Write rows in some order to some files with small groups of rows."""
+    order = np.random.default_rng(seed).permutation(rows.num_rows) if seed else None
+    rows = rows if order is None else rows.take(pa.array(order))
+    size, paths = -(-rows.num_rows // files), []
+    for k in range(files):
+        paths.append(folder / f"{k} part.parquet")
+        pq.write_table(rows.slice(k * size, size), paths[-1], row_group_size=group)
+    return paths
+
+
+def with_faults(rows: pa.Table) -> pa.Table:
+    """Return rows with some more that have a fault each, and one without a type, which has none."""
+    good = {"id": 900, "tag": "x", "kind": "A", "t": 3, "tie": 1, "p": 0.5, "v": 1}
+    bad = [{"tag": None}, {"t": None}, {"id": None}, {"p": None}, {"p": 1.5}, {"kind": None}]
+    more = [good | {"id": 900 + k} | fault for k, fault in enumerate(bad)]
+    return pa.concat_tables([rows, pa.Table.from_pylist(more, SCHEMA)])
+
+
+def keyed(name: str) -> bool:
+    network = network_of(name)
+    return network.is_flat and sharding_of(network, bounded=True).kind == "key"
+
+
+KEYED = [name for name in NAMES if keyed(name)]
+
+
+def test_the_queries_are_not_few() -> None:
+    assert len(KEYED) > 8
+
+
+@pytest.mark.parametrize("name", KEYED)
+@pytest.mark.parametrize(("files", "group", "seed"), [(1, 1000, 0), (3, 7, 0), (2, 5, 1)])
+def test_each_shard_reads_its_own(
+    tmp_path: Path, name: str, files: int, group: int, seed: int
+) -> None:
+    rows = with_faults(events(60))
+    paths = written(rows, tmp_path, files, group, seed)
+    network = network_of(name)
+    task = ScanTask(network, (scan_of(network, paths, 3),), network_schema(network, name))
+    found = [row for batch in task(numbers(3)) for row in batch.to_pylist()]
+    wanted = [row for row in local(rows) if row["query"] == name]
+    assert comparable(found) == comparable(wanted)
+
+
+@given(seed=st.integers(0, 2**20), group=st.integers(1, 40), shards=st.integers(1, 4))
+def test_steps_of_any_size_are_one(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, group: int, shards: int
+) -> None:
+    rows, network = events(50, seed), network_of("plain")
+    paths = written(rows, tmp_path_factory.mktemp("rows"), 2, group, seed % 3)
+    task = ScanTask(
+        network, (scan_of(network, paths, shards),), network_schema(network, "plain"), group
+    )
+    found = [row for batch in task(numbers(shards)) for row in batch.to_pylist()]
+    wanted = [row for row in local(rows) if row["query"] == "plain"]
+    assert comparable(found) == comparable(wanted)
+
+
+@pytest.mark.parametrize("name", ["plain", "trailing", "repeated", "contiguous"])
+def test_packed_rows_are_those_that_spark_would_pack(tmp_path: Path, name: str) -> None:
+    rows, network = with_faults(events(60)), network_of(name)
+    paths = written(rows, tmp_path, 3, 7, 0)
+    scan = scan_of(network, paths, 4)
+    packer = ScanPacker(network, scan, shared(scan.groups, 2))
+    blobs = sorted(blobs_of(packer(numbers(len(packer.tasks)))), key=lambda blob: blob.first)
+    task = BoundedTask(network, sharding_of(network, bounded=True))
+    found = [
+        row
+        for _, answers in task.steps(iter(blobs))
+        for table in answers.found.values()
+        for row in table.to_pylist()
+    ]
+    wanted = [row for row in local(rows) if row["query"] == name]
+    assert comparable(found) == comparable(wanted)
+
+
+def test_groups_are_dealt_out_once() -> None:
+    groups = [Group("f", k, 10) for k in range(23)]
+    for tasks in (1, 2, 5, 23, 40):
+        dealt = shared(groups, tasks)
+        assert [group for own in dealt for group in own] == groups
+        assert len(dealt) == min(tasks, 23)
+    assert len(shared([Group("f", k, 3_000_000) for k in range(8)], 2)) == 6
+
+
+def grouped(*spans: tuple[int | None, int | None]) -> Any:
+    groups = tuple(Group("f", k, 10, *span) for k, span in enumerate(spans))
+    return [Scan(None, groups, (), (), 1)]  # type: ignore[arg-type]
+
+
+def test_what_must_wait_is_known_beforehand() -> None:
+    assert held_at_once(grouped((0, 4), (5, 9), (10, 14))) == 10
+    assert held_at_once(grouped((10, 14), (0, 5), (5, 9))) == 20
+    assert held_at_once(grouped((0, 99), (1, 2), (3, 4))) == 20
+    assert held_at_once(grouped((0, 99), (1, 99), (2, 99))) == 30
+    assert held_at_once(grouped((0, 4), (None, None))) is None
+
+
+def test_equal_keys_share_a_shard_however_they_are_stored() -> None:
+    texts = pa.array(["a", "bc", None, "a", ""])
+    coded = texts.dictionary_encode()
+    for column in (texts, coded, pa.chunked_array([texts.slice(0, 2), texts.slice(2)])):
+        found = shard_numbers(pa.table({"k": column}), ["k"], 1000)
+        assert found[0] == found[3]
+    assert (
+        shard_numbers(pa.table({"k": texts}), ["k"], 97)
+        == shard_numbers(pa.table({"k": coded}), ["k"], 97)
+    ).all()
+    zeros = shard_numbers(pa.table({"k": [0.0, -0.0]}), ["k"], 1000)
+    assert zeros[0] == zeros[1]
+    spread = shard_numbers(pa.table({"k": range(4000), "l": [1] * 4000}), ["k", "l"], 4)
+    assert np.bincount(spread).min() > 900
+    assert not shard_numbers(pa.table({"k": [1, 2]}), [], 4).any()
+
+
+def test_rows_that_cannot_play_are_left_out() -> None:
+    network = network_of("threshold")
+    rows = events(200).append_column(SHARD, pa.array([0] * 200))
+    found = Wanted(network, network.bases["s"]).of(rows)
+    assert set(found.column("kind").to_pylist()) == {"A", "B"}
+    assert min(found.column("p").to_pylist()) == 0.5

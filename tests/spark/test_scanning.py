@@ -1,0 +1,209 @@
+"""Where a DataFrame is nothing but Parquet files, workers read them; elsewhere Spark does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from augury import Session
+from augury.sources.parquet_files import SETTING, groups_of
+from contracts.live_cases import comparable
+from spark.queries import NAMES, events, local, opened, script
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+COLUMNS = ["id", "tag", "t"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rows = events(60)
+    for k in range(3):
+        part = tmp_path / f"part {k}.parquet"
+        pq.write_table(rows.slice(20 * k, 20), part, row_group_size=7)
+    return tmp_path
+
+
+@pytest.fixture
+def by_spark(spark: SparkSession) -> Iterator[None]:
+    spark.conf.set(SETTING, "spark")
+    yield
+    spark.conf.unset(SETTING)
+
+
+def session(spark: SparkSession, frame: DataFrame) -> Session:
+    ag = Session(spark, shards=3)
+    ag.sql(script())
+    ag.bind("s", frame)
+    return ag
+
+
+def is_scanned(answer: DataFrame) -> bool:
+    return "FileScan parquet" not in answer._jdf.queryExecution().toString()
+
+
+def rows_of(answer: DataFrame) -> dict[str, Any]:
+    return comparable(answer.toArrow().to_pylist())
+
+
+@pytest.mark.parametrize("name", ["plain", "trailing", "contiguous", "unread_middle", "over"])
+def test_one_query(spark: SparkSession, folder: Path, name: str) -> None:
+    answer = session(spark, spark.read.parquet(str(folder))).table(name)
+    assert is_scanned(answer)
+    assert rows_of(answer) == comparable([r for r in local(events(60)) if r["query"] == name])
+
+
+def test_more_tasks_than_a_few_share_the_files(
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("augury.runners.pipeline.FEW_TASKS", 0)
+    answer = session(spark, spark.read.parquet(str(folder))).table("plain")
+    assert is_scanned(answer)
+    assert "Exchange" in answer._jdf.queryExecution().toString()
+    assert rows_of(answer) == comparable([r for r in local(events(60)) if r["query"] == "plain"])
+
+
+def test_many_queries(spark: SparkSession, folder: Path) -> None:
+    answers = session(spark, spark.read.parquet(str(folder))).pipeline(NAMES).answers
+    assert comparable(opened(answers)) == comparable(local(events(60)))
+
+
+def test_who_wants_spark_to_read_says_so(spark: SparkSession, folder: Path, by_spark: None) -> None:
+    answer = session(spark, spark.read.parquet(str(folder))).table("plain")
+    assert not is_scanned(answer)
+    assert rows_of(answer) == comparable([r for r in local(events(60)) if r["query"] == "plain"])
+
+
+def test_names_and_choices_of_columns_do_no_harm(spark: SparkSession, folder: Path) -> None:
+    rows = spark.read.parquet(str(folder))
+    rows.createOrReplaceTempView("parquet_rows")
+    for frame in (
+        rows,
+        rows.alias("r"),
+        rows.select("t", "tag", "id"),
+        spark.table("parquet_rows"),
+        spark.read.option("mergeSchema", "true").parquet(str(folder)),
+    ):
+        found = groups_of(frame, COLUMNS, "t")
+        assert found is not None
+        assert sum(group.rows for group in found) == 60
+    times = events(60).column("t").to_pylist()
+    assert min(group.first for group in found if group.first is not None) == min(times)
+    assert max(group.last for group in found if group.last is not None) == max(times)
+
+
+def test_spark_reads_what_is_more_than_files(spark: SparkSession, folder: Path) -> None:
+    rows = spark.read.parquet(str(folder))
+    kept = rows.select("*").cache()
+    frames = {
+        "filtered": rows.where("v > 1"),
+        "computed": rows.withColumn("t", rows.t + 1),
+        "renamed": rows.withColumnRenamed("v", "w"),
+        "joined": rows.union(rows),
+        "limited": rows.limit(3),
+        "kept in memory": kept,
+        "of other types": spark.read.schema("id int, tag string, t long").parquet(str(folder)),
+        "without a column": spark.read.schema("id long, tag string, t long, w long").parquet(
+            str(folder)
+        ),
+        "with an option": spark.read.option("modifiedAfter", "2001-01-01T00:00:00").parquet(
+            str(folder)
+        ),
+        "no file": spark.createDataFrame(events(5)),
+    }
+    wanted = {"without a column": [*COLUMNS, "w"]}
+    for name, frame in frames.items():
+        assert groups_of(frame, wanted.get(name, COLUMNS), "t") is None, name
+    kept.unpersist()
+
+
+def test_spark_reads_folders_that_are_columns(spark: SparkSession, tmp_path: Path) -> None:
+    spark.createDataFrame(events(9)).write.partitionBy("kind").parquet(str(tmp_path / "by kind"))
+    frame = spark.read.parquet(str(tmp_path / "by kind"))
+    assert groups_of(frame, COLUMNS, "t") is None
+
+
+def test_spark_reads_what_it_may_skip(spark: SparkSession, folder: Path) -> None:
+    spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
+    try:
+        assert groups_of(spark.read.parquet(str(folder)), COLUMNS, "t") is None
+    finally:
+        spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
+
+
+def test_spark_tells_about_damaged_files(spark: SparkSession, folder: Path) -> None:
+    frame = spark.read.parquet(str(folder))
+    (folder / "part 1.parquet").write_bytes(b"PAR1 but not much more PAR1")
+    assert groups_of(frame, COLUMNS, "t") is None
+
+
+def test_files_without_statistics_are_moved(spark: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(events(60), tmp_path / "all.parquet", write_statistics=False)
+    frame = spark.read.parquet(str(tmp_path))
+    found = groups_of(frame, COLUMNS, "t")
+    assert found is not None
+    assert found[0].first is None
+    answer = session(spark, frame).table("plain")
+    assert is_scanned(answer)
+    assert "Exchange" in answer._jdf.queryExecution().toString()
+    assert rows_of(answer) == comparable([r for r in local(events(60)) if r["query"] == "plain"])
+
+
+def test_rows_that_would_have_to_wait_are_moved(
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("augury.runners.pipeline.MOST_HELD", 6)
+    answer = session(spark, spark.read.parquet(str(folder))).table("plain")
+    assert "Exchange" in answer._jdf.queryExecution().toString()
+
+
+TIMED = """
+CREATE STREAM s (id LONG, tag STRING, kind STRING, at TIMESTAMP, day DATE, ok BOOLEAN, x DOUBLE)
+ID id KEY tag TIME at TYPE kind;
+CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [tag] AND a.day = b.day AND b.ok WITHIN 10 SECONDS
+RETURN a.id AS a, b.id AS b, a.x + b.x AS x;
+"""
+
+
+@pytest.mark.parametrize("unit", ["ms", "us"])
+@pytest.mark.parametrize("writer", ["arrow", "spark"])
+def test_times_days_and_small_numbers(
+    spark: SparkSession, tmp_path: Path, unit: str, writer: str
+) -> None:
+    start = datetime(2026, 3, 29, 0, 59, 50, tzinfo=UTC)
+    n = 400
+    kinds = pa.array([("A", "B", "C")[k % 3] for k in range(n)])
+    seconds = [int(start.timestamp()) * 1000 + 700 * k for k in range(n)]
+    rows = pa.table(
+        {
+            "id": pa.array(range(n), pa.int32()),
+            "tag": pa.array([f"tag {k % 4}" for k in range(n)]),
+            "kind": kinds,
+            "at": pa.array(seconds, pa.timestamp("ms", "UTC")).cast(pa.timestamp(unit, "UTC")),
+            "day": pa.array([20_000 + k // 9 for k in range(n)], pa.int32()).cast(pa.date32()),
+            "ok": pa.array([k % 5 > 0 for k in range(n)]),
+            "x": pa.array([k / 4 for k in range(n)], pa.float32()),
+        }
+    )
+    if writer == "arrow":
+        pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=50)
+    else:
+        spark.createDataFrame(rows).write.mode("overwrite").parquet(str(tmp_path))
+    here, there = Session(engine="local"), Session(spark, shards=2)
+    for ag in (here, there):
+        ag.sql(TIMED)
+    here.bind("s", rows)
+    there.bind("s", spark.read.parquet(str(tmp_path)))
+    answer = there.table("q")
+    assert is_scanned(answer)
+    wanted = here.table("q").to_pylist()
+    assert wanted
+    assert rows_of(answer) == comparable(wanted)
