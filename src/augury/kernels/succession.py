@@ -1,17 +1,28 @@
-"""Sequences of certain events under next-match selection: no search, each event has one successor.
+"""Sequences of single events without a search: each event knows what may follow it.
 
-Where every event happened for sure and no two are at one time, the run from a start takes the next
-event of its partition that may play the next component, and there is no other world to look at. So
-one pass backwards tells each event's successor, and one pass forwards follows them.
+A plain sequence asks nothing of its events but what each may play, so the events that can follow
+one are those of the next component, further on in its partition. One pass backwards tells, for
+every event, the next of each component, and when a match that goes on from it can end at the
+soonest. Under any-match all of them are followed; the soonest end says which lead to a match within
+the window, so that none is followed in vain unless a threshold is missed. Under next-match, where
+every event is certain, the first of each component is followed, and there is no other world to look
+at.
 
-Shapes: T events, C components. Oracle: the search (`kernels.search`) over the same events.
+No two events of a partition may have the same time. Shapes: T events, C components.
+Oracle: the search (`kernels.search`) over the same events, and tests/oracles/worlds.py.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from augury.kernels.jit import kernel
+from augury.kernels.jit import kernel, part
+from augury.kernels.layout import TOLERANCE
+
+NEVER = np.int64(2**62)
+TOO_MANY, IN_VAIN = -1, -2
+# Steps that may lead nowhere, for each event and match, before the search is asked instead.
+PATIENCE = 16
 
 
 @kernel
@@ -25,55 +36,112 @@ def are_apart(order, time, partition):
 
 
 @kernel
-def are_certain(p, group):
-    """Whether every event happened, whatever others did."""
-    for k in range(p.shape[0]):
-        if p[k] < 1.0 or group[k] >= 0:
+def are_free(group):
+    """Whether no event excludes another."""
+    for k in range(group.shape[0]):
+        if group[k] >= 0:
             return False
     return True
 
 
 @kernel
-def successors(order, partition, mask, n_components):
-    """Return (T, C): the place of the event that follows place k in component c; -1 for none."""
-    n = order.shape[0]
-    found = np.empty((n, n_components), np.int64)
-    ahead = np.full(n_components + 1, -1, np.int64)
-    for k in range(n - 1, -1, -1):
-        if k + 1 < n and partition[order[k]] != partition[order[k + 1]]:
-            ahead[:] = -1
-        plays = mask[order[k]]
-        for c in range(n_components):
-            found[k, c] = ahead[c + 1]
-        for c in range(n_components):
-            if (plays >> c) & 1:
-                ahead[c] = k
-    return found
+def are_certain(p):
+    """Whether every event happened."""
+    for k in range(p.shape[0]):
+        if p[k] < 1.0:
+            return False
+    return True
 
 
 @kernel
-def follow(order, time, mask, after, window, span, items, known):
-    """Write the matches known in `span`, (component, place) by component; return how many.
+def look_back(order, partition, time, mask, following, soonest):
+    """Fill what comes after each place, (T, C): the next event of a component; -1 for none.
 
-    `items` has a row for each start there can be; `known` gets the time at which a match is.
+    `soonest` gets when a match that has the event of a place in a component can end.
     """
-    n, n_components = after.shape
-    count = 0
-    for k in range(n):
-        if mask[order[k]] & 1 == 0:
-            continue
-        place = k
+    n, n_components = following.shape
+    ahead = np.full(n_components, -1, np.int64)
+    ends = np.full(n_components + 1, NEVER, np.int64)
+    for k in range(n - 1, -1, -1):
+        event = order[k]
+        if k + 1 < n and partition[event] != partition[order[k + 1]]:
+            ahead[:] = -1
+            ends[:] = NEVER
         for c in range(n_components):
-            items[count, c, 0], items[count, c, 1] = c, place
-            if c + 1 < n_components:
-                place = after[place, c]
-            if place < 0:
-                break
-        if place < 0:
+            following[k, c] = ahead[c]
+        ends[n_components] = time[event]
+        for c in range(n_components):
+            # What follows in component c + 1 lies further on, so it is as the last place left it.
+            soonest[k, c] = ends[c + 1] if (mask[event] >> c) & 1 else NEVER
+        for c in range(n_components):
+            if (mask[event] >> c) & 1:
+                ahead[c] = k
+                ends[c] = soonest[k, c]
+
+
+@part
+def leads_on(soonest, k, depth, begin, window):
+    """Whether a match that began at a time can end within the window, with place k at a depth."""
+    return k >= 0 and soonest[k, depth] != NEVER and soonest[k, depth] - begin <= window
+
+
+@part
+def is_told(last, confidence, span, thresholds):
+    """Whether a match is known in the span, and likely enough; it has reached the threshold."""
+    threshold, is_strict = thresholds
+    is_over = not is_strict or confidence > threshold + TOLERANCE
+    return is_over and span[0] <= last < span[1]
+
+
+@part
+def write(number, place, last, confidence, items, known, chance):
+    """Write a match where there is room for it."""
+    if number < known.shape[0]:
+        for c in range(place.shape[0]):
+            items[number, c, 0], items[number, c, 1] = c, place[c]
+        known[number], chance[number] = last, confidence
+
+
+@kernel
+def follow(order, events, tables, limits, span, thresholds, items, known, chance):
+    """Write matches as (component, place) by component, when each is known, and its confidence.
+
+    Returns how many there are, of which the buffers hold the first; TOO_MANY begin with one event;
+    or IN_VAIN: too many steps led nowhere. `limits` are the window, how many matches may begin with
+    one event, and 1 where only the first of each component is followed.
+    """
+    time, mask, p = events
+    following, soonest = tables
+    window, most, only_first = limits
+    n, n_components = following.shape
+    place = np.zeros(n_components, np.int64)
+    candidate = np.zeros(n_components, np.int64)
+    weight = np.ones(n_components)
+    count, steps = 0, 0
+    for start in range(n):
+        begin, before = time[order[start]], count
+        if mask[order[start]] & 1 == 0 or span[0] - begin > window:
             continue
-        last = time[order[place]]
-        if last - time[order[k]] > window or last < span[0] or last >= span[1]:
-            continue
-        known[count] = last
-        count += 1
+        depth, candidate[0] = 0, start
+        while depth >= 0:
+            k = candidate[depth]
+            if not leads_on(soonest, k, depth, begin, window):
+                depth -= 1
+                continue
+            candidate[depth] = -1 if only_first or depth == 0 else following[k, depth]
+            steps += 1
+            so_far = weight[depth] * p[order[k]]
+            if so_far <= 0.0 or so_far < thresholds[0] - TOLERANCE:
+                continue
+            place[depth] = k
+            if depth + 1 < n_components:
+                depth += 1
+                weight[depth], candidate[depth] = so_far, following[k, depth]
+            elif is_told(time[order[k]], so_far, span, thresholds):
+                write(count, place, time[order[k]], so_far, items, known, chance)
+                count += 1
+        if count - before > most:
+            return TOO_MANY
+        if steps > PATIENCE * (n + n_components * count):
+            return IN_VAIN
     return count

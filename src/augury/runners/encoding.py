@@ -6,7 +6,7 @@ events of different batches can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from augury.analysis.catalog import DataType, StreamSchema, TableSchema
+from augury.kernels.texts import classify
 from augury.planning.expressions.arrow import evaluate_column
 from augury.planning.expressions.typed import Typed, inputs_within
 from augury.planning.match_plan import MatchPlan, Play
@@ -195,12 +196,19 @@ class Encoder:
         return codes
 
     def _mask(self, stream: StreamSchema, table: pa.Table) -> Words:
-        mask = np.zeros(table.num_rows, np.int64)
-        kinds = kinds_of(stream, table)
-        for play in self.plan.plays:
-            if play.stream == stream.name:
-                plays = who_plays(play, kinds, table, self.tables)
-                mask |= plays.astype(np.int64) << play.component
+        plays = [play for play in self.plan.plays if play.stream == stream.name]
+        kinds = codes, known = kinds_of(stream, table, [play.type for play in plays])
+        # What a row may play by its type alone; the last entry is for types that nobody names.
+        by_type = np.zeros(len(known) + 1, np.int64)
+        for play in plays:
+            if not play.filters:
+                of = slice(None) if play.type is None else known[play.type]
+                by_type[of] |= 1 << play.component
+        mask = by_type[codes] if len(codes) else np.full(table.num_rows, by_type[-1])
+        for play in plays:
+            if play.filters:
+                own = who_plays(play, kinds, table, self.tables)
+                mask |= own.astype(np.int64) << play.component
         return mask
 
     def _attributes(self, table: pa.Table) -> tuple[Words, Flags]:
@@ -236,12 +244,45 @@ def _joint(codes: Codes, columns: list[Any], n: int) -> Words:
     return np.array([codes.code(row) for row in rows], np.int64)
 
 
-def kinds_of(stream: StreamSchema, table: pa.Table) -> tuple[Words, dict[str, int]]:
-    """Return the type of each row as a number, and the numbers of the types."""
+def kinds_of(
+    stream: StreamSchema, table: pa.Table, names: Iterable[str | None] = ()
+) -> tuple[Words, dict[str, int]]:
+    """Return the type of each row as a number, and the numbers of the types.
+
+    Where the types that matter are named, all others are -1, as NULL is.
+    """
     if stream.type is None:
         return np.zeros(0, np.int64), {}
+    column = table.column(stream.type)
+    known = {name: k for k, name in enumerate(dict.fromkeys(n for n in names if n is not None))}
+    if known:
+        parts = [_named(part, known) for part in column.chunks]
+        return np.concatenate([np.zeros(0, np.int64), *parts]), known
     codes = Codes()
-    return codes.encode(table.column(stream.type)), codes.known
+    return codes.encode(column), codes.known
+
+
+def _named(texts: Any, known: Mapping[str, int]) -> Words:
+    """Return the number of each text of an Arrow array; -1 for one that is not known."""
+    if pa.types.is_dictionary(texts.type):
+        own = [known.get(text, NULL_CODE) for text in texts.dictionary.to_pylist()]
+        place = np.asarray(texts.indices.fill_null(len(own)))
+        by_place: Words = np.array([*own, NULL_CODE], np.int64)[place]
+        return by_place
+    found = np.empty(len(texts), np.int64)
+    classify(*text_buffers(texts), *text_buffers(pa.array(known, pa.string())), found)
+    if texts.null_count:
+        found[np.asarray(pc.is_null(texts))] = NULL_CODE
+    return found
+
+
+def text_buffers(column: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return where each text of an Arrow array begins, with the end of the last, and the bytes."""
+    _, offsets, data = column.buffers()
+    if not len(column):
+        return np.zeros(1, np.int32), np.zeros(0, np.uint8)
+    starts = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    return starts, np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
 
 
 def who_plays(

@@ -24,6 +24,7 @@ from augury.planning.expressions.arrow import Source, evaluate
 from augury.planning.expressions.typed import Aggregated, Input
 from augury.planning.match_plan import MatchPlan
 from augury.records import Matches, Words
+from augury.runners.encoding import text_buffers
 from augury.sources.rows import ARROW_TYPES
 
 SEEDS = (0x5851F42D4C957F2D, 0x14057B7EF767814F)
@@ -114,10 +115,7 @@ def text_hashes(column: Any, seed: int) -> np.ndarray:
     if pa.types.is_integer(whole.type):
         identity.hash_words(np.asarray(whole, np.int64), seed, out)
         return out
-    _, offsets, data = whole.buffers()
-    starts = np.frombuffer(offsets, np.int32)[whole.offset : whole.offset + len(whole) + 1]
-    text = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
-    identity.hash_bytes(starts, text, seed, out)
+    identity.hash_bytes(*text_buffers(whole), seed, out)
     return out
 
 

@@ -214,19 +214,18 @@ class Wanted:
 
     def _of_a_type(self, rows: pa.Table) -> Flags:
         assert self.plays is not None
-        types = {play.type for play, _ in self.plays}
+        types = [play.type for play, _ in self.plays]
         if None in types:
             return np.ones(rows.num_rows, np.bool_)
-        codes, known = kinds_of(self.stream, rows)
-        is_known = np.array([kind in types for kind in known] or [False])
-        found: Flags = is_known[codes] & (codes >= 0)
+        found: Flags = kinds_of(self.stream, rows, types)[0] >= 0
         return found
 
     def _may_play(self, rows: pa.Table) -> Flags:
         assert self.plays is not None
         if all(not play.filters and least is None for play, least in self.plays):
             return np.ones(rows.num_rows, np.bool_)
-        p, kinds = chances_of(self.stream, rows), kinds_of(self.stream, rows)
+        p = chances_of(self.stream, rows)
+        kinds = kinds_of(self.stream, rows, [play.type for play, _ in self.plays])
         found = np.zeros(rows.num_rows, np.bool_)
         for play, least in self.plays:
             own = who_plays(play, kinds, rows, self.network.relations)
