@@ -107,9 +107,19 @@ class Matches:
     @property
     def n_missed(self) -> Words:
         """How many components each match takes as missed."""
+        if not self.missed.any():
+            return np.zeros(len(self), np.int64)
         bits = np.unpackbits(self.missed.view(np.uint8).reshape(-1, 8), axis=1)
         counted: Words = bits.sum(axis=1, dtype=np.int64)
         return counted
+
+    @property
+    def has_one_of_each(self) -> bool:
+        """Whether every match has one item of each component, in the order of their numbers."""
+        each = len(self.row) // max(len(self), 1)
+        if not each or each * len(self) != len(self.row):
+            return False
+        return bool((self.component.reshape(-1, each) == np.arange(each)).all())
 
     def only(self, numbers: Words) -> Matches:
         """Return the matches of the given numbers, in that order."""

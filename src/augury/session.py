@@ -291,9 +291,9 @@ class Session:
                     sketches=dict(self._sketches),
                 )
             else:
-                from augury.runners.local import LocalRunner
+                from augury.runners.threads import ThreadedRunner
 
-                self._runner = LocalRunner(self._catalog, queries, dict(self._bound))
+                self._runner = ThreadedRunner(self._catalog, queries, dict(self._bound))
         return self._runner
 
     def _spark_runner(self, asked: str) -> SparkRunner:

@@ -15,19 +15,12 @@ from hypothesis import strategies as st
 from augury import Session
 from augury.runners.network import Network
 from augury.runners.packing import SHARD, Packer
-from augury.runners.scanning import (
-    Scan,
-    ScanPacker,
-    ScanTask,
-    Wanted,
-    held_at_once,
-    shard_numbers,
-    shared,
-)
+from augury.runners.scanning import Scan, ScanPacker, ScanTask, held_at_once, shared
 from augury.runners.schemas import network_schema
 from augury.runners.shard import Shard
 from augury.runners.sharding import sharding_of
 from augury.runners.tasks import BoundedTask, blobs_of
+from augury.runners.wanted import Wanted, shard_numbers
 from augury.sources.parquet_files import Group, read_groups
 from contracts.live_cases import comparable
 from spark.queries import NAMES, SCHEMA, events, local, script

@@ -57,7 +57,7 @@ def are_certain(p):
 def look_back(order, partition, time, mask, following, soonest):
     """Fill what comes after each place, (T, C): the next event of a component; -1 for none.
 
-    `soonest` gets when a match that has the event of a place in a component can end.
+    `soonest` gets when a match can end that has a place in a component which it may play.
     """
     n, n_components = following.shape
     ahead = np.full(n_components, -1, np.int64)
@@ -70,13 +70,12 @@ def look_back(order, partition, time, mask, following, soonest):
         for c in range(n_components):
             following[k, c] = ahead[c]
         ends[n_components] = time[event]
+        plays = mask[event]
         for c in range(n_components):
-            # What follows in component c + 1 lies further on, so it is as the last place left it.
-            soonest[k, c] = ends[c + 1] if (mask[event] >> c) & 1 else NEVER
-        for c in range(n_components):
-            if (mask[event] >> c) & 1:
+            if (plays >> c) & 1:
+                # What follows in component c + 1 is further on, and was not touched by this event.
+                soonest[k, c] = ends[c] = ends[c + 1]
                 ahead[c] = k
-                ends[c] = soonest[k, c]
 
 
 @part

@@ -51,15 +51,26 @@ class Matcher:
 
     def advance(self, state: MatchState, batch: Events, horizon: int) -> tuple[MatchState, Matches]:
         """Take a batch in; report what is known once all events before `horizon` are there."""
+        events, order, found = self._found(state, batch, horizon)
+        kept = events.take(events.time >= self._oldest_needed(events, order, horizon))
+        return MatchState(kept, horizon), found
+
+    def matches(self, events: Events, reported: int, horizon: int) -> Matches:
+        """Return the matches that become known in a span of time, for who keeps the events."""
+        return self._found(MatchState(events.take(slice(0, 0)), reported), events, horizon)[2]
+
+    def _found(
+        self, state: MatchState, batch: Events, horizon: int
+    ) -> tuple[Events, Words, Matches]:
+        """Return all events, the order of those that count, and what is found in them."""
         events = Events.joined(state.events, batch)
         order = sort_order(events)
         if horizon != ALWAYS:
             order = order[events.time[order] < horizon]
         report = Report(state.reported, horizon, self.is_independent)
         found = find(self.pattern, with_dense_groups(events), order, self.predicates, report)
-        kept = events.take(events.time >= self._oldest_needed(events, order, horizon))
         is_final = self.is_independent and not self.pattern.is_composite
-        return MatchState(kept, horizon), as_matches(found, events.row[order], is_final=is_final)
+        return events, order, as_matches(found, events.row[order], is_final=is_final)
 
     def finish(self, state: MatchState) -> tuple[MatchState, Matches]:
         """Report what remains: the stream has ended."""

@@ -12,8 +12,8 @@ from augury.matching.arena import Report
 from augury.matching.pattern import Pattern
 from augury.records import Events, Reals, Words
 
-# Matches that there is room for at first, for each event.
-ROOM = 1
+# Events for each match that there is room for at first.
+EVENTS_A_MATCH = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def can_follow(pattern: Pattern, events: Events, order: Words, report: Report) -
 def follow(pattern: Pattern, events: Events, order: Words, report: Report) -> Followed | int:
     """Return the matches that become known in the span of a report; or what the kernel objects."""
     n, size = len(pattern.components), len(order)
-    following, soonest = np.empty((size, n), np.int64), np.empty((size, n), np.int64)
+    following, soonest = np.empty((size, n), np.int32), np.empty((size, n), np.int64)
     succession.look_back(order, events.partition, events.time, events.mask, following, soonest)
     window = layout.FOREVER if pattern.window is None else pattern.window
     rest = (
@@ -67,7 +67,7 @@ def follow(pattern: Pattern, events: Events, order: Words, report: Report) -> Fo
         (report.reported, report.horizon),
         (pattern.threshold, pattern.strict_threshold),
     )
-    room = ROOM * size
+    room = size // EVENTS_A_MATCH
     while True:
         found = Followed(np.empty((room, n, 2), np.int64), np.empty(room, np.int64), np.empty(room))
         count = succession.follow(order, *rest, found.items, found.known, found.confidence)

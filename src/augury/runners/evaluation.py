@@ -12,7 +12,7 @@ from augury.kernels.predicates import Predicates
 from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.counting import Counts, count, is_countable, listed
 from augury.matching.lineage import Formula, Is
-from augury.matching.matcher import ALWAYS, Matcher, MatchState, sort_order
+from augury.matching.matcher import ALWAYS, Matcher, sort_order
 from augury.matching.retention import NEVER_YET
 from augury.matching.settle import Settlement
 from augury.planning.expressions.link import link
@@ -49,9 +49,7 @@ class Evaluation:
         if not self.lineage and self.correlation is None:
             events = hopeful(self.plan, events)
         matcher = Matcher(self.plan.pattern, predicates, is_independent=not self.lineage)
-        reported, horizon = self.span
-        state = MatchState(events.take(slice(0, 0)), reported)
-        _, found = matcher.advance(state, events, horizon)
+        found = matcher.matches(events, *self.span)
         if self.correlation is not None:
             return self.correlation.applied(found), []
         if found.is_final.all() and not self.lineage:

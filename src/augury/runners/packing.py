@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -104,16 +105,21 @@ class Packer:
         return shard, first, rows.num_rows, blob_of(rows)
 
     def travelling(self, rows: pa.Table) -> pa.Table:
-        """Return the columns that go on, in the declared types, in one piece."""
+        """Return the columns that go on, in the declared types, in one piece; codes stay codes."""
         kinds = {c.name: ARROW_TYPES[c.type.value] for c in self.stream.columns}
-        known = {n: rows.column(n).cast(kinds[n]) for n in rows.column_names if n in kinds}
+        known = {n: _cast(rows.column(n), kinds[n]) for n in rows.column_names if n in kinds}
         if EVENT_ID in self.schema.names:
             table = pa.table(known)
             known[EVENT_ID] = event_ids(Loaded(self.stream, table, table.slice(0, 0)))
         for name in self.schema.names:
             known.setdefault(name, rows.column(name) if name not in known else None)
-        table = pa.table([known[name] for name in self.schema.names], schema=self.schema)
-        return table.combine_chunks()
+        return pa.table(
+            [known[name] for name in self.schema.names], self.schema.names
+        ).combine_chunks()
+
+
+def _cast(column: Any, kind: Any) -> Any:
+    return column if pa.types.is_dictionary(column.type) else column.cast(kind)
 
 
 def _rejected(faulty: pa.Table) -> tuple[int, int, int, bytes]:

@@ -166,6 +166,8 @@ def _events_with_missed(plan: MatchPlan, matches: Matches, inputs: Inputs, momen
 def key_column(query: CheckedQuery, key: Column, taken: tuple[Words, Words], inputs: Inputs) -> Any:
     """Return a key's value, read from one (component, row) of each match."""
     components, rows = taken
+    if len(rows) and (components == components[0]).all():
+        return gather(inputs, member_column(query, int(components[0]), key.name), rows, key.type)
     found = pa.nulls(len(rows), ARROW_TYPES[key.type.value])
     for component in np.unique(components):
         column = member_column(query, int(component), key.name)
@@ -192,8 +194,13 @@ def gather(inputs: Inputs, column: str, rows: Words, kind: DataType) -> Any:
         here = (rows >= first) & (rows < first + table.num_rows)
         # Streams may have columns of one name and different types: only what is taken is cast.
         if name is not None and here.any():
-            taken = pc.take(table.column(name), pa.array(rows - first, mask=~here))
+            is_all = bool(here.all())
+            taken = pc.take(
+                table.column(name), pa.array(rows - first, mask=None if is_all else ~here)
+            )
             whole = taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+            if is_all:
+                return whole.cast(found.type)
             found = pc.coalesce(whole.cast(found.type), found)
     return found
 
@@ -220,6 +227,9 @@ def _places(matches: Matches, component: int) -> tuple[Words, Words, Words]:
 
 def rows_of(matches: Matches, component: int, kind: str, number: int) -> Words:
     """Return the row of one item of a component in each match, or -1."""
+    if max(number, 1) == 1 and matches.has_one_of_each:
+        single: Words = matches.row[component :: len(matches.row) // len(matches)]
+        return single
     _, rows, counts = _places(matches, component)
     starts = np.cumsum(counts) - counts
     offset = counts - 1 if kind == "last" else np.full(len(counts), max(number, 1) - 1)

@@ -1,10 +1,5 @@
 """Rows that workers read from Parquet themselves.
 
-What Catalyst does to rows before they are packed is done here over Arrow: faults are left out, and
-so is what no component can play; the rest gets the number of its shard. Answers do not depend on
-which shard a key belongs to, so the hash may be another one than Spark's; but all streams of a pass
-must have the same.
-
 On a few cores every task reads all files and keeps the rows of its own shard, so that nothing is
 moved at all (`ScanTask`). With more of them reading would cost more than moving: each task reads
 its share, and packs it for the shuffle (`ScanPacker`).
@@ -15,26 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from augury.analysis.catalog import StreamSchema
-from augury.kernels.identity import deal, hash_words, mix_hashes
 from augury.matching.matcher import ALWAYS
-from augury.planning.match_plan import Play
-from augury.planning.reachable import least_chance
-from augury.records import Flags, Words
-from augury.runners.encoding import chances_of, declaration_of, kinds_of, who_plays, whole
 from augury.runners.network import Network
 from augury.runners.packing import ROWS, SHARD, Packer
-from augury.runners.results import text_hashes
 from augury.runners.shard import Shard
 from augury.runners.tasks import PAYLOAD, STEP
+from augury.runners.wanted import Wanted, shard_numbers
 from augury.runners.worker_memory import keep_freed_memory
 from augury.sources.parquet_files import Group, batches
-from augury.sources.rows import ARROW_TYPES, is_sound
 
 # Up to so many tasks, reading all files in each is cheaper than moving their rows.
 FEW_TASKS = 4
@@ -131,7 +117,8 @@ class ScanTask:
 
     def _steps(self, shard: int) -> Iterator[tuple[dict[str, pa.Table], int]]:
         """Yield the rows of a shard by stream, and up to which time all of them are there."""
-        wanted = [Wanted(self.network, scan.packer.stream) for scan in self.scans]
+        streams = [scan.packer.stream for scan in self.scans]
+        wanted = [Wanted(self.network, stream, codes_types=True) for stream in streams]
         held: dict[str, list[pa.Table]] = {}
         count, in_order = 0, in_time(self.scans)
         for k, (of, group) in enumerate(in_order):
@@ -169,94 +156,3 @@ def held_at_once(scans: Sequence[Scan]) -> int | None:
 def _listed(numbers: Iterable[pa.RecordBatch]) -> Iterator[int]:
     for batch in numbers:
         yield from batch.column(0).to_pylist()
-
-
-# Which rows ---------------------------------------------------------------------------------------
-
-
-class Wanted:
-    """Which rows of a stream have no fault and may change an answer of a network."""
-
-    def __init__(self, network: Network, stream: StreamSchema) -> None:
-        self.network, self.stream = network, stream
-        self.plays = None if network.is_whole(stream) else self._plays()
-        self.kinds = {column.name: ARROW_TYPES[column.type.value] for column in stream.columns}
-        self.kinds[SHARD] = pa.int64()
-
-    def of(self, rows: pa.Table, here: Flags | None = None) -> pa.Table:
-        """Return the rows that are wanted, in the declared types; only those marked, if any are."""
-        if self.plays is not None and self.stream.type is not None:
-            # Types first: they are told by codes, and most rows are over with that.
-            typed = self._of_a_type(rows)
-            here = typed if here is None else typed & here
-        rows = rows if here is None else rows.filter(pa.array(here))
-        columns = [rows.column(name).cast(self.kinds[name]) for name in rows.column_names]
-        rows = pa.table(columns, rows.column_names)
-        sound = is_sound(rows, declaration_of(self.stream))
-        if self.plays is not None:
-            sound &= self._may_play(rows)
-        return rows if sound.all() else rows.filter(pa.array(sound))
-
-    def _plays(self) -> list[tuple[Play, float | None]] | None:
-        """Return what a row may play, from which probability on; None where every row matters."""
-        found: list[tuple[Play, float | None]] = []
-        for plan in self.network.plans.values():
-            if not any(own.name == self.stream.name for own in plan.query.streams):
-                continue
-            if not plan.drops_others:
-                return None
-            found += [
-                (play, least_chance(plan.query, play.component))
-                for play in plan.plays
-                if play.stream == self.stream.name
-            ]
-        return found
-
-    def _of_a_type(self, rows: pa.Table) -> Flags:
-        assert self.plays is not None
-        types = [play.type for play, _ in self.plays]
-        if None in types:
-            return np.ones(rows.num_rows, np.bool_)
-        found: Flags = kinds_of(self.stream, rows, types)[0] >= 0
-        return found
-
-    def _may_play(self, rows: pa.Table) -> Flags:
-        assert self.plays is not None
-        if all(not play.filters and least is None for play, least in self.plays):
-            return np.ones(rows.num_rows, np.bool_)
-        p = chances_of(self.stream, rows)
-        kinds = kinds_of(self.stream, rows, [play.type for play, _ in self.plays])
-        found = np.zeros(rows.num_rows, np.bool_)
-        for play, least in self.plays:
-            own = who_plays(play, kinds, rows, self.network.relations)
-            found |= own if least is None else own & (p >= least)
-        return found
-
-
-def shard_numbers(rows: pa.Table, columns: Sequence[str], shards: int) -> Words:
-    """Return the shard of each row: a hash of its values in some columns."""
-    total = np.zeros(rows.num_rows, np.uint64)
-    for name in columns:
-        mix_hashes(_hashes(rows.column(name).combine_chunks()), total)
-    found = np.empty(rows.num_rows, np.int64)
-    deal(total, shards, found)
-    return found
-
-
-def _hashes(column: Any) -> np.ndarray:
-    if pa.types.is_dictionary(column.type):
-        texts = _hashes(pa.concat_arrays([column.dictionary, pa.array([""])]))
-        found: np.ndarray = texts[np.asarray(column.indices.fill_null(len(texts) - 1))]
-        return found
-    if pa.types.is_string(column.type):
-        return text_hashes(column, 1)
-    words = whole(column) if not pa.types.is_floating(column.type) else _bits(column)
-    out = np.empty(len(words), np.uint64)
-    hash_words(words, 1, out)
-    return out
-
-
-def _bits(column: Any) -> Words:
-    # Minus zero equals zero, and has other bits.
-    reals = np.asarray(column.fill_null(0.0), np.float64) + 0.0
-    return reals.view(np.int64)

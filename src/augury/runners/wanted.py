@@ -1,0 +1,148 @@
+"""Which rows of a stream matter to a network, and to which shard they belong; over Arrow.
+
+What Catalyst does to rows of Spark before they are packed is done here for rows that did not come
+through it. Answers do not depend on which shard a key belongs to, so the hash may be another one
+than Spark's; but all streams of a pass must have the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from augury.analysis.catalog import StreamSchema
+from augury.kernels.identity import deal, hash_words, mix_hashes
+from augury.planning.expressions.typed import Aggregated, Input, nodes_within
+from augury.planning.match_plan import Play
+from augury.planning.reachable import least_chance
+from augury.records import Flags, Words
+from augury.runners.encoding import chances_of, declaration_of, kinds_of, who_plays, whole
+from augury.runners.network import Network
+from augury.runners.packing import SHARD
+from augury.runners.results import text_hashes
+from augury.sources.rows import ARROW_TYPES, is_sound
+
+
+class Wanted:
+    """Which rows of a stream have no fault and may change an answer of a network.
+
+    With `codes_types`, a type that is asked for and not read is given as a code, as a dictionary of
+    Arrow has it, and no text is made of it.
+    """
+
+    def __init__(
+        self, network: Network, stream: StreamSchema, *, codes_types: bool = False
+    ) -> None:
+        self.network, self.stream = network, stream
+        self.codes_types = codes_types and not _reads_type(network, stream)
+        self.plays = None if network.is_whole(stream) else self._plays()
+        self.kinds = {column.name: ARROW_TYPES[column.type.value] for column in stream.columns}
+        self.kinds[SHARD] = pa.int64()
+
+    def of(self, rows: pa.Table, here: Flags | None = None) -> pa.Table:
+        """Return the rows that are wanted, in the declared types; only those marked, if any are."""
+        if self.plays is not None and self.stream.type is not None:
+            # Types first: they are told by codes, and most rows are over with that.
+            rows, typed = self._of_a_type(rows)
+            here = typed if here is None else typed & here
+        rows = rows if here is None else rows.filter(pa.array(here))
+        rows = pa.table([self._typed(rows, name) for name in rows.column_names], rows.column_names)
+        sound = is_sound(rows, declaration_of(self.stream))
+        if self.plays is not None:
+            sound &= self._may_play(rows)
+        return rows if sound.all() else rows.filter(pa.array(sound))
+
+    def _plays(self) -> list[tuple[Play, float | None]] | None:
+        """Return what a row may play, from which probability on; None where every row matters."""
+        found: list[tuple[Play, float | None]] = []
+        for plan in self.network.plans.values():
+            if not any(own.name == self.stream.name for own in plan.query.streams):
+                continue
+            if not plan.drops_others:
+                return None
+            found += [
+                (play, least_chance(plan.query, play.component))
+                for play in plan.plays
+                if play.stream == self.stream.name
+            ]
+        return found
+
+    def _of_a_type(self, rows: pa.Table) -> tuple[pa.Table, Flags]:
+        """Return the rows, with codes for types that nobody reads, and those of a wanted type."""
+        assert self.plays is not None
+        types = [play.type for play, _ in self.plays]
+        if None in types:
+            return rows, np.ones(rows.num_rows, np.bool_)
+        codes, known = kinds_of(self.stream, rows, types)
+        if self.codes_types:
+            place = rows.column_names.index(self.stream.type)
+            # Rows of other types have the code -1, which is none, and are left out right after.
+            named = pa.DictionaryArray.from_arrays(
+                pa.array(codes.astype(np.int32)), pa.array(known, pa.string()), safe=False
+            )
+            rows = rows.set_column(place, self.stream.type, named)
+        return rows, codes >= 0
+
+    def _typed(self, rows: pa.Table, name: str) -> Any:
+        column, kind = rows.column(name), self.kinds[name]
+        is_coded = self.codes_types and name == self.stream.type
+        return column if is_coded or column.type == kind else column.cast(kind)
+
+    def _may_play(self, rows: pa.Table) -> Flags:
+        assert self.plays is not None
+        if all(not play.filters and least is None for play, least in self.plays):
+            return np.ones(rows.num_rows, np.bool_)
+        p = chances_of(self.stream, rows)
+        kinds = kinds_of(self.stream, rows, [play.type for play, _ in self.plays])
+        found = np.zeros(rows.num_rows, np.bool_)
+        for play, least in self.plays:
+            own = who_plays(play, kinds, rows, self.network.relations)
+            found |= own if least is None else own & (p >= least)
+        return found
+
+
+def _reads_type(network: Network, stream: StreamSchema) -> bool:
+    """Whether some expression, or the identity of events, reads the column of types."""
+    own = {stream.id, stream.order_by, *stream.key, *stream.alternatives}
+    hashed = stream.id is None or bool(stream.alternatives)
+    for plan in network.plans.values():
+        own |= {*plan.partition_by.get(stream.name, ())}
+        expressions = [column.expression for column in plan.programs.columns]
+        expressions += [expression for _, expression in plan.outputs]
+        expressions += [each for play in plan.plays for each in play.filters]
+        nodes = (node for expression in expressions for node in nodes_within(expression))
+        own |= {node.column for node in nodes if isinstance(node, Input | Aggregated)}
+    lower = {name.lower() for name in own if name is not None}
+    return hashed or network.whole_rows or (stream.type or "").lower() in lower
+
+
+def shard_numbers(rows: pa.Table, columns: Sequence[str], shards: int) -> Words:
+    """Return the shard of each row: a hash of its values in some columns."""
+    total = np.zeros(rows.num_rows, np.uint64)
+    for name in columns:
+        mix_hashes(_hashes(rows.column(name).combine_chunks()), total)
+    found = np.empty(rows.num_rows, np.int64)
+    deal(total, shards, found)
+    return found
+
+
+def _hashes(column: Any) -> np.ndarray:
+    if pa.types.is_dictionary(column.type):
+        texts = _hashes(pa.concat_arrays([column.dictionary, pa.array([""])]))
+        found: np.ndarray = texts[np.asarray(column.indices.fill_null(len(texts) - 1))]
+        return found
+    if pa.types.is_string(column.type):
+        return text_hashes(column, 1)
+    words = whole(column) if not pa.types.is_floating(column.type) else _bits(column)
+    out = np.empty(len(words), np.uint64)
+    hash_words(words, 1, out)
+    return out
+
+
+def _bits(column: Any) -> Words:
+    # Minus zero equals zero, and has other bits.
+    reals = np.asarray(column.fill_null(0.0), np.float64) + 0.0
+    return reals.view(np.int64)

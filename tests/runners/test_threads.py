@@ -1,0 +1,111 @@
+"""A query over many rows is answered in threads, and the answer is that of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from augury import DataError, Session
+from augury.runners import threads
+from augury.runners.local import LocalRunner
+from contracts.live_cases import comparable
+from runners.test_scanning import KEYED, network_of, with_faults
+from spark.queries import NAMES, events, local, script
+
+
+@pytest.fixture(autouse=True)
+def few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "MANY", 10)
+    monkeypatch.setattr(threads, "FEW", 7)
+    monkeypatch.setattr(threads, "ROWS", 13)
+
+
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return how many rows were answered in threads, each time."""
+    found: list[int] = []
+    answer = threads.InThreads.answer
+
+    def counted(self: threads.InThreads, rows: pa.Table) -> pa.Table:
+        found.append(rows.num_rows)
+        return answer(self, rows)
+
+    monkeypatch.setattr(threads.InThreads, "answer", counted)
+    return found
+
+
+def in_one(rows: pa.Table) -> list[dict[str, Any]]:
+    ag = Session(engine="local")
+    ag.sql(script())
+    queries = {name: query for name, (query, _) in ag._queries.items()}
+    runner = LocalRunner(ag._catalog, queries, {"s": rows})
+    return [row for name in NAMES for row in runner.table(name).to_pylist()]
+
+
+def test_what_a_key_cuts_is_answered_in_threads(cut: list[int]) -> None:
+    rows = with_faults(events(80))
+    rows = rows.take(pa.array(sorted(range(86), key=lambda k: rows["t"][k].as_py() or 0)))
+    assert comparable(local(rows)) == comparable(in_one(rows))
+    # "middle" is read by another query, which needs to know what its matches are made of.
+    assert len(cut) == len(set(KEYED) - {"middle"})
+
+
+@given(seed=st.integers(0, 2**20), shards=st.integers(1, 5), n=st.integers(1, 60))
+def test_shards_do_not_show(seed: int, shards: int, n: int) -> None:
+    rows = events(n, seed)
+    for name in ("plain", "greedy", "trailing", "repeated"):
+        found = threads.InThreads(network_of(name), shards).answer(rows)
+        wanted = [row for row in in_one(rows) if row["query"] == name]
+        assert comparable(found.to_pylist()) == comparable(wanted)
+
+
+def session(query: str, rows: pa.Table) -> Session:
+    ag = Session(engine="local")
+    ag.sql(script().split("CREATE QUERY")[0] + f"CREATE QUERY q ON s PATTERN {query};")
+    ag.bind("s", rows)
+    return ag
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SEQ(A a, C c) WITHIN 9",
+        "SEQ(A a, B b) WHERE [tag] WITHIN 9 RETURN COUNT",
+        "SEQ(A a, B b) WHERE [tag] WITHIN 9 RETURN PROBABILITY",
+    ],
+)
+def test_what_no_key_cuts_is_answered_in_one(cut: list[int], query: str) -> None:
+    assert session(query, events(60)).table("q").num_rows
+    assert not cut
+
+
+def test_rows_out_of_order_are_answered_in_one(cut: list[int]) -> None:
+    query = "SEQ(A a, B b) WHERE [tag] WITHIN 9"
+    found = session(query, events(60)).table("q").to_pylist()
+    backwards = events(60).take(pa.array(range(59, -1, -1)))
+    assert comparable(session(query, backwards).table("q").to_pylist()) == comparable(found)
+    assert cut == [60]
+
+
+def test_types_that_are_read_stay_texts(cut: list[int]) -> None:
+    query = "SEQ(A a, B b) WHERE [tag] AND LOWER(b.kind) = 'b' WITHIN 9 RETURN a.kind AS k"
+    assert set(session(query, events(60)).table("q").column("k").to_pylist()) == {"A"}
+    assert cut
+
+
+def test_an_answer_without_matches_has_its_columns(cut: list[int]) -> None:
+    found = session("SEQ(A a, NONE b) WHERE [tag] WITHIN 9 RETURN a.v AS v", events(60)).table("q")
+    assert found.num_rows == 0
+    assert found.column_names[-1] == "v"
+    assert cut
+
+
+def test_too_many_matches_are_told_from_a_thread(cut: list[int]) -> None:
+    ag = session("SEQ(A a, B b) WHERE [tag] WITHIN 900 MATCH LIMIT 2", events(200))
+    with pytest.raises(DataError, match="more than 2 matches begin with one event"):
+        ag.table("q")
+    assert cut
