@@ -1,5 +1,6 @@
 """What a worker frees it gets again without asking the system for it."""
 
+import gc
 import subprocess
 import sys
 
@@ -32,3 +33,25 @@ def test_freed_memory_is_used_again() -> None:
         pytest.skip("the C library of this system has no mallopt")
     by_itself, kept = map(int, told.stdout.split())
     assert kept * 10 < by_itself
+
+
+# Objects that the collector looks at after each of some tasks.
+LOOKED_AT = """
+import gc
+from augury.runners.worker_memory import settle_in
+
+for task in range(6):
+    settle_in()
+    made = [[] for _ in range(1000)]
+    print(len(gc.get_objects()))
+"""
+
+
+def test_what_is_loaded_is_not_looked_at_again() -> None:
+    command = [sys.executable, "-c", LOOKED_AT]
+    told = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = list(map(int, told.stdout.split()))
+    assert len(gc.get_objects()) > 20_000
+    assert max(found) < 5_000
+    # Later tasks are not frozen: what they forget has to be found.
+    assert found[5] >= found[4] >= 1000

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from augury.analysis.catalog import StreamSchema
 from augury.runners.encoding import whole
 from augury.runners.loaded import EVENT_ID, Loaded, event_ids
-from augury.runners.worker_memory import keep_freed_memory
+from augury.runners.worker_memory import settle_in
 from augury.sources.rows import ARROW_TYPES
 
 # Names of columns beside the declared ones, which cannot have them: a space needs backquotes.
@@ -61,7 +61,7 @@ class Packer:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs for batches of rows."""
-        keep_freed_memory()
+        settle_in()
         held, rows = list[pa.RecordBatch](), 0
         for batch in batches:
             held.append(batch)

@@ -19,7 +19,7 @@ from augury.runners.packing import ROWS, SHARD, Packer
 from augury.runners.shard import Shard
 from augury.runners.tasks import PAYLOAD, STEP
 from augury.runners.wanted import Wanted, shard_numbers
-from augury.runners.worker_memory import keep_freed_memory
+from augury.runners.worker_memory import settle_in
 from augury.sources.parquet_files import Group, batches
 
 # Up to so many tasks, reading all files in each is cheaper than moving their rows.
@@ -71,7 +71,7 @@ class ScanPacker:
 
     def __call__(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of the tasks of the given numbers."""
-        keep_freed_memory()
+        settle_in()
         wanted = Wanted(self.network, self.scan.packer.stream)
         for number in _listed(numbers):
             for rows in self.scan.rows(self.tasks[number], wanted):
@@ -104,7 +104,7 @@ class ScanTask:
 
     def __call__(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the answer."""
-        keep_freed_memory()
+        settle_in()
         (name,) = self.network.names
         for number in _listed(numbers):
             shard = Shard(self.network)

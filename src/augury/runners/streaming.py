@@ -28,7 +28,7 @@ from augury.runners.network import Network
 from augury.runners.schemas import spark_schema
 from augury.runners.spread import spread
 from augury.runners.tasks import ANSWERS, Answer, Blob, listed, only_told, pieces, unpacked
-from augury.runners.worker_memory import keep_freed_memory
+from augury.runners.worker_memory import settle_in
 from augury.sources.intake import written
 from augury.sources.rows import REASON
 
@@ -99,7 +99,7 @@ class StreamingTask:
         self, key: tuple[int], batches: Iterable[pd.DataFrame], state: GroupState
     ) -> Iterator[pd.DataFrame]:
         """Yield the new answers of a shard, and store what it still needs."""
-        keep_freed_memory()
+        settle_in()
         number = key[0] // PART
         if number >= len(self.parts):
             raise StateError(

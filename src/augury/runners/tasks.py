@@ -20,7 +20,7 @@ from augury.runners.packing import REJECTED, rows_of
 from augury.runners.ranges import Ranges, movement_of
 from augury.runners.shard import Answers, Shard
 from augury.runners.sharding import Sharding
-from augury.runners.worker_memory import keep_freed_memory
+from augury.runners.worker_memory import settle_in
 
 ANSWERS = pa.schema(
     [("kind", pa.string()), ("name", pa.string()), ("n", pa.int64()), ("payload", pa.binary())]
@@ -67,7 +67,7 @@ class BoundedTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield answers; every row of a step is earlier than those of the next."""
-        keep_freed_memory()
+        settle_in()
         told = frozenset(self.network.bases) if self.told is None else self.told
         for put_aside, answers in self.steps(blobs_of(batches)):
             yield from as_batches(only_told(put_aside + listed(answers), told))
@@ -164,7 +164,7 @@ class MatchRows:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the answer."""
-        keep_freed_memory()
+        settle_in()
         (name,) = self.task.network.names
         for _, answers in self.task.steps(blobs_of(batches)):
             table = answers.found.get(self.task.network.queries[name].name)
@@ -180,7 +180,7 @@ class Opened:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows inside."""
-        keep_freed_memory()
+        settle_in()
         for batch in batches:
             for payload in batch.column("payload"):
                 table = pa.ipc.open_stream(payload.as_buffer()).read_all()

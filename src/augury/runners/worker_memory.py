@@ -1,15 +1,23 @@
-"""Memory of Spark's Python workers: what a step frees is kept for the next one.
+"""Spark's Python workers: what is there stays there, from one task to the next.
+
+A worker is a process of its own that does the same again and again, which two things make slow
+unless they are told so (docs/decisions/0009).
 
 A step allocates arrays of tens of megabytes and frees them. By default the C library and Arrow hand
 these back to the system, which gives them out again page by page, each one cleared: a third of a
-step's time on a virtual machine (docs/decisions/0009). A worker is a process of its own that does
-the same again and again, so it keeps what one step needed. What it keeps is bounded by that.
+step's time on a virtual machine. So a worker keeps what one step needed, and no more than that.
+
+After every task Spark collects garbage, and that looks at all objects of all modules: a twentieth
+of a second with Arrow, pandas and Numba, more than many a task takes. What the first tasks have
+loaded is there for good, so the collector need not look at it.
 """
 
 from __future__ import annotations
 
 import ctypes
+import gc
 from functools import cache
+from itertools import count
 
 import pyarrow as pa
 
@@ -17,12 +25,25 @@ import pyarrow as pa
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 # Older versions of glibc refuse more than the smaller size.
 _SIZES = (2**29, 2**25)
+# By then all modules and kernels are loaded; later, what is forgotten must be found.
+_FIRST_CALLS = 4
+_calls = count(1)
+
+
+def settle_in() -> None:
+    """Let this process keep what it needs for all tasks; to be called where a task begins."""
+    keep_freed_memory()
+    if next(_calls) <= _FIRST_CALLS:
+        gc.freeze()
 
 
 @cache
 def keep_freed_memory() -> bool:
     """Keep freed memory in this process; return whether its C library can be told to."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    try:
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    except (OSError, TypeError):  # where there is no C library of that kind, as on Windows
+        return False
     if mallopt is None:
         return False
     for parameter in (_MMAP_THRESHOLD, _TRIM_THRESHOLD):
