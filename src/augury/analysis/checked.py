@@ -184,6 +184,7 @@ class CheckedQuery:
     span: Span = NOWHERE
     learn_gaps_from: str | None = None
     group_names: tuple[str, ...] = ()
+    over: int | None = None
 
     def column_of(self, component: int, attribute: str) -> Column | None:
         """Return the column that `attribute` of a component is, by the first stream that has it."""
