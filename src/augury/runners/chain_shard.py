@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,19 @@ from augury.analysis.catalog import StreamSchema
 from augury.errors import DataError
 from augury.inference.following import Followed
 from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
-from augury.matching.marginal import BEGINNING, Marginaliser, MarginalState, TooManyNumbersError
+from augury.matching.marginal import (
+    BEGINNING,
+    MOST_STATES,
+    Marginaliser,
+    MarginalState,
+    TooManyNumbersError,
+)
 from augury.matching.matcher import ALWAYS
 from augury.matching.retention import NEVER_YET
 from augury.planning.chain_plan import ChainPlan
 from augury.records import Words
 from augury.runners.beliefs import Numbers, Told, told
-from augury.runners.chains import HORIZON, known_rows
+from augury.runners.chains import HORIZON, answered_together, known_rows, operator_of
 from augury.runners.encoding import declaration_of, whole
 from augury.runners.holding import answer_table
 from augury.runners.inferring import Inferring, Steps
@@ -37,6 +44,7 @@ from augury.runners.loaded import Loaded
 from augury.runners.network import Network
 from augury.runners.objects import MarkovObject, Stand, markov_objects
 from augury.runners.shard import Answers, Shard, Tables, travelling
+from augury.runners.silences import with_silences
 from augury.sources.rows import REASON, sift
 
 FORMAT = Format(b"AUGURYCH", 1)
@@ -158,11 +166,7 @@ class ChainShard:
 
     def operator(self, plan: ChainPlan) -> Marginaliser:
         """Return the operator of a query's chains."""
-        stream = plan.query.streams[0]
-        return Marginaliser(plan.line, self._is_markovian(stream), stream.time_is_ticks)
-
-    def _is_markovian(self, stream: StreamSchema) -> bool:
-        return stream.markov is not None
+        return operator_of(plan, plan.query.streams[0].markov is not None)
 
     # Bytes ------------------------------------------------------------------------------------
 
@@ -283,14 +287,24 @@ class _Turn:
         if not len(rows.beliefs):
             self.queries[name] = before
             return answer_table(plan.query, ())
+        if plan.over is not None:
+            together = answered_together(plan, rows, times)
+            rows = with_silences(rows, plan.over.length, together, state.last)
         try:
             after, found = operator.advance(state, rows.beliefs, HORIZON)
         except TooManyNumbersError as problem:
+            shorter = "" if plan.over is None else " or its OVER"
             raise DataError(
-                f"query {plan.query.name} has more states than a chain can hold; shorten it"
+                f"query {plan.query.name} has more states than the {MOST_STATES} that a chain can "
+                f"hold; shorten it{shorter}"
             ) from problem
-        self.queries[name] = _carried(numbers, after, rows.is_markovian)
+        self.queries[name] = _carried(operator, numbers, after, self._reached(plan))
         return answer_table(plan.query, known_rows(plan, rows, found, times))
+
+    def _reached(self, plan: ChainPlan) -> int:
+        """Return before which time no more steps of any chain come; an inferred key may be late."""
+        inferred = (s.name.lower() in self.shard.network.inferred for s in plan.query.streams)
+        return NEVER_YET if any(inferred) else self.state.horizon
 
     # Streams ----------------------------------------------------------------------------------
 
@@ -365,13 +379,17 @@ def _numbers(before: Carried) -> Numbers:
     return numbers
 
 
-def _carried(numbers: Numbers, state: MarginalState, is_markovian: bool) -> Carried:
+def _carried(
+    operator: Marginaliser, numbers: Numbers, state: MarginalState, horizon: int
+) -> Carried:
     """Return what later rows can need: not the chains that are as if they had not begun."""
     chains, values = tuple(numbers.chains.known), tuple(numbers.values)
-    if is_markovian:
+    if operator.is_markovian:
         return Carried(chains, values, state)
-    alone = [isinstance(key, tuple) and None in key for key in chains]
-    kept = np.flatnonzero((state.mass[:, 0] < 1.0) & ~np.array(alone, np.bool_))
+    alone = np.array([_is_alone(key) for key in chains], np.bool_)
+    kept = np.flatnonzero(
+        (operator.is_waiting(state) & ~alone) | operator.is_counting(state, horizon)
+    )
     n = len(kept)
     state = replace(
         state,
@@ -380,7 +398,22 @@ def _carried(numbers: Numbers, state: MarginalState, is_markovian: bool) -> Carr
         mass=state.mass[kept],
         last=state.last[kept],
     )
-    return Carried(tuple(chains[k] for k in kept.tolist()), values, state)
+    return Carried(_lasting_names([chains[k] for k in kept.tolist()]), values, state)
+
+
+def _is_alone(key: Any) -> bool:
+    """Return whether a chain is one event's, whose key has no value."""
+    return isinstance(key, tuple) and None in key
+
+
+def _lasting_names(chains: list[Any]) -> tuple[Any, ...]:
+    """Return the chains; those of one event under names that no event of a later turn gets."""
+    rows = [key[-1] for key in chains if _is_alone(key)]
+    # Rows are numbered from 0 in every turn, so numbers below it stay free.
+    fresh = count(min([0, *rows]) - 1, -1)
+    return tuple(
+        (*key[:-1], next(fresh)) if _is_alone(key) and key[-1] >= 0 else key for key in chains
+    )
 
 
 def _times(source: Loaded) -> Words:
