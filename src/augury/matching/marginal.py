@@ -112,6 +112,8 @@ class Marginaliser:
     `is_markovian` tells which kind of rows come; `ticks` that Markovian times follow each other by
     one; `ever` asks whether a match has ended by now, instead of at this step. `over` is how many
     steps an end counts, its own included (0: that one alone), and `unit` how long a step takes.
+    `linked` tells that the tables are of a stream AS ... CORRELATED: the mass that they carry sums
+    to 1, but their rows do not, and what is missing in one is not nowhere.
     """
 
     line: Line
@@ -120,6 +122,7 @@ class Marginaliser:
     ever: bool = False
     over: int = 0
     unit: int = 1
+    linked: bool = False
     _steps: dict[tuple[int, int], tuple[int, bool]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -246,7 +249,8 @@ class Marginaliser:
         before = (state.first, state.value, state.mass, state.last)
         columns = (rows.chain, rows.time, rows.origin, rows.value, codes)
         tables, memory = self._tables(state), self._memory(state)
-        filled = forward.markovian(columns, rows.p, tables, memory, before, self.ticks, after, out)
+        flags = (self.ticks, not self.linked)
+        filled = forward.markovian(columns, rows.p, tables, memory, before, flags, after, out)
         first, value, mass, last = after
         changed = replace(state, first=first, value=value[:filled], mass=mass[:filled], last=last)
         return changed, _chances(rows, out)

@@ -122,6 +122,8 @@ def _order(streams: Sequence[StreamSchema]) -> str:
 _SEARCHES = {
     "chain": "carry the distribution over automaton states forward, one step at a time",
     "chain per key": "one chain per key, combined as 1 - prod(1 - p)",
+    "chain of runs": "carry the distribution over runs and the values they have met forward, one "
+    "step at a time",
     "interval plan": "combine interval probabilities by the safe plan",
     "join plan": "project, join and project by the safe plan",
     "lineage": "list all matches, and value their joint lineage exactly",
@@ -155,6 +157,8 @@ def _answer(query: CheckedQuery, logical: Node) -> str:
         names = [*(k.name for k in query.keys), *(n for n, _ in outputs)]
         return ", ".join(names) or "the events of each match"
     when = "each time" if query.returns == "PROBABILITY BY TIME" else "each window"
+    if query.over is not None:
+        when += ", of ends in the time before it (OVER)"
     groups = find(logical, Group)
     by = f" and {', '.join(groups.by)}" if groups else ""
     return f"one probability for {when}{by}"

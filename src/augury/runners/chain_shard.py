@@ -13,7 +13,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -299,7 +298,20 @@ class _Turn:
                 f"hold; shorten it{shorter}"
             ) from problem
         self.queries[name] = _carried(operator, numbers, after, self._reached(plan))
-        return answer_table(plan.query, known_rows(plan, rows, found, times))
+        answers = known_rows(plan, rows, found, times)
+        if plan.over is not None and plan.groups:
+            # That an object was nowhere between its rows is told when they go on: too late.
+            told_of = self._told_of(plan)
+            answers = (row for row in answers if row[:2] in told_of)
+        return answer_table(plan.query, answers)
+
+    def _told_of(self, plan: ChainPlan) -> set[tuple[Any, int]]:
+        """Return the groups and times that have rows."""
+        found: set[tuple[Any, int]] = set()
+        for source in (self._stream(stream) for stream in plan.query.streams):
+            columns = (source.table.column(name).to_pylist() for _, name in plan.groups)
+            found |= set(zip(zip(*columns, strict=True), _times(source).tolist(), strict=True))
+        return found
 
     def _reached(self, plan: ChainPlan) -> int:
         """Return before which time no more steps of any chain come; an inferred key may be late."""
@@ -386,10 +398,9 @@ def _carried(
     chains, values = tuple(numbers.chains.known), tuple(numbers.values)
     if operator.is_markovian:
         return Carried(chains, values, state)
-    alone = np.array([_is_alone(key) for key in chains], np.bool_)
-    kept = np.flatnonzero(
-        (operator.is_waiting(state) & ~alone) | operator.is_counting(state, horizon)
-    )
+    alone = [isinstance(key, tuple) and None in key for key in chains]
+    begun = operator.is_waiting(state) | operator.is_counting(state, horizon)
+    kept = np.flatnonzero(begun & ~np.array(alone, np.bool_))
     n = len(kept)
     state = replace(
         state,
@@ -398,22 +409,7 @@ def _carried(
         mass=state.mass[kept],
         last=state.last[kept],
     )
-    return Carried(_lasting_names([chains[k] for k in kept.tolist()]), values, state)
-
-
-def _is_alone(key: Any) -> bool:
-    """Return whether a chain is one event's, whose key has no value."""
-    return isinstance(key, tuple) and None in key
-
-
-def _lasting_names(chains: list[Any]) -> tuple[Any, ...]:
-    """Return the chains; those of one event under names that no event of a later turn gets."""
-    rows = [key[-1] for key in chains if _is_alone(key)]
-    # Rows are numbered from 0 in every turn, so numbers below it stay free.
-    fresh = count(min([0, *rows]) - 1, -1)
-    return tuple(
-        (*key[:-1], next(fresh)) if _is_alone(key) and key[-1] >= 0 else key for key in chains
-    )
+    return Carried(tuple(chains[k] for k in kept.tolist()), values, state)
 
 
 def _times(source: Loaded) -> Words:

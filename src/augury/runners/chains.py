@@ -18,8 +18,6 @@ from augury.kernels.chain.forward import none_of
 from augury.matching import worlds
 from augury.matching.intervals import sequence_probabilities
 from augury.matching.marginal import (
-    BEGINNING,
-    Beliefs,
     Chances,
     Marginaliser,
     TooManyNumbersError,
@@ -51,7 +49,8 @@ def operator_of(plan: ChainPlan, is_markovian: bool) -> Marginaliser:
     over, stream = plan.over, plan.query.streams[0]
     ever = plan.query.returns != "PROBABILITY BY TIME"
     steps, unit = (0, 1) if over is None else (over.steps, over.unit or 1)
-    return Marginaliser(plan.line, is_markovian, stream.time_is_ticks, ever, steps, unit)
+    ticks, linked = stream.time_is_ticks, is_markovian and stream.is_linked
+    return Marginaliser(plan.line, is_markovian, ticks, ever, steps, unit, linked)
 
 
 def plain_rows(plan: ChainPlan, told: Told, times: Words) -> Iterator[Row] | None:
@@ -87,8 +86,6 @@ def known_rows(plan: ChainPlan, told: Told, found: Chances, times: Words) -> Ite
         yield from _for_anyone(_only(found, np.isin(found.time, labels)), labels)
         return
     number, by_number = numbered_groups(plan, told)
-    if plan.over is not None and told.is_markovian:
-        found = _only(found, _has_rows(told.beliefs, number, found))
     pairs = np.stack([found.time, number[found.chain]], axis=1)[found.p > 0.0]
     rows, place = np.unique(pairs, axis=0, return_inverse=True)
     none = np.ones(len(rows))
@@ -132,17 +129,6 @@ def numbered_groups(plan: ChainPlan, told: Told) -> tuple[Words, list[Group]]:
     groups = [_group(plan, key, ()) for key in told.chains]
     numbers = {group: k for k, group in enumerate(dict.fromkeys(groups))}
     return np.array([numbers[group] for group in groups], np.int64), list(numbers)
-
-
-def _has_rows(rows: Beliefs, group: Words, found: Chances) -> Flags:
-    """Return which chances are of a time at which an object of the group may be somewhere.
-
-    That it was nowhere between its rows is told when they go on, and others are answered then.
-    """
-    there = np.flatnonzero(rows.value > BEGINNING)
-    known = set(zip(group[rows.chain[there]].tolist(), rows.time[there].tolist(), strict=True))
-    places = zip(group[found.chain].tolist(), found.time.tolist(), strict=True)
-    return np.array([place in known for place in places], np.bool_)
 
 
 def answered_together(plan: ChainPlan, told: Told, times: Words) -> list[tuple[Words, Words]]:

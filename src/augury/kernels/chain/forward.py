@@ -131,14 +131,15 @@ def _count_down_all(here, live, delta, left, idle):
 
 
 @kernel
-def markovian(rows, p, tables, memory, before, ticks, after, out):
+def markovian(rows, p, tables, memory, before, flags, after, out):
     """Carry each chain's mass over (hidden value, automaton state); write as `independent`.
 
     `rows` are the columns chain, time, origin, value and symbol: the object goes from `origin` to
-    `value` with probability p, which means `symbol`. What an origin leaves to 1 goes to value 0,
-    nowhere. `before` and `after` hold the mass of all chains in compressed rows: first, value, mass
-    (entries, Q), and the last time of each chain. `ticks` (one flag) tells that a time which is not
-    the next one means that the object was nowhere between. Return the number of entries in `after`.
+    `value` with probability p, which means `symbol`. `before` and `after` hold the mass of all
+    chains in compressed rows: first, value, mass (entries, Q), and the last time of each chain.
+    `flags` are ticks, which tells that a time that is not the next one means that the object was
+    nowhere between, and whole, that what an origin leaves to 1 goes nowhere: to value 0. Return the
+    number of entries in `after`.
     """
     chain, time, origin, value, symbol = rows
     n, n_states, n_values = chain.shape[0], tables[0].shape[0], _room(before, origin, value)
@@ -147,6 +148,7 @@ def markovian(rows, p, tables, memory, before, ticks, after, out):
     live, fresh = np.zeros(n_values, np.int64), np.zeros(n_values, np.int64)
     is_fresh = np.zeros(n_values, np.bool_)
     left, most, unit = memory
+    ticks, whole = flags
     room = np.zeros(n_states)
     k = filled = 0
     for c in range(before[0].shape[0] - 1):
@@ -178,7 +180,7 @@ def markovian(rows, p, tables, memory, before, ticks, after, out):
                 k += 1
             for a in range(n_live):
                 i = live[a]
-                rest = max(1.0 - given[i], 0.0)
+                rest = max(1.0 - given[i], 0.0) if whole else 0.0
                 for q in range(n_states):
                     moved[0, q] += here[i, q] * rest
                     here[i, q] = 0.0
