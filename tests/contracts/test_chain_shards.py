@@ -302,8 +302,8 @@ def test_a_step_of_readings_has_its_turn_when_it_is_complete(name: str, over: st
     here, live = Session(engine="local"), Session(engine="local")
     for ag in (here, live):
         ag.sql(script.replace("TYPE reader LATENESS 2;", "TYPE reader;") + text)
-        for name, table in TABLES.items():
-            ag.bind(name, table)
+        for table, own in TABLES.items():
+            ag.bind(table, own)
     here.bind("reads", rows)
     found = [row for each in rows for row in live.push("reads", each)] + live.finish()
     wanted = [row for row in here.table("q").to_pylist() if row["probability"] > 0.0]

@@ -213,6 +213,12 @@ def test_events_that_equal_nothing_count_each_by_itself() -> None:
     assert found == pytest.approx({1: 0.75, 2: 0.875, 3: 0.875, 4: 0.75, 9: 0.5})
 
 
+def test_what_is_explained_says_how_far_it_looks_back() -> None:
+    text = asked("OVER 8").explain("q")
+    assert "skip till next match; over the last 8 ticks" in text
+    assert "times since a match ended (within 8 ticks)" in text
+
+
 # What is refused ----------------------------------------------------------------------------------
 
 

@@ -157,8 +157,6 @@ def _answer(query: CheckedQuery, logical: Node) -> str:
         names = [*(k.name for k in query.keys), *(n for n, _ in outputs)]
         return ", ".join(names) or "the events of each match"
     when = "each time" if query.returns == "PROBABILITY BY TIME" else "each window"
-    if query.over is not None:
-        when += ", of ends in the time before it (OVER)"
     groups = find(logical, Group)
     by = f" and {', '.join(groups.by)}" if groups else ""
     return f"one probability for {when}{by}"

@@ -163,9 +163,13 @@ class ChainShard:
             found[name] = int(np.lcm(found.get(name, 1), each.follower.step))
         return found
 
-    def operator(self, plan: ChainPlan) -> Marginaliser:
-        """Return the operator of a query's chains."""
-        return operator_of(plan, plan.query.streams[0].markov is not None)
+    @cached_property
+    def operators(self) -> dict[str, Marginaliser]:
+        """The operator of each query's chains, which keeps what it has found of its automaton."""
+        return {
+            name: operator_of(plan, plan.query.streams[0].markov is not None)
+            for name, plan in self.network.chains.items()
+        }
 
     # Bytes ------------------------------------------------------------------------------------
 
@@ -196,7 +200,7 @@ class ChainShard:
     def _plain(self, name: str, each: Carried, parts: list[bytes]) -> list[Any]:
         marginal = None
         if each.marginal is not None:
-            marginal = self.operator(self.network.chains[name]).dump(each.marginal)
+            marginal = self.operators[name].dump(each.marginal)
         place = None if marginal is None else _part(parts, marginal)
         return [[plain(key) for key in each.chains], [plain(v) for v in each.values], place]
 
@@ -230,7 +234,7 @@ class ChainShard:
         chains, values, k = written
         marginal = None
         if k is not None:
-            marginal = self.operator(self.network.chains[name]).load(parts[k])
+            marginal = self.operators[name].load(parts[k])
         return Carried(
             tuple(value_of(key) for key in chains), tuple(value_of(v) for v in values), marginal
         )
@@ -281,7 +285,7 @@ class _Turn:
         self, name: str, plan: ChainPlan, rows: Told, by: tuple[Carried, Numbers, Words]
     ) -> pa.Table:
         before, numbers, times = by
-        operator = self.shard.operator(plan)
+        operator = self.shard.operators[name]
         state = before.marginal or operator.start(rows.beliefs)
         if not len(rows.beliefs):
             self.queries[name] = before
