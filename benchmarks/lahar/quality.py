@@ -11,7 +11,7 @@ paired bootstrap interval over them. Everything is asked twice: of the model tha
 one whose rates are counted from another hour. Calibration: of all answers near p, a share p must be
 true, to the second.
 
-What is named `... over` is asked OVER 30: did a visit end in the last 30 seconds? That is what a
+What is named `... lately` is asked OVER 30: did a visit end in the last 30 seconds? That is what a
 tolerance of 30 makes of a detection, so the length was not chosen. It is scored in the same way;
 what calibration holds it to is a visit that ended in these seconds, to the second.
 Run: python benchmarks/lahar/quality.py [people 20] [seconds 3600] [hours 10] [of those learned 10]
@@ -48,12 +48,12 @@ APPROACHES = ("filtered", "mle", "smoothed", "alone", "map")
 OVER = 30
 PAIRS = (("filtered", "mle"), ("smoothed", "map"), ("smoothed", "alone"))
 # Those who decide first are also compared as they were asked without OVER, lest it weaken them.
-OVER_PAIRS = (
-    ("smoothed over", "map over"),
-    ("smoothed over", "alone over"),
-    ("smoothed over", "map"),
-    ("smoothed over", "smoothed"),
-    ("map over", "map"),
+LATELY_PAIRS = (
+    ("smoothed lately", "map lately"),
+    ("smoothed lately", "alone lately"),
+    ("smoothed lately", "map"),
+    ("smoothed lately", "smoothed"),
+    ("map lately", "map"),
 )
 RESAMPLED = 10_000
 # Which components are inside: of a visit, and of a stay of three seconds.
@@ -188,7 +188,7 @@ def hour(
 
 def with_lately(own: Mapping[str, Hour]) -> Hour:
     """Return the hour of the visits, with what is answered OVER the last seconds by its name."""
-    lately = {f"{name} over": found for name, found in own["lately"].found.items()}
+    lately = {f"{name} lately": found for name, found in own["lately"].found.items()}
     return replace(own["coffee"], found={**own["coffee"].found, **lately})
 
 
@@ -339,7 +339,7 @@ def _4(number: Any) -> float:
 
 def calibration(hours: list[Hour], name: str) -> dict[str, float]:
     """Return how far answers are from the truth, to the second, and their mean squared error."""
-    over = OVER if name.endswith(" over") else 1
+    over = OVER if name.endswith(" lately") else 1
     p = np.concatenate([own.found[name][who] for own in hours for who in own.paths])
     facts = [lasting(own.real[who], over) for own in hours for who in own.paths]
     real = np.concatenate(facts).astype(float)
@@ -370,7 +370,7 @@ def _off(p: np.ndarray, real: np.ndarray) -> float:
 
 def judged(hours: list[Hour]) -> dict[str, Any]:
     """Return everything that is told about one model."""
-    names, pairs = tuple(hours[0].found), (*PAIRS, *OVER_PAIRS)
+    names, pairs = tuple(hours[0].found), (*PAIRS, *LATELY_PAIRS)
     figures: dict[str, Any] = {
         "calibration": {name: calibration(hours, name) for name in names},
         "f1_gains": {f"within {d} s": gains(hours, d, pairs) for d in TOLERANCES},
@@ -400,12 +400,12 @@ def draw_archived(within: Mapping[str, Any]) -> None:
             name: [(t, within[name][str(t)][measure]) for t in THRESHOLDS] for name in ARCHIVED
         }
         draw(f"lahar_archived_{measure}", f"{measure}, archived, 30 s", "threshold", lines)
-    draw_over("archived", within, ARCHIVED, "map")
+    draw_lately("archived", within, ARCHIVED, "map")
 
 
-def draw_over(scene: str, within: Mapping[str, Any], names: tuple[str, ...], rival: str) -> None:
+def draw_lately(scene: str, within: Mapping[str, Any], names: tuple[str, ...], rival: str) -> None:
     """Draw what OVER makes of F1, beside the rival as it is asked without."""
-    shown = {name: f"{name} over" for name in names} | {f"{rival}, not over": rival}
+    shown = {name: f"{name} lately" for name in names} | {f"{rival}, not OVER": rival}
     lines = {
         label: [(t, within[name][str(t)]["f1"]) for t in THRESHOLDS]
         for label, name in shown.items()

@@ -24,8 +24,8 @@ Given the state at t, what comes later says nothing more about what came before;
 
 and the exact filter is the lag of 0.
 
-All ways are asked once more OVER 30 (`... over`, see `quality.py`): did a visit end in the last 30
-seconds? That was decided on when the answers without it had been seen. An answer at t knows the
+All ways are asked once more OVER 30 (`... lately`, see `quality.py`): did a visit end in the last
+30 seconds? That was decided on when the answers without it had been seen. An answer at t knows the
 readings up to t (or t + n) about all of these seconds.
 Run: python benchmarks/lahar/realtime.py [people 20] [seconds 3600] [hours 10] [of those learned 10]
 """
@@ -65,19 +65,19 @@ PAIRS = (
     ("lag 10 when told", "mle"),
 )
 # Those who decide first are also compared as they were asked without OVER, lest it weaken them.
-OVER_PAIRS = (
-    ("exact over", "mle over"),
-    ("exact over", "filtered over"),
-    ("exact over", "mle"),
-    ("exact over", "filtered"),
-    ("exact over", "exact"),
-    ("exact over", "lag 10 mle"),
-    ("lag 10 over", "lag 10 mle over"),
-    ("lag 10 over", "lag 10 alone over"),
-    ("lag 10 over", "lag 10 mle"),
-    ("lag 10 over", "lag 10"),
-    ("lag 10 over", "exact over"),
-    ("mle over", "mle"),
+LATELY_PAIRS = (
+    ("exact lately", "mle lately"),
+    ("exact lately", "filtered lately"),
+    ("exact lately", "mle"),
+    ("exact lately", "filtered"),
+    ("exact lately", "exact"),
+    ("exact lately", "lag 10 mle"),
+    ("lag 10 lately", "lag 10 mle lately"),
+    ("lag 10 lately", "lag 10 alone lately"),
+    ("lag 10 lately", "lag 10 mle"),
+    ("lag 10 lately", "lag 10"),
+    ("lag 10 lately", "exact lately"),
+    ("mle lately", "mle"),
 )
 
 
@@ -191,7 +191,7 @@ def hour(
     readings = quality.steps_of(model, rows, heard, size[1])
     weight = model.likelihood(readings.codes).reshape(len(readings.keys), size[1], -1)
     found, shared = {}, dict[int, np.ndarray]()
-    for end, asked in (("", questions["coffee"]), (" over", questions["lately"])):
+    for end, asked in (("", questions["coffee"]), (" lately", questions["lately"])):
         known = replace(carry(model, asked, weight), told=shared)
         for name, told in answers(known, asked, readings):
             found[name + end] = {who: np.zeros(size[1]) for who in paths}
@@ -243,7 +243,7 @@ def apart(
 
 def judged(hours: list[Hour]) -> dict[str, Any]:
     """Return everything that is told about one model."""
-    names, pairs = tuple(hours[0].found), (*PAIRS, *OVER_PAIRS)
+    names, pairs = tuple(hours[0].found), (*PAIRS, *LATELY_PAIRS)
     figures: dict[str, Any] = {
         "calibration": {name: quality.calibration(hours, name) for name in names},
         "f1_gains": {f"within {d} s": quality.gains(hours, d, pairs) for d in TOLERANCES},
@@ -261,7 +261,7 @@ def draw_scene(within: Mapping[str, Any]) -> None:
     for measure in ("precision", "recall", "f1"):
         lines = {name: [(t, within[name][str(t)][measure]) for t in THRESHOLDS] for name in DRAWN}
         draw(f"lahar_realtime_{measure}", f"{measure}, real time, 30 s", "threshold", lines)
-    quality.draw_over("realtime", within, DRAWN, "mle")
+    quality.draw_lately("realtime", within, DRAWN, "mle")
 
 
 def main() -> None:

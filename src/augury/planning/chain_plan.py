@@ -47,7 +47,7 @@ class LookBack:
     @property
     def steps(self) -> int:
         """How many steps an end counts, its own included."""
-        return math.ceil(self.length / (self.unit or 1))
+        return -(-self.length // (self.unit or 1))
 
 
 @dataclass(frozen=True, slots=True)

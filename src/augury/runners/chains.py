@@ -17,11 +17,7 @@ import numpy as np
 from augury.kernels.chain.forward import none_of
 from augury.matching import worlds
 from augury.matching.intervals import sequence_probabilities
-from augury.matching.marginal import (
-    Chances,
-    Marginaliser,
-    TooManyNumbersError,
-)
+from augury.matching.marginal import Chances, Marginaliser, TooManyNumbersError
 from augury.matching.sampled import Bits, ends, lasting, share
 from augury.matching.worlds import Step
 from augury.planning.chain_plan import ChainPlan, is_of_the_chain
