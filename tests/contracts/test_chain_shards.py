@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from augury import Session
 from augury.errors import StateError
 from augury.matching.matcher import ALWAYS
+from augury.runners.carried import uncarried
 from augury.runners.chain_shard import ChainShard, shard_for
 from augury.runners.encoding import declaration_of
 from augury.runners.loaded import EVENT_ID
@@ -262,6 +263,16 @@ def test_state_of_another_query_is_refused() -> None:
     one, other = (ChainShard(network_of(ag, name)) for name in ("anyone", "each"))
     with pytest.raises(StateError, match="belongs to other declarations"):
         other.load(one.dump(one.start()))
+
+
+@pytest.mark.parametrize("beside", ["s", "soon"])
+def test_what_is_known_at_different_times_is_not_carried_in_one_chain(beside: str) -> None:
+    """A silence is told when it is over: steps of a chain would come after later ones."""
+    ag = session(random_rows(1))
+    text = f"CREATE QUERY q ON now, {beside} PATTERN SEQ({beside} a, now b) WHERE [tag]"
+    ag.sql(f"{text} USING SKIP TILL NEXT MATCH GROUP BY tag RETURN PROBABILITY BY TIME;")
+    query = ag._queries["q"][0]
+    assert "beside others" in (uncarried(query, ag._catalog) or "")
 
 
 @pytest.mark.parametrize("size", [3, 7])

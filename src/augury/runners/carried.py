@@ -43,6 +43,8 @@ def uncarried(query: CheckedQuery, catalog: Catalog) -> str | None:
 def _of_stream(plan: ChainPlan, stream: StreamSchema, catalog: Catalog) -> str | None:
     how = catalog.inferred.get(stream.name.lower())
     if how is not None:
+        if len(plan.query.streams) > 1:
+            return f"reads stream {stream.name} beside others, and an inferred key is known later"
         if how.statement.method in ("VITERBI", "MLE", "PARTICLES") or (
             how.statement.method == "SMOOTH" and how.statement.lag is None
         ):
