@@ -23,6 +23,10 @@ Given the state at t, what comes later says nothing more about what came before;
         = sum over k of P(ended at t | state k at t, readings to t) * P(k at t | readings to t + n),
 
 and the exact filter is the lag of 0.
+
+All ways are asked once more OVER 30 (`... lately`, see `quality.py`): did a visit end in the last
+30 seconds? That was decided on when the answers without it had been seen. An answer at t knows the
+readings up to t (or t + n) about all of these seconds.
 Run: python benchmarks/lahar/realtime.py [people 20] [seconds 3600] [hours 10] [of those learned 10]
 """
 
@@ -30,7 +34,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +43,7 @@ from augury.demo.building.people import Building
 from augury.inference.model import Model
 from augury.inference.readings import Readings
 from augury.inference.smoothing import Belief
+from augury.kernels.jit import kernel
 from augury.matching.marginal import automaton, symbol_of
 from lahar import quality
 from lahar.lines import draw
@@ -59,6 +64,21 @@ PAIRS = (
     ("lag 10 alone", "lag 10 mle"),
     ("lag 10 when told", "mle"),
 )
+# Those who decide first are also compared as they were asked without OVER, lest it weaken them.
+LATELY_PAIRS = (
+    ("exact lately", "mle lately"),
+    ("exact lately", "filtered lately"),
+    ("exact lately", "mle"),
+    ("exact lately", "filtered"),
+    ("exact lately", "exact"),
+    ("exact lately", "lag 10 mle"),
+    ("lag 10 lately", "lag 10 mle lately"),
+    ("lag 10 lately", "lag 10 alone lately"),
+    ("lag 10 lately", "lag 10 mle"),
+    ("lag 10 lately", "lag 10"),
+    ("lag 10 lately", "exact lately"),
+    ("mle lately", "mle"),
+)
 
 
 @dataclass(frozen=True)
@@ -66,16 +86,23 @@ class Carried:
     """What is known of P people at T seconds, in K states: (P, T, K).
 
     `likelihood` is P(readings | state), 1 where no state explains them; `filtered` and `ends` are
-    P(state) and P(a match ends now, in state) given the readings so far.
+    P(state) and P(a match counts now, in state) given the readings so far. `told` has the marginals
+    that were asked for, by lag: all questions share them.
     """
 
     model: Model
     likelihood: np.ndarray
     filtered: np.ndarray
     ends: np.ndarray
+    told: dict[int, np.ndarray] = field(default_factory=dict)
 
     def marginal(self, lag: int) -> np.ndarray:
         """Return P(state at t | readings up to t + lag)."""
+        if lag not in self.told:
+            self.told[lag] = self._marginal(lag)
+        return self.told[lag]
+
+    def _marginal(self, lag: int) -> np.ndarray:
         after, n = np.ones_like(self.filtered), self.filtered.shape[1]
         for ahead in range(min(lag, n - 1), 0, -1):
             weight = self.likelihood[:, ahead:] * after[:, : n - ahead]
@@ -85,7 +112,7 @@ class Carried:
         return found / found.sum(axis=2, keepdims=True)
 
     def ended(self, lag: int) -> np.ndarray:
-        """Return P(a match ended at t | readings up to t + lag), (P, T)."""
+        """Return P(a match counts at t | readings up to t + lag), (P, T)."""
         given = np.divide(
             self.ends, self.filtered, out=np.zeros_like(self.ends), where=self.filtered > 0.0
         )
@@ -94,60 +121,84 @@ class Carried:
 
 def carry(model: Model, asked: Asked, likelihood: np.ndarray) -> Carried:
     """Carry state and automaton together over what P people's readings tell, (P, T, K)."""
-    moves = _moves(model, asked)
-    people, seconds, k = likelihood.shape
     found = Carried(model, likelihood.copy(), np.zeros_like(likelihood), np.zeros_like(likelihood))
-    ahead = np.zeros((people, moves.after.shape[0], k))
-    ahead[:, 0] = model.initial
-    for t in range(seconds):
-        told = ahead * likelihood[:, t, np.newaxis]
-        evidence = told.sum(axis=(1, 2), keepdims=True)
-        told = np.where(evidence > 0.0, told, ahead)
-        found.likelihood[evidence[:, 0, 0] == 0.0, t] = 1.0
-        told /= told.sum(axis=(1, 2), keepdims=True)
-        found.filtered[:, t] = told.sum(axis=1)
-        found.ends[:, t] = np.einsum("pqk,qk->pk", told, moves.ends)
-        ahead = np.einsum("pqk,qrk->prk", told, moves.after) @ model.transition
+    origin, target = np.nonzero(model.transition)
+    edges = origin, target, model.transition[origin, target]
+    for own in range(len(likelihood)):
+        out = found.likelihood[own], found.filtered[own], found.ends[own]
+        _carry(model.initial, edges, _moves(model, asked), *out)
     return found
 
 
-@dataclass(frozen=True)
-class _Moves:
-    """What state k does to the automaton: `after[q, r, k]` is 1 if q becomes r.
+@kernel
+def _carry(initial, edges, moves, likelihood, filtered, ends):
+    """Carry (K, Q) over one person's seconds; write P(state), and P(a match counts, in state).
 
-    `ends[q, k]` is 1 if a match ends.
+    Only what may follow is looked at: people walk to few places from each.
     """
+    origin, target, chance = edges
+    delta, done = moves
+    n_states, n_waits = len(initial), len(delta)
+    ahead, moved = np.zeros((n_states, n_waits)), np.zeros((n_states, n_waits))
+    ahead[:, 0] = initial
+    for t in range(len(likelihood)):
+        total = 0.0
+        for k in range(n_states):
+            filtered[t, k] = ahead[k].sum()
+            total += filtered[t, k] * likelihood[t, k]
+        if total == 0.0:
+            likelihood[t] = 1.0
+            total = filtered[t].sum()
+        moved[:] = 0.0
+        for k in range(n_states):
+            share = likelihood[t, k] / total
+            filtered[t, k] *= share
+            for q in range(n_waits):
+                mass = ahead[k, q] * share
+                moved[k, delta[q, k]] += mass
+                if done[q, k]:
+                    ends[t, k] += mass
+        ahead[:] = 0.0
+        for e in range(len(origin)):
+            ahead[target[e]] += moved[origin[e]] * chance[e]
 
-    after: np.ndarray
-    ends: np.ndarray
 
-
-def _moves(model: Model, asked: Asked) -> _Moves:
+def _moves(model: Model, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
+    """Return where state k leads the automaton from q, and whether a match counts then, (Q, K)."""
     inside = np.array([s is not None and s[0] in asked.places for s in model.states])
     matches, accepted = quality.meaning(inside, asked.wants)
     means = [symbol_of(int(m), int(a)) for m, a in zip(matches, accepted, strict=True)]
     symbols = list(dict.fromkeys(means))
-    delta, done = automaton(asked.line, symbols)
+    delta, done = automaton(asked.line, symbols, asked.over)
     of = np.array([symbols.index(symbol) for symbol in means])
-    after = np.eye(len(delta))[delta[:, of]]
-    return _Moves(np.ascontiguousarray(after.transpose(0, 2, 1)), done[:, of].astype(np.float64))
+    return np.ascontiguousarray(delta[:, of]), np.ascontiguousarray(done[:, of])
 
 
 # Hours -------------------------------------------------------------------------------------------
 
 
-def hour(building: Building, model: Model, asked: Asked, size: tuple[int, int], seed: int) -> Any:
-    """Return one hour: where everybody was, whether the question holds, and all answers to it."""
+def hour(
+    building: Building,
+    model: Model,
+    questions: Mapping[str, Asked],
+    size: tuple[int, int],
+    seed: int,
+) -> Hour:
+    """Return one hour: where everybody was, whether they went for coffee, and all answers."""
     paths, reads = building.paths(*size, seed)
     rows = [((read["person"],), read["t"], read["reader"], None) for read in reads]
     heard = [who for who in paths if any(key == (who,) for key, *_ in rows)]
     readings = quality.steps_of(model, rows, heard, size[1])
     weight = model.likelihood(readings.codes).reshape(len(readings.keys), size[1], -1)
-    found = {name: {who: np.zeros(size[1]) for who in paths} for name in names_of(model)}
-    for name, told in answers(carry(model, asked, weight), asked, readings):
-        for (who,), own in zip(readings.keys, told, strict=True):
-            found[name][who] = own
-    return Hour(paths, {who: asked.truth(path) for who, path in paths.items()}, found)
+    found, shared = {}, dict[int, np.ndarray]()
+    for end, asked in (("", questions["coffee"]), (" lately", questions["lately"])):
+        known = replace(carry(model, asked, weight), told=shared)
+        for name, told in answers(known, asked, readings):
+            found[name + end] = {who: np.zeros(size[1]) for who in paths}
+            for (who,), own in zip(readings.keys, told, strict=True):
+                found[name + end][who] = own
+    truth = {who: questions["coffee"].truth(path) for who, path in paths.items()}
+    return Hour(paths, truth, found)
 
 
 def names_of(model: Model) -> tuple[str, ...]:
@@ -192,10 +243,10 @@ def apart(
 
 def judged(hours: list[Hour]) -> dict[str, Any]:
     """Return everything that is told about one model."""
-    names = tuple(hours[0].found)
+    names, pairs = tuple(hours[0].found), (*PAIRS, *LATELY_PAIRS)
     figures: dict[str, Any] = {
         "calibration": {name: quality.calibration(hours, name) for name in names},
-        "f1_gains": {f"within {d} s": quality.gains(hours, d, PAIRS) for d in TOLERANCES},
+        "f1_gains": {f"within {d} s": quality.gains(hours, d, pairs) for d in TOLERANCES},
     }
     for d in TOLERANCES:
         figures[f"within {d} s"] = {
@@ -210,6 +261,7 @@ def draw_scene(within: Mapping[str, Any]) -> None:
     for measure in ("precision", "recall", "f1"):
         lines = {name: [(t, within[name][str(t)][measure]) for t in THRESHOLDS] for name in DRAWN}
         draw(f"lahar_realtime_{measure}", f"{measure}, real time, 30 s", "threshold", lines)
+    quality.draw_lately("realtime", within, DRAWN, "mle")
 
 
 def main() -> None:
@@ -218,7 +270,7 @@ def main() -> None:
         int(a) for a in [*sys.argv[1:], *("20", "3600", "10", "10")[len(sys.argv) - 1 :]]
     )
     building, size = Building(), (people, seconds)
-    asked = quality.questions(building)["coffee"]
+    asked = quality.questions(building)
     figures: dict[str, Any] = {"machine": machine(), "people": people, "seconds": seconds}
     for name, many in (("right", n), ("learned", n_learned)):
         seeds = quality.HOURS[:many]

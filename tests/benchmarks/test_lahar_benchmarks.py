@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -55,11 +56,13 @@ def visits_at(path: Path, t: int) -> bool:
     return t >= 2 and path[t] == 2 and path[t - 1] != 2 and path[t - 2] != 2
 
 
-def expected(seed: int, t: int, known: int) -> float:
-    """Return P(a visit ends at t | readings of the first `known` seconds), from every path."""
+def expected(seed: int, t: int, known: int, over: int = 1) -> float:
+    """Return P(a visit ended in the last seconds | readings of the first ones), from every path."""
     steps = [dict.fromkeys(READ.get(s, ())) for s in range(known)]
     found = weights(*chances(seed), steps)
-    return sum(w for path, w in found.items() if visits_at(path, t)) / sum(found.values())
+    recent = range(max(0, t - over + 1), t + 1)
+    visited = (w for path, w in found.items() if any(visits_at(path, s) for s in recent))
+    return sum(visited) / sum(found.values())
 
 
 @pytest.mark.parametrize("lag", [0, 1, 2, 9])
@@ -69,6 +72,22 @@ def test_answers_of_a_lag_are_those_of_all_paths(seed: int, lag: int) -> None:
     known = realtime.carry(model, asked, model.likelihood(readings_of(model).codes)[np.newaxis])
     for t, found in enumerate(known.ended(lag)[0]):
         assert found == pytest.approx(expected(seed, t, min(t + lag + 1, SECONDS)), abs=1e-12)
+
+
+@pytest.mark.parametrize("lag", [0, 1, 9])
+@pytest.mark.parametrize("over", [2, 4])
+def test_answers_that_look_back_are_those_of_all_paths(over: int, lag: int) -> None:
+    model, asked = model_of(1), replace(quality.questions(Building())["lately"], over=over)
+    known = realtime.carry(model, asked, model.likelihood(readings_of(model).codes)[np.newaxis])
+    for t, found in enumerate(known.ended(lag)[0]):
+        wanted = expected(1, t, min(t + lag + 1, SECONDS), over)
+        assert found == pytest.approx(wanted, abs=1e-12)
+
+
+def test_what_lasts_counts_in_its_own_second_and_those_after() -> None:
+    facts = np.array([0, 1, 0, 0, 0, 0, 1, 1, 0], np.bool_)
+    found = quality.lasting(facts, 3)
+    assert found.astype(int).tolist() == [0, 1, 1, 1, 0, 0, 1, 1, 1]
 
 
 @pytest.mark.parametrize("lag", [0, 2, 9])

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from augury import Session
 from augury.errors import StateError
 from augury.matching.matcher import ALWAYS
+from augury.runners.carried import uncarried
 from augury.runners.chain_shard import ChainShard, shard_for
 from augury.runners.encoding import declaration_of
 from augury.runners.loaded import EVENT_ID
@@ -63,6 +64,7 @@ QUERIES = {
     "exactly": f"ON exact {TO_THE_ROOM.format('exact')} GROUP BY tag",
     "closely": f"ON close {TO_THE_ROOM.format('close')} GROUP BY tag",
 }
+LOOKING_BACK = {f"{name}_lately": rest for name, rest in QUERIES.items()}
 TABLES: dict[str, list[dict[str, Any]]] = {
     "places": [{"place": "hall"}, {"place": "room"}],
     "rooms": [{"place": "room"}],
@@ -87,6 +89,8 @@ def session(data: dict[str, Rows]) -> Session:
     ag.sql(SCRIPT)
     for name, rest in QUERIES.items():
         ag.sql(f"CREATE QUERY {name} {rest} RETURN PROBABILITY BY TIME;")
+    for name, rest in LOOKING_BACK.items():
+        ag.sql(f"CREATE QUERY {name} {rest} RETURN PROBABILITY BY TIME OVER 3;")
     for name, rows in {**TABLES, **data}.items():
         ag.bind(name, rows)
     return ag
@@ -193,8 +197,29 @@ def comparable(rows: Rows) -> dict[tuple[Any, ...], float]:
     return {key: p for key, p in found.items() if not grouped or p > 0.0}
 
 
+def expected_rows(ag: Session, name: str, data: dict[str, Rows]) -> dict[tuple[Any, ...], float]:
+    """Return what all rows at once give; of a group that looks back, where its tag has rows."""
+    found = comparable(ag.table(name).to_pylist())
+    if name not in LOOKING_BACK or "GROUP BY tag" not in LOOKING_BACK[name]:
+        return found
+    streams = [stream.name for stream in ag._queries[name][0].streams]
+    told = {place for each in streams for place in places_told(data, each)}
+    return {place: p for place, p in found.items() if place in told}
+
+
+def places_told(data: dict[str, Rows], stream: str) -> set[tuple[str, int]]:
+    """Return the tags and times that a stream tells of: of readings, from the first to the last."""
+    if stream in data:
+        return {(row["tag"], row["t"]) for row in data[stream]}
+    known: dict[str, list[int]] = {}
+    for row in data["reads"]:
+        if row["reader"] != "Z":
+            known.setdefault(row["tag"], []).append(row["t"])
+    return {(tag, t) for tag, own in known.items() for t in range(min(own), max(own) + 1)}
+
+
 @given(
-    name=st.sampled_from(tuple(QUERIES)),
+    name=st.sampled_from((*QUERIES, *LOOKING_BACK)),
     seed=st.integers(0, 10**6),
     size=st.integers(1, 13),
     shards=st.sampled_from((1, 3)),
@@ -202,13 +227,13 @@ def comparable(rows: Rows) -> dict[tuple[Any, ...], float]:
 def test_batches_and_shards_change_nothing(name: str, seed: int, size: int, shards: int) -> None:
     data = random_rows(seed)
     ag = session(data)
-    expected = comparable(ag.table(name).to_pylist())
+    expected = expected_rows(ag, name, data)
     found = comparable(carried(network_of(ag, name), data, size, shards))
     assert found.keys() == expected.keys()
     assert found == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", [*QUERIES, *LOOKING_BACK])
 def test_state_is_constant_over_a_tenfold_longer_stream(name: str) -> None:
     sizes = []
     for length in (40, 400):
@@ -240,6 +265,16 @@ def test_state_of_another_query_is_refused() -> None:
         other.load(one.dump(one.start()))
 
 
+@pytest.mark.parametrize("beside", ["s", "soon"])
+def test_what_is_known_at_different_times_is_not_carried_in_one_chain(beside: str) -> None:
+    """A silence is told when it is over: steps of a chain would come after later ones."""
+    ag = session(random_rows(1))
+    text = f"CREATE QUERY q ON now, {beside} PATTERN SEQ({beside} a, now b) WHERE [tag]"
+    ag.sql(f"{text} USING SKIP TILL NEXT MATCH GROUP BY tag RETURN PROBABILITY BY TIME;")
+    query = ag._queries["q"][0]
+    assert "beside others" in (uncarried(query, ag._catalog) or "")
+
+
 @pytest.mark.parametrize("size", [3, 7])
 def test_pushed_rows_get_the_same_probabilities(size: int) -> None:
     data = random_rows(7)
@@ -256,18 +291,20 @@ def test_pushed_rows_get_the_same_probabilities(size: int) -> None:
             stored, ag = ag.checkpoint(), session({})
             ag.restore(stored)
     found += ag.finish()
-    for name in QUERIES:
+    for name in (*QUERIES, *LOOKING_BACK):
         own = comparable([row for row in found if row["query"] == name])
-        assert own == pytest.approx(comparable(expected.table(name).to_pylist()), abs=1e-9)
+        assert own == pytest.approx(expected_rows(expected, name, data), abs=1e-9)
     told = {row["reason"] for row in ag.rejected("reads").to_pylist()}
     assert told == {"sensor 'Z' is not in model building"}
 
 
-def test_a_step_of_readings_has_its_turn_when_it_is_complete() -> None:
+@pytest.mark.parametrize("name", ["filtered", "exactly"])
+@pytest.mark.parametrize("over", ["", "OVER 2 SECONDS", "OVER 2.5 SECONDS"])
+def test_a_step_of_readings_has_its_turn_when_it_is_complete(name: str, over: str) -> None:
     script = SCRIPT.replace(
         "t LONG) KEY tag TIME t TYPE reader", "t TIMESTAMP) KEY tag TIME t TYPE reader"
     )
-    text = f"CREATE QUERY q {QUERIES['filtered']} RETURN PROBABILITY BY TIME;"
+    text = f"CREATE QUERY q {QUERIES[name]} RETURN PROBABILITY BY TIME {over};"
     moments = [datetime(2024, 1, 1, 0, 0, 10, k, UTC) for k in (200_000, 700_000)]
     moments += [datetime(2024, 1, 1, 0, 0, second, 100_000, UTC) for second in (12, 13)]
     rows = [
@@ -276,8 +313,8 @@ def test_a_step_of_readings_has_its_turn_when_it_is_complete() -> None:
     here, live = Session(engine="local"), Session(engine="local")
     for ag in (here, live):
         ag.sql(script.replace("TYPE reader LATENESS 2;", "TYPE reader;") + text)
-        for name, table in TABLES.items():
-            ag.bind(name, table)
+        for table, own in TABLES.items():
+            ag.bind(table, own)
     here.bind("reads", rows)
     found = [row for each in rows for row in live.push("reads", each)] + live.finish()
     wanted = [row for row in here.table("q").to_pylist() if row["probability"] > 0.0]

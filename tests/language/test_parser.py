@@ -99,6 +99,16 @@ def test_each_clause_knows_its_place() -> None:
         ("RETURN *", "returns", Return("STAR")),
         ("RETURN COUNT", "returns", Return("COUNT")),
         ("RETURN PROBABILITY BY TIME", "returns", Return("PROBABILITY BY TIME")),
+        (
+            "RETURN PROBABILITY BY TIME OVER 30",
+            "returns",
+            Return("PROBABILITY BY TIME", over=Window(30)),
+        ),
+        (
+            "RETURN PROBABILITY BY TIME OVER 2 min",
+            "returns",
+            Return("PROBABILITY BY TIME", over=Window(Duration(2, "MINUTE"))),
+        ),
         ("CORRELATED BY moves", "correlated_by", "moves"),
         ("SCORING AYAC", "scoring", "AYAC"),
     ],

@@ -196,6 +196,11 @@ returned = st.one_of(
     ),
     st.builds(
         tree.Return,
+        st.sampled_from(["PROBABILITY", "PROBABILITY BY TIME"]),
+        over=st.builds(tree.Window, durations | naturals),
+    ),
+    st.builds(
+        tree.Return,
         st.just("COLUMNS"),
         st.lists(
             st.builds(tree.ReturnColumn, expressions, optional(names)), min_size=1, max_size=3

@@ -78,6 +78,7 @@ class Case:
     def script(self) -> str:
         markov = " MARKOV moves" if self.world.moves else ""
         asked = "BY TIME" if self.query.probability == "by time" else ""
+        asked += f" OVER {self.query.over}" if self.query.over > 1 else ""
         every = f"EVERY {self.query.every} " if self.query.every else ""
         groups = f"GROUP BY {', '.join(self.query.group_by)} " if self.query.group_by else ""
         text = query_text(self.query).removesuffix(";")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,7 +20,9 @@ from augury.matching.marginal import (
     MarginalState,
     mask_step,
 )
-from augury.matching.worlds import Move, Step, probabilities
+from augury.matching.worlds import Move, Step, lasting_probabilities
+from augury.runners.beliefs import Told
+from augury.runners.silences import with_silences
 
 SEEDS = st.integers(min_value=0, max_value=10**6)
 AB = Line((Node(0, 0, (1,), False), Node(1, 0, (), True)), (0,), "NEXT")
@@ -104,7 +108,7 @@ def sign(rows: Beliefs, k: int, line: Line) -> Sign | None:
     return Sign(matches, accepted) if matches or line.sees_everything else None
 
 
-def by_worlds(line: Line, rows: Beliefs) -> dict[tuple[int, int], float]:
+def by_worlds(line: Line, rows: Beliefs, over: int = 1) -> dict[tuple[int, int], float]:
     """Return what the slow twin finds: the mapping of states, over independent rows."""
     found = {}
     for chain in np.unique(rows.chain).tolist():
@@ -116,11 +120,12 @@ def by_worlds(line: Line, rows: Beliefs) -> dict[tuple[int, int], float]:
                 own = groups.setdefault(int(rows.group[k]), [])
                 own.append((float(rows.p[k]), sign(rows, k, line)))
             steps.append(Step(time, tuple(groups.values())))
-        found |= {(chain, t): p for t, p in probabilities(line, steps).items()}
+        by_time = lasting_probabilities(line, steps, (), over)
+        found |= {(chain, t): p for t, p in by_time.items()}
     return found
 
 
-def by_worlds_of_objects(line: Line, rows: Beliefs) -> dict[tuple[int, int], float]:
+def by_worlds_of_objects(line: Line, rows: Beliefs, over: int = 1) -> dict[tuple[int, int], float]:
     """Return what the slow twin finds of objects, with one dense table per step."""
     found, size = {}, int(rows.value.max()) + 1
     for chain in np.unique(rows.chain).tolist():
@@ -135,7 +140,8 @@ def by_worlds_of_objects(line: Line, rows: Beliefs) -> dict[tuple[int, int], flo
             if time == 0:
                 table[0] = table[BEGINNING]
             steps.append(Step(time, (), (Move(0, table, tuple(signs)),)))
-        found |= {(chain, t): p for t, p in probabilities(line, steps, 1).items()}
+        by_time = lasting_probabilities(line, steps, (), over, 1)
+        found |= {(chain, t): p for t, p in by_time.items()}
     return found
 
 
@@ -154,10 +160,66 @@ def test_markovian_chains_agree_with_their_slow_twin(line: Line, seed: int) -> N
     assert_close(found, by_worlds_of_objects(line, rows))
 
 
+def spread(rows: Beliefs, seed: int) -> Beliefs:
+    """Return the rows with gaps between their times."""
+    gaps = np.random.default_rng(seed).integers(1, 5, 10)
+    return replace(rows, time=np.where(rows.time == 0, 0, np.cumsum(gaps)[rows.time]))
+
+
 @pytest.mark.parametrize("markovian", [False, True])
-@given(seed=SEEDS, cut=st.integers(min_value=0, max_value=6))
-def test_where_the_stream_is_cut_changes_nothing(markovian: bool, seed: int, cut: int) -> None:
-    rows, operator = ROWS[markovian](seed), Marginaliser(ABC, markovian)
+@pytest.mark.parametrize("line", LINES)
+@given(seed=SEEDS, over=st.integers(min_value=2, max_value=9))
+def test_ends_count_down_by_the_time_that_has_passed(
+    line: Line, markovian: bool, seed: int, over: int
+) -> None:
+    rows = spread(ROWS[markovian](seed), seed)
+    found = whole_run(Marginaliser(line, markovian, ticks=False, over=over), rows)
+    twin = by_worlds_of_objects if markovian else by_worlds
+    assert_close(found, twin(line, rows, over))
+
+
+@given(seed=SEEDS, over=st.integers(min_value=2, max_value=9))
+def test_steps_may_take_any_time(seed: int, over: int) -> None:
+    """Ends count in (t - length, t]: a length between two multiples of a step is the longer one."""
+    rows = spread(independent_rows(seed), seed)
+    slow = replace(rows, time=1000 * rows.time)
+    found = whole_run(Marginaliser(ABC, over=over, unit=1000), slow)
+    expected = {(c, 1000 * t): p for (c, t), p in by_worlds(ABC, rows, over).items()}
+    assert_close(found, expected)
+    assert_close(found, by_worlds(ABC, slow, 1000 * over - 999))
+
+
+@pytest.mark.parametrize("markovian", [False, True])
+@given(seed=SEEDS, over=st.integers(min_value=2, max_value=9))
+def test_asking_between_steps_tells_what_counts_and_changes_nothing(
+    markovian: bool, seed: int, over: int
+) -> None:
+    rows = spread(ROWS[markovian](seed), seed)
+    operator = Marginaliser(ABC, markovian, ticks=False, over=over)
+    steps = whole_run(operator, rows)
+    chains, times = np.arange(rows.chain.max() + 1), np.arange(40)
+    every = Told(rows, [(c,) for c in chains.tolist()], markovian)
+    found = whole_run(operator, with_silences(every, over, [(chains, times)]).beliefs)
+    assert_close(steps, {place: p for place, p in found.items() if place in steps})
+    fixed = Marginaliser(ABC, markovian, ticks=False, over=40)
+    for (c, t), p in found.items():
+        # What counts at a silent time is what counted at the last step, less what is too old.
+        before = max(s for d, s in steps if d == c and s <= t)
+        assert 0.0 <= p <= steps[c, before] + 1e-12
+        assert t == before or t - before < over
+    assert whole_run(fixed, rows).keys() == steps.keys()
+
+
+@pytest.mark.parametrize("markovian", [False, True])
+@given(
+    seed=SEEDS,
+    cut=st.integers(min_value=0, max_value=6),
+    over=st.integers(min_value=0, max_value=4),
+)
+def test_where_the_stream_is_cut_changes_nothing(
+    markovian: bool, seed: int, cut: int, over: int
+) -> None:
+    rows, operator = ROWS[markovian](seed), Marginaliser(ABC, markovian, over=over)
     early = rows.time < cut
     state, first = operator.advance(operator.start(rows), rows.take(early), cut)
     state = operator.load(operator.dump(state))
@@ -192,5 +254,7 @@ def test_a_state_of_another_query_is_refused() -> None:
     data = Marginaliser(AB).dump(Marginaliser(AB).start(rows))
     with pytest.raises(StateError, match="another query"):
         Marginaliser(ABC).load(data)
+    with pytest.raises(StateError, match="another query"):
+        Marginaliser(AB, over=3).load(data)
     with pytest.raises(StateError, match="damaged"):
         Marginaliser(AB).load(data[:40])

@@ -122,6 +122,7 @@ class Query:
         probability: None (matches), "ever" (RETURN PROBABILITY) or "by time".
         group_by: expressions, or names of equated attributes.
         every: the slide of EVERY; None is the window's own length.
+        over: how far back a probability by time looks; 1 is that time alone.
     """
 
     pattern: Any
@@ -139,6 +140,7 @@ class Query:
     probability: str | None = None
     group_by: tuple[Any, ...] = ()
     every: int | None = None
+    over: int = 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,7 +136,7 @@ def network(
         if query.correlated is not None:
             results[query.name] = _correlated(plan, events)
         elif query.probability is not None:
-            results[query.name] = _probability(plan, worlds)
+            results[query.name] = _probability(plan, worlds, events)
         else:
             found = [answers(plan, world) for _, world in worlds]
             results[query.name] = passing = _confidence(query, worlds, found)
@@ -301,12 +301,14 @@ def _chain_product(query: Query, events: list[Event]) -> float:
 # --- probabilities ---
 
 
-def _probability(plan: Plan, worlds: list[World]) -> dict[Row, float]:
+def _probability(plan: Plan, worlds: list[World], events: Sequence[Event]) -> dict[Row, float]:
     """Add the weight of each world to the rows that hold in it; all groups have all rows."""
     query = plan.query
-    labels = _labels(
-        query, {e.ts for _, world in worlds for e in world if e.stream in query.streams}
-    )
+    times = {e.ts for _, world in worlds for e in world if e.stream in query.streams}
+    if query.over > 1:
+        # A time is asked about also where all that is told of it cannot have happened.
+        times |= {e.ts for e in events if e.stream in query.streams}
+    labels = _labels(query, times)
     weights: dict[Row, list[float]] = {}
     for weight, world in worlds:
         for row in set(_rows_that_hold(plan, world, labels)):
@@ -334,7 +336,10 @@ def _rows_that_hold(plan: Plan, world: list[Event], labels: list[int | None]) ->
     query = plan.query
     if query.probability == "by time":
         for match in holding_answers(plan, world):
-            yield _group(query, match), match.events[-1].ts
+            end = match.events[-1].ts
+            for label in labels:
+                if label is not None and label - query.over < end <= label:
+                    yield _group(query, match), label
         return
     for label in labels:
         inside = world

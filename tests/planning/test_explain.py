@@ -86,6 +86,7 @@ def test_json_has_the_documented_keys() -> None:
         "strategy",
         "within",
         "every",
+        "over",
         "having",
         "allow_missed",
         "returns",

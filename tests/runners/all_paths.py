@@ -19,11 +19,15 @@ Run = tuple[int, int | None, int | None]
 
 @dataclass(frozen=True)
 class Asked:
-    """Subgoals as the places of candidates and of those accepted; what all, or the ends, share."""
+    """Subgoals as the places of candidates and of those accepted; what all, or the ends, share.
+
+    A match counts at the step of its end and at the `over` - 1 steps after it.
+    """
 
     goals: Goals
     same_tag: bool = True
     same_place: bool = False
+    over: int = 1
 
 
 def all_paths(length: int) -> np.ndarray:
@@ -40,7 +44,7 @@ def joint(ways: list[np.ndarray], lengths: list[int]) -> tuple[list[np.ndarray],
 
 
 def held(asked: Asked, tags: list[np.ndarray]) -> np.ndarray:
-    """Return, by world and time, whether a match ends there."""
+    """Return, by world and time, whether a match counts there."""
     n, length = len(tags[0]), max(paths.shape[1] for paths in tags)
     candidate, accepted = (
         np.array([[place in goal[part] for place in range(N)] for goal in asked.goals])
@@ -75,4 +79,5 @@ def held(asked: Asked, tags: list[np.ndarray]) -> np.ndarray:
                 run = (1, g if asked.same_tag else None, where if asked.same_place else None)
                 go_on(run, begins & (place == where))
         waiting = after
-    return found
+    first = [max(0, t - asked.over + 1) for t in range(length)]
+    return np.stack([found[:, s : t + 1].any(axis=1) for t, s in enumerate(first)], axis=1)

@@ -238,6 +238,28 @@ def test_correlated_answers_are_those_of_all_paths_given_what_is_read_by_then(
     assert answers(session(case, method)) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("method", LAGS)
+@QUICK
+@given(seed=SEEDS, over=st.integers(2, 5))
+def test_correlated_answers_look_back_along_each_path(method: str, seed: int, over: int) -> None:
+    case = drawn(seed, [2 + seed % 5])
+    expected = after_a_lag(case, LAGS[method], Asked(case.goals, over=over))
+    found = answers(session(case, method, more=f"OVER {over}"))
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@QUICK
+@given(seed=SEEDS, over=st.integers(2, 5))
+def test_answers_that_look_back_are_those_of_joint_paths(method: str, seed: int, over: int) -> None:
+    """A tag whose readings have ended still has an end that counts."""
+    case = drawn(seed, two_lengths(seed))
+    same_tag = seed % 2 == 0
+    expected = of_both(case, method, Asked(case.goals, same_tag=same_tag, over=over))
+    ag = session(case, method, where="[tag]" if same_tag else "", more=f"OVER {over}")
+    assert answers(ag) == pytest.approx(expected.tolist(), abs=1e-9)
+
+
 @QUICK
 @given(seed=SEEDS)
 def test_correlated_tags_answer_as_their_joint_paths_do(seed: int) -> None:

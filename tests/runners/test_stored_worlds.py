@@ -70,7 +70,7 @@ def weights(first: np.ndarray, tables: np.ndarray, is_markov: bool) -> np.ndarra
     return found
 
 
-def session(case: Stored, is_markov: bool) -> Session:
+def session(case: Stored, is_markov: bool, over: str = "") -> Session:
     names = [f"c{k}" for k in range(len(case.goals))]
     conditions = [
         [_one_of(case, name, goal[part]) for name, goal in zip(names, case.goals, strict=True)]
@@ -84,8 +84,8 @@ def session(case: Stored, is_markov: bool) -> Session:
     ag = Session(engine="local")
     ag.sql(
         STREAMS.format(markov=" MARKOV moves" if is_markov else "")
-        + f"CREATE QUERY anybody {asked} RETURN PROBABILITY BY TIME;"
-        f"CREATE QUERY each_tag {asked} GROUP BY tag RETURN PROBABILITY BY TIME;"
+        + f"CREATE QUERY anybody {asked} RETURN PROBABILITY BY TIME {over};"
+        f"CREATE QUERY each_tag {asked} GROUP BY tag RETURN PROBABILITY BY TIME {over};"
     )
     rows, moves = _rows(case)
     ag.bind("at", rows)
@@ -134,5 +134,38 @@ def test_stored_tables_are_answered_as_all_their_worlds(is_markov: bool, seed: i
     rows = ag.table("each_tag").to_pylist()
     own = {(row["tag"], row["ts"]): row["probability"] for row in rows}
     told = {(f"tag{g}", t): p for g, chance in enumerate(by_tag) for t, p in enumerate(chance)}
+    every = dict.fromkeys({*own, *told}, 0.0)
+    assert every | own == pytest.approx(every | told, abs=1e-9)
+
+
+def looking_back(case: Stored, is_markov: bool, over: int) -> list[np.ndarray]:
+    """Return P(a match of each tag ended in the last `over` of 8 steps), silent ones included."""
+    found = []
+    for first, tables in case.tags:
+        n = len(tables) + 1
+        ends = held(Asked(case.goals), [all_paths(n)])
+        ends = np.pad(ends, ((0, 0), (0, 8 - n)))
+        recent = [ends[:, max(0, t - over + 1) : t + 1].any(axis=1) for t in range(8)]
+        found.append(weights(first, tables, is_markov) @ np.stack(recent, axis=1))
+    return found
+
+
+@pytest.mark.parametrize("is_markov", [True, False])
+@QUICK
+@given(seed=SEEDS, over=st.integers(1, 6))
+def test_a_tag_that_is_not_heard_of_any_more_has_ends_that_count(
+    is_markov: bool, seed: int, over: int
+) -> None:
+    case = stored(seed)
+    by_tag = looking_back(case, is_markov, over)
+    last = max(len(tables) for _, tables in case.tags)
+    anybody = 1.0 - np.prod([1.0 - own for own in by_tag], axis=0)
+    ag = session(case, is_markov, f"OVER {over}")
+    found = {row["ts"]: row["probability"] for row in ag.table("anybody").to_pylist()}
+    assert found == pytest.approx(dict(enumerate(anybody[: last + 1].tolist())), abs=1e-9)
+    rows = ag.table("each_tag").to_pylist()
+    own = {(row["tag"], row["ts"]): row["probability"] for row in rows}
+    told = {(f"tag{g}", t): p for g, each in enumerate(by_tag) for t, p in enumerate(each)}
+    told = {place: p for place, p in told.items() if place[1] <= last}
     every = dict.fromkeys({*own, *told}, 0.0)
     assert every | own == pytest.approx(every | told, abs=1e-9)

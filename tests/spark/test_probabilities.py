@@ -15,11 +15,13 @@ import pytest
 
 from augury import QueryError, Session
 from contracts.test_chain_shards import (
+    LOOKING_BACK,
     QUERIES,
     SCRIPT,
     TABLES,
     Rows,
     comparable,
+    expected_rows,
     random_rows,
     session,
 )
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
+LATELY = ("anyone_lately", "each_lately", "markovian_lately", "exactly_lately")
 MORE = {
     "archived": "CREATE STREAM then AS SMOOTH reads USING building;"
     "CREATE QUERY archived ON then PATTERN SEQ(then a, then b) WHERE [tag] AND a.place = 'hall'"
@@ -46,6 +49,9 @@ def on_spark(spark: SparkSession, data: dict[str, Any]) -> Session:
     ag.sql(SCRIPT)
     for name, rest in QUERIES.items():
         ag.sql(f"CREATE QUERY {name} {rest} RETURN PROBABILITY BY TIME;")
+    for name in LATELY:
+        rest = LOOKING_BACK[name]
+        ag.sql(f"CREATE QUERY {name} {rest} RETURN PROBABILITY BY TIME OVER 3;")
     for name, rows in {**TABLES, **data}.items():
         ag.bind(name, rows)
     return ag
@@ -58,12 +64,12 @@ def by_query(rows: Rows) -> dict[str, Any]:
 
 def expected(data: dict[str, Rows]) -> dict[str, Any]:
     ag = session(data)
-    return {name: comparable(ag.table(name).to_pylist()) for name in QUERIES}
+    return {name: comparable(ag.table(name).to_pylist()) for name in (*QUERIES, *LATELY)}
 
 
 def test_batch_is_local(spark: SparkSession) -> None:
     data = random_rows(3)
-    found = by_query(opened(on_spark(spark, data).pipeline(tuple(QUERIES)).answers))
+    found = by_query(opened(on_spark(spark, data).pipeline((*QUERIES, *LATELY)).answers))
     for name, rows in expected(data).items():
         assert found[name] == pytest.approx(rows, abs=1e-9)
 
@@ -90,14 +96,16 @@ def test_streaming_is_local(spark: SparkSession, tmp_path: Path) -> None:
     data = random_rows(4)
     streams = {name: in_files(spark, rows, tmp_path / name, 5) for name, rows in data.items()}
     ag, found = on_spark(spark, streams), list[dict[str, Any]]()
-    writer = ag.pipeline(tuple(QUERIES)).answers.writeStream.trigger(availableNow=True)
+    writer = ag.pipeline((*QUERIES, *LATELY)).answers.writeStream.trigger(availableNow=True)
     writer = writer.foreachBatch(lambda batch, number: found.extend(opened(batch)))
     writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
     wanted = expected(data)
+    here = session(data)
+    wanted |= {name: expected_rows(here, name, data) for name in LATELY}
     until = max(row["t"] for row in data["s"])
     known = [row for row in found if row.get("tag") != "end" and row["ts"] <= until]
     at_once = ("anyone", "each", "certain", "strictly", "alternatives", "markovian")
-    for name in (*at_once, "filtered", "exactly"):
+    for name in (*at_once, "filtered", "exactly", *LATELY):
         assert by_query(known)[name] == pytest.approx(wanted[name], abs=1e-9)
     # The last steps of a lag are known at the end of the stream, which does not come.
     for name in ("lagged", "closely"):

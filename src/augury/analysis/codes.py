@@ -78,6 +78,7 @@ CODES: dict[str, str] = {
     "A079": "an option of the query is unknown, given twice or out of range",
     "A080": "the target is unknown, incomplete or taken",
     "A081": "an attribute has several types in the streams that may play its component",
+    "A082": "OVER does not apply",
     "A090": "a model lacks a part, or names a table that does not fit",
     "A091": "an inferred stream names readings or a model that do not fit",
     "A092": "a method or a clause of an inferred stream does not apply",

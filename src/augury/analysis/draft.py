@@ -58,6 +58,7 @@ class Draft:
     keys: tuple[Column, ...] = ()
     within: CheckedWindow | None = None
     every: CheckedWindow | None = None
+    over: CheckedWindow | None = None
     allow: int = 0
     may_miss: tuple[int, ...] = ()
     miss_rates: tuple[float | None, ...] = ()

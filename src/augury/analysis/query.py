@@ -172,4 +172,5 @@ def _checked(draft: Draft, verdict: Verdict) -> CheckedQuery:
         span=statement.span,
         learn_gaps_from=draft.learn_gaps_from,
         group_names=draft.group_names,
+        over=draft.over.length if draft.over else None,
     )

@@ -30,6 +30,7 @@ RULES: tuple[Rule, ...] = (
     windows.lengths_fit_the_time,
     windows.window_bounds_the_state,
     windows.every_slides_a_window,
+    windows.over_looks_back_from_a_time,
     windows.probability_windows_are_of_time,
     windows.streaming_needs_a_window,
     selection.after_where_follows_a_choice,

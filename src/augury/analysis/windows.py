@@ -1,4 +1,4 @@
-"""WITHIN and EVERY: lengths, units, and where a window must be.
+"""WITHIN, EVERY and OVER: lengths, units, and where a window must be.
 
 A window is required where state would grow for ever: in enumerated queries with a repetition or a
 negation at an end, and wherever a negation at an end would have nothing to bound it.
@@ -16,9 +16,11 @@ from augury.language.tree import Window
 
 
 def lengths_fit_the_time(draft: Draft) -> None:
-    """WITHIN and EVERY are positive and in the unit that TIME has."""
+    """WITHIN, EVERY and OVER are positive and in the unit that TIME has."""
     draft.within = _read(draft, draft.statement.within, "WITHIN")
     draft.every = _read(draft, draft.statement.every, "EVERY")
+    returns = draft.statement.returns
+    draft.over = _read(draft, returns.over, "OVER") if returns else None
 
 
 def _read(draft: Draft, window: Window | None, keyword: str) -> CheckedWindow | None:
@@ -119,6 +121,18 @@ def every_slides_a_window(draft: Draft) -> None:
     elif draft.within and draft.every and draft.every.length > draft.within.length:
         message = "EVERY is longer than WITHIN, so events between two windows are never looked at"
         draft.findings.warning("W008", message, draft.clause("EVERY"), "make EVERY at most WITHIN")
+
+
+def over_looks_back_from_a_time(draft: Draft) -> None:
+    """OVER stands with RETURN PROBABILITY BY TIME: without BY TIME, windows are WITHIN's."""
+    returns = draft.statement.returns
+    if returns is not None and returns.over is not None and not draft.by_time:
+        draft.findings.error(
+            "A082",
+            "OVER looks back from each time, but RETURN PROBABILITY is per window",
+            returns.over.span,
+            "write RETURN PROBABILITY BY TIME OVER, or WITHIN and EVERY",
+        )
 
 
 def _report_every(draft: Draft, message: str, hint: str) -> None:

@@ -54,7 +54,7 @@ KEYWORDS: dict[str, Keyword] = {
     **_words("stream", "MISS RATE"),
     **_words("query", "ON WHERE AFTER USING SKIP TILL MATCH STRICT PARTITION CONTIGUITY WITHIN"),
     **_words("query", "EVENTS EVERY ALLOW ALL MISSED OF HAVING CONFIDENCE CONF THRESHOLD GROUP"),
-    **_words("query", "RETURN AS APPROXIMATE LIMIT CORRELATED SCORING AYAC LAW"),
+    **_words("query", "RETURN AS OVER APPROXIMATE LIMIT CORRELATED SCORING AYAC LAW"),
     **_unless("query", "PROBABILITY COUNT", _MEASURE),
     **_words("pattern", "PATTERN EVENT"),
     **_followed("pattern", "SEQUENCE SEQ NEXT ANY FIRST LAST", _CALLED),

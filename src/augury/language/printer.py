@@ -223,6 +223,8 @@ def _having(node: Having) -> str:
 
 
 def _returned(node: Return) -> str:
+    if node.over is not None:
+        return f"{node.kind} OVER {_window(node.over)}"
     if node.kind != "COLUMNS":
         return "*" if node.kind == "STAR" else node.kind
     return ", ".join(

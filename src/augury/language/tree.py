@@ -245,10 +245,11 @@ class ReturnColumn(Node):
 
 @dataclass(frozen=True, slots=True)
 class Return(Node):
-    """RETURN columns, `*`, COUNT, PROBABILITY or PROBABILITY BY TIME."""
+    """RETURN columns, `*`, COUNT, PROBABILITY or PROBABILITY BY TIME, which may be OVER a while."""
 
     kind: Choice["COLUMNS", "STAR", "COUNT", "PROBABILITY", "PROBABILITY BY TIME"]
     columns: tuple[ReturnColumn, ...] = ()
+    over: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ their number, so that a state survives batches, checkpoints and new symbols alik
 
 An automaton state is the set of nodes that runs wait at (bits), a symbol is what a step means: bits
 of the components that some event matches, those that accept one, and whether anything happened.
+Where a match counts for some steps after its end (OVER), a state also has, in its high bits, for
+how many steps more the last one does: a count is all that later answers need of earlier ends.
 """
 
 from __future__ import annotations
@@ -22,11 +24,15 @@ from augury.kernels.chain import forward
 from augury.matching.line import Line
 from augury.records import Flags, Reals, Words
 
+# The value of a row that asks what still counts at a time without rows of its chain.
+ASKED = -1
 NOWHERE, BEGINNING = 0, 1
 NEVER = forward.NEVER
 VERSION = 1
 MOST_STATES = 4096
 _SHIFT = 31
+_MASK_BITS = 48
+_WAITING = (1 << _MASK_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,8 @@ class Beliefs:
 
     Independent rows of one `group` exclude each other. Of a Markovian object, a row says that it
     goes from `origin` to `value` with probability `p`; hidden values are numbers from 2 on.
-    `matches` and `accepted` are bits by component; an event that means nothing has neither.
+    `matches` and `accepted` are bits by component; an event that means nothing has neither. A row
+    whose value is `ASKED` is no event: its chain is asked about a time at which it has none.
     """
 
     chain: Words
@@ -67,7 +74,10 @@ class Beliefs:
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """P(a match ends in `chain` at `time`), for every step of every chain."""
+    """P(a match ends in `chain` at `time`), for every step of every chain, and where it is asked.
+
+    Where ends count for some steps: P(one has ended in the last of them).
+    """
 
     chain: Words
     time: Words
@@ -100,13 +110,19 @@ class Marginaliser:
     """Carries one line over the beliefs of many chains (an `Operator`).
 
     `is_markovian` tells which kind of rows come; `ticks` that Markovian times follow each other by
-    one; `ever` asks whether a match has ended by now, instead of at this step.
+    one; `ever` asks whether a match has ended by now, instead of at this step. `over` is how many
+    steps an end counts, its own included (0: that one alone), and `unit` how long a step takes.
+    `linked` tells that the tables are of a stream AS ... CORRELATED: the mass that they carry sums
+    to 1, but their rows do not, and what is missing in one is not nowhere.
     """
 
     line: Line
     is_markovian: bool = False
     ticks: bool = True
     ever: bool = False
+    over: int = 0
+    unit: int = 1
+    linked: bool = False
     _steps: dict[tuple[int, int], tuple[int, bool]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -143,7 +159,7 @@ class Marginaliser:
         np.savez(
             stream,
             version=np.array([VERSION]),
-            line=np.frombuffer(repr(self.line).encode(), np.uint8),
+            line=np.frombuffer(self._mark, np.uint8),
             states=np.array(state.states, np.int64),
             symbols=np.array(state.symbols, np.int64),
             first=state.first,
@@ -169,7 +185,7 @@ class Marginaliser:
                 f"the state of a chain has version {version}, but this release reads {VERSION}; "
                 "use the release that wrote it, or begin anew"
             )
-        if bytes(parts["line"]) != repr(self.line).encode():
+        if bytes(parts["line"]) != self._mark:
             raise StateError("the state is of another query; begin anew, or restore its own query")
         waiting = Beliefs(*(parts[f"waiting_{f.name}"] for f in fields(Beliefs)))
         return MarginalState(
@@ -182,6 +198,30 @@ class Marginaliser:
             waiting,
         )
 
+    @property
+    def _mark(self) -> bytes:
+        """What tells a state of this question from those of others."""
+        over = f" over {self.over} of {self.unit}" if self.over else ""
+        return f"{self.line!r}{over}".encode()
+
+    def is_waiting(self, state: MarginalState) -> Flags:
+        """Return in which chains of independent rows some run may wait."""
+        waits = np.array([mask & _WAITING != 0 for mask in state.states], np.bool_)
+        found: Flags = np.logical_or.reduce(state.mass[:, waits] > 0.0, axis=1)
+        return found
+
+    def is_counting(self, state: MarginalState, horizon: int) -> Flags:
+        """Return in which chains of independent rows an end may still count at `horizon`.
+
+        A horizon that is earlier than the last rows of a chain stands for their time.
+        """
+        found = np.zeros(len(state.mass), np.bool_)
+        gone = np.maximum(horizon - np.maximum(state.last, NEVER // 2), 0) // self.unit
+        left = self._left(state)
+        for c in np.flatnonzero(gone < self.over).tolist():
+            found[c] = (state.mass[c, left > gone[c]] > 0.0).any()
+        return found
+
     # Carrying ---------------------------------------------------------------------------------
 
     def _independent(
@@ -189,11 +229,10 @@ class Marginaliser:
     ) -> tuple[MarginalState, Chances]:
         delta, done = self._tables(state)
         union = _unions(state.symbols)
-        mass, out = state.mass.copy(), np.full(len(rows), np.nan)
+        mass, last, out = state.mass.copy(), state.last.copy(), np.full(len(rows), np.nan)
         columns = (rows.chain, rows.time, rows.group, codes)
-        forward.independent(columns, rows.p, (delta, done, union), mass, self.ever, out)
-        last = state.last.copy()
-        np.maximum.at(last, rows.chain, rows.time)
+        tables, memory = (delta, done, union), self._memory(state)
+        forward.independent(columns, rows.p, tables, memory, (mass, last), self.ever, out)
         return replace(state, mass=mass, last=last), _chances(rows, out)
 
     def _markovian(
@@ -209,9 +248,9 @@ class Marginaliser:
         out = np.full(len(rows), np.nan)
         before = (state.first, state.value, state.mass, state.last)
         columns = (rows.chain, rows.time, rows.origin, rows.value, codes)
-        filled = forward.markovian(
-            columns, rows.p, self._tables(state), before, self.ticks, after, out
-        )
+        tables, memory = self._tables(state), self._memory(state)
+        flags = (self.ticks, not self.linked)
+        filled = forward.markovian(columns, rows.p, tables, memory, before, flags, after, out)
         first, value, mass, last = after
         changed = replace(state, first=first, value=value[:filled], mass=mass[:filled], last=last)
         return changed, _chances(rows, out)
@@ -226,6 +265,7 @@ class Marginaliser:
         count = forward.number_symbols(self._symbols(rows), room, len(known), codes)
         if count < 0:
             raise TooManyNumbersError
+        codes[rows.value == ASKED] = -1
         return tuple(room[:count].tolist()), codes
 
     def _grown(self, state: MarginalState, found: tuple[int, ...], rows: Beliefs) -> MarginalState:
@@ -254,7 +294,7 @@ class Marginaliser:
         if self.line.sees_everything:
             is_event = rows.value != NOWHERE if self.is_markovian else np.bool_(True)
             symbols = symbols | np.int64(is_event) << (2 * _SHIFT)
-        return symbols
+        return np.where(rows.value == ASKED, 0, symbols) if self.over else symbols
 
     def _closed(self, known: tuple[int, ...], found: tuple[int, ...]) -> tuple[int, ...]:
         """Return the symbols, and of independent rows all that several may mean together."""
@@ -299,10 +339,20 @@ class Marginaliser:
                 delta[q, s], done[q, s] = number[after], ended
         return delta, done
 
+    def _left(self, state: MarginalState) -> Words:
+        """Return for how many steps more the last end counts, by automaton state."""
+        return np.array(state.states, np.int64) >> _MASK_BITS
+
+    def _memory(self, state: MarginalState) -> tuple[Words, int, int]:
+        return self._left(state), self.over, self.unit
+
     def _step(self, state: int, symbol: int) -> tuple[int, bool]:
-        """Return the automaton state after a symbol, and whether a match ends with it."""
+        """Return the automaton state after a symbol, and whether a match ends with it.
+
+        Where ends count for some steps: whether one counts after it.
+        """
         if (state, symbol) not in self._steps:
-            self._steps[state, symbol] = mask_step(self.line, state, symbol)
+            self._steps[state, symbol] = counted_step(self.line, state, symbol, self.over)
         return self._steps[state, symbol]
 
 
@@ -340,15 +390,24 @@ def mask_step(line: Line, state: int, symbol: int) -> tuple[int, bool]:
     return after, done
 
 
-def automaton(line: Line, symbols: list[int]) -> tuple[Words, Flags]:
+def counted_step(line: Line, state: int, symbol: int, over: int) -> tuple[int, bool]:
+    """Return what `mask_step` does where an end counts for `over` steps (0: in its own alone)."""
+    if not over:
+        return mask_step(line, state, symbol)
+    after, done = mask_step(line, state & _WAITING, symbol)
+    left = over if done else max((state >> _MASK_BITS) - 1, 0)
+    return after | left << _MASK_BITS, left > 0
+
+
+def automaton(line: Line, symbols: list[int], over: int = 0) -> tuple[Words, Flags]:
     """Return where each symbol leads from each automaton state, and whether a match ends.
 
-    States are those that can be reached; state 0 waits at no node.
+    States are those that can be reached; state 0 waits at no node. `over` as in `counted_step`.
     """
     number, found = {0: 0}, list[list[tuple[int, bool]]]()
     waiting = [0]
     for state in waiting:
-        steps = [mask_step(line, state, symbol) for symbol in symbols]
+        steps = [counted_step(line, state, symbol, over) for symbol in symbols]
         for after, _ in steps:
             if after not in number:
                 number[after] = len(number)

@@ -146,6 +146,16 @@ def ends(line: Line, steps: Iterable[Step], size: int, rng: np.random.Generator)
     return found
 
 
+def lasting(found: Mapping[int, Bits], times: Sequence[int], length: int) -> dict[int, Bits]:
+    """Return, by time, in which worlds a match has ended in the last `length` of time."""
+    kept: dict[int, Bits] = {}
+    for time in times:
+        bits = [own for end, own in found.items() if time - length < end <= time]
+        if bits:
+            kept[time] = np.bitwise_or.reduce(bits)
+    return kept
+
+
 # Lineage ------------------------------------------------------------------------------------------
 
 

@@ -1,10 +1,11 @@
 """Carry the distribution over (hidden values, runs) forward, one step at a time: exact.
 
-The joint state of a chain is what its Markovian objects are, and the set of runs that wait (see
-`line`). Independent objects need no hidden value. Both are known only as a distribution, kept as a
-mapping from state to mass; a step multiplies by the transition tables and by what may happen
-independently, and folds states that became equal. Nothing is approximated: the number of states is
-bounded by a setting, and beyond it the query is refused.
+The joint state of a chain is what its Markovian objects are, the set of runs that wait (see
+`line`), and when a match ended last, for as long as that counts. Independent objects need no hidden
+value. All are known only as a distribution, kept as a mapping from state to mass; a step multiplies
+by the transition tables and by what may happen independently, and folds states that became equal.
+Nothing is approximated: the number of states is bounded by a setting, and beyond it the query is
+refused.
 
 This is the general evaluation, for chains of any make; `kernels/chain.py` is its fast twin for
 lines without windows and values to remember. Oracle: tests/oracles/worlds.py.
@@ -22,7 +23,7 @@ from augury.records import Reals
 
 Happened = frozenset[Sign]
 Outcomes = Sequence[tuple[float, Sign | None]]
-State = tuple[tuple[int, ...], Runs, bool]
+State = tuple[tuple[int, ...], Runs, int | None]
 NOTHING: Happened = frozenset()
 
 
@@ -53,10 +54,14 @@ class Step:
 
 @dataclass
 class Chain:
-    """A distribution under way over the states of one chain; `hidden` objects start at value 0."""
+    """A distribution under way over the states of one chain; `hidden` objects start at value 0.
+
+    A match counts at time t if it ended in (t - over, t].
+    """
 
     line: Line
     hidden: int = 0
+    over: int = 1
     mass: dict[State, float] = field(default_factory=dict)
     time: int | None = None
     known: dict[tuple[Runs, Happened], tuple[Runs, bool]] = field(default_factory=dict)
@@ -65,50 +70,64 @@ class Chain:
 
     def __post_init__(self) -> None:
         if not self.mass:
-            self.mass = {((0,) * self.hidden, NO_RUNS, False): 1.0}
+            self.mass = {((0,) * self.hidden, NO_RUNS, None): 1.0}
 
     def advance(self, now: Step) -> float:
-        """Take one step; return P(a match has ended at this time, in this step or one before)."""
+        """Take one step; return P(a match counts at this time, from this step or one before)."""
         if now.time != self.time:
             self._begin(now.time)
         beside = list(_together(now.groups, self.limit).items())
-        moved: dict[tuple[tuple[int, ...], Runs, bool, Happened], float] = {}
-        for (hidden, runs, done), mass in self.mass.items():
+        moved: dict[tuple[tuple[int, ...], Runs, int | None, Happened], float] = {}
+        for (hidden, runs, last), mass in self.mass.items():
             for values, happened, p in _moved(hidden, now.moves):
-                key = values, runs, done, happened
+                key = values, runs, last, happened
                 moved[key] = moved.get(key, 0.0) + mass * p
         self.mass = {}
-        for (values, runs, done, happened), mass in moved.items():
+        for (values, runs, last, happened), mass in moved.items():
             for others, p in beside:
-                self._add((values, runs, done), happened | others, mass * p)
-        return sum(mass for (_, _, done), mass in self.mass.items() if done)
+                self._add((values, runs, last), happened | others, mass * p)
+        return sum(mass for (_, _, last), mass in self.mass.items() if last is not None)
+
+    def counting(self, time: int) -> float:
+        """Return P(a match counts) at a later time, if nothing happens up to it."""
+        marks = ((last, mass) for (_, _, last), mass in self.mass.items())
+        return sum(mass for last, mass in marks if last is not None and last > time - self.over)
 
     def _begin(self, time: int) -> None:
-        """Forget, at a new time, whether a match ended at the one before."""
+        """Forget, at a new time, the ends that count no more."""
         self.time = time
         if self.line.window is not None:
             self.known = {}
         folded: dict[State, float] = {}
-        for (hidden, runs, _), mass in self.mass.items():
-            state = hidden, runs, False
+        for (hidden, runs, last), mass in self.mass.items():
+            counts = last is not None and last > time - self.over
+            state = hidden, runs, last if counts else None
             folded[state] = folded.get(state, 0.0) + mass
         self.mass = folded
 
     def _add(self, before: State, happened: Happened, mass: float) -> None:
-        hidden, runs, done = before
+        hidden, runs, last = before
         case = runs, happened
         if case not in self.known:
             assert self.time is not None
             self.known[case] = step(self.line, runs, happened, self.time)
         after, ended = self.known[case]
-        state = hidden, after, done or ended
+        state = hidden, after, self._mark() if ended else last
         self.mass[state] = self.mass.get(state, 0.0) + mass
         if len(self.mass) > self.limit:
             raise _too_many()
 
+    def _mark(self) -> int:
+        """Return what is remembered of an end: when it was."""
+        assert self.time is not None
+        return self.time
+
 
 class Ever(Chain):
     """A chain that remembers for good whether a match has ended."""
+
+    def _mark(self) -> int:
+        return 0
 
     def _begin(self, time: int) -> None:
         self.time = time
@@ -120,6 +139,24 @@ def probabilities(line: Line, steps: Iterable[Step], hidden: int = 0) -> dict[in
     """Return P(a match ends at t) for each time of the steps, which are in order."""
     chain = Chain(line, hidden)
     return {now.time: chain.advance(now) for now in steps}
+
+
+def lasting_probabilities(
+    line: Line, steps: Iterable[Step], times: Sequence[int], over: int, hidden: int = 0
+) -> dict[int, float]:
+    """Return P(a match has ended in (t - over, t]) at each time of the steps, and of `times`."""
+    chain, found = Chain(line, hidden, over), dict[int, float]()
+    waiting = iter(sorted(times))
+    time = next(waiting, None)
+    for now in steps:
+        while time is not None and time < now.time:
+            found[time] = chain.counting(time)
+            time = next(waiting, None)
+        found[now.time] = chain.advance(now)
+    while time is not None:
+        found.setdefault(time, chain.counting(time))
+        time = next(waiting, None)
+    return found
 
 
 def probability(line: Line, steps: Iterable[Step], hidden: int = 0) -> float:
@@ -180,6 +217,6 @@ class TooManyStatesError(DataError):
 def _too_many() -> TooManyStatesError:
     return TooManyStatesError(
         "too many combinations of runs and hidden values are possible to carry them all exactly; "
-        "add conjuncts, narrow WITHIN, allow sampling with APPROXIMATE (0.01, 0.05), or raise the "
-        "setting chain_state_limit"
+        "add conjuncts, narrow WITHIN or OVER, allow sampling with APPROXIMATE (0.01, 0.05), or "
+        "raise the setting chain_state_limit"
     )

@@ -8,6 +8,7 @@ the `Obstacle` says why; they are evaluated from lineage.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -34,12 +35,29 @@ class Obstacle:
 
 
 @dataclass(frozen=True, slots=True)
+class LookBack:
+    """How long a match counts after its end: `length` in ticks or microseconds.
+
+    `unit` is the time between two steps where all times are multiples of it, or None.
+    """
+
+    length: int
+    unit: int | None
+
+    @property
+    def steps(self) -> int:
+        """How many steps an end counts, its own included."""
+        return -(-self.length // (self.unit or 1))
+
+
+@dataclass(frozen=True, slots=True)
 class ChainPlan:
     """What a runner needs to marginalise a query over Arrow columns.
 
     `judged` are the conditions of AFTER WHERE by component. `partition_by` maps each stream to the
     columns that cut it into chains. `remembered` are the equalities that runs carry. `groups` are
-    the GROUP BY attributes as (component, column).
+    the GROUP BY attributes as (component, column). `over` is None where a match counts at the time
+    of its end alone.
     """
 
     query: CheckedQuery
@@ -49,6 +67,7 @@ class ChainPlan:
     partition_by: Columns
     remembered: tuple[EqualityClass, ...]
     groups: tuple[tuple[int, str], ...]
+    over: LookBack | None = None
 
     @property
     def tables(self) -> set[str]:
@@ -84,7 +103,24 @@ def plan_chain(query: CheckedQuery, catalog: Catalog) -> ChainPlan | Obstacle:
         partition_by=columns,
         remembered=classes,
         groups=_groups(query),
+        over=_look_back(query, catalog),
     )
+
+
+def _look_back(query: CheckedQuery, catalog: Catalog) -> LookBack | None:
+    if query.over is None:
+        return None
+    found = LookBack(query.over, _unit(query, catalog))
+    return None if found.unit is not None and found.steps <= 1 else found
+
+
+def _unit(query: CheckedQuery, catalog: Catalog) -> int | None:
+    """Return what all times of the streams are multiples of: a tick, or a model's step."""
+    if query.streams[0].time_is_ticks:
+        return 1
+    inferred = [catalog.inferred.get(stream.name.lower()) for stream in query.streams]
+    steps = [catalog.models[each.statement.model.lower()].step for each in inferred if each]
+    return math.gcd(*steps) if len(steps) == len(inferred) else None
 
 
 # What is no chain ---------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from augury.planning.sequence import unsuited
 Method = Literal[
     "chain",
     "chain per key",
+    "chain of runs",
     "interval plan",
     "join plan",
     "lineage",
@@ -174,6 +175,8 @@ def _method(query: CheckedQuery) -> Method:
     if query.verdict.join is not None:
         return "join plan"
     if query.verdict.kind == "deterministic" or unsuited(query) is None:
+        if query.verdict.kind == "safe" and query.over is not None:
+            return "chain of runs"
         return _METHODS.get(query.verdict.kind, "worlds")
     if query.verdict.kind == "hard" and query.approximate is not None:
         return "sampling" if query.returns == "PROBABILITY BY TIME" else "lineage or sampling"

@@ -122,6 +122,8 @@ def _order(streams: Sequence[StreamSchema]) -> str:
 _SEARCHES = {
     "chain": "carry the distribution over automaton states forward, one step at a time",
     "chain per key": "one chain per key, combined as 1 - prod(1 - p)",
+    "chain of runs": "carry the distribution over runs and the values they have met forward, one "
+    "step at a time",
     "interval plan": "combine interval probabilities by the safe plan",
     "join plan": "project, join and project by the safe plan",
     "lineage": "list all matches, and value their joint lineage exactly",

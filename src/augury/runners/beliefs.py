@@ -48,6 +48,7 @@ def is_plain(plan: ChainPlan) -> bool:
     return (
         line.window is None
         and not line.remembers
+        and (plan.over is None or plan.over.unit is not None)
         and not any(stream.order_by for stream in streams)
         and all(named)
         and (not markov or (len(streams) == 1 and plan.query.returns == "PROBABILITY BY TIME"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from augury.analysis.catalog import Catalog, StreamSchema
 from augury.analysis.checked import CheckedQuery
+from augury.matching.marginal import MOST_STATES
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.runners.beliefs import is_plain
@@ -29,8 +30,12 @@ def uncarried(query: CheckedQuery, catalog: Catalog) -> str | None:
     plan = plan_chain(query, catalog)
     if isinstance(plan, Obstacle):
         return plan.reason
+    if plan.over is not None and plan.over.unit is None:
+        return "looks back OVER a while from timestamps that follow no model's step"
     if query.verdict.kind not in EXACT or not is_plain(plan):
         return "has more than a chain per key (a window, a value to meet again or a tie-breaker)"
+    if plan.over is not None and plan.over.steps >= MOST_STATES:
+        return f"looks back OVER {plan.over.steps} steps of the {MOST_STATES - 1} that are carried"
     reasons = (_of_stream(plan, stream, catalog) for stream in query.streams)
     return next((reason for reason in reasons if reason is not None), None)
 
@@ -38,6 +43,8 @@ def uncarried(query: CheckedQuery, catalog: Catalog) -> str | None:
 def _of_stream(plan: ChainPlan, stream: StreamSchema, catalog: Catalog) -> str | None:
     how = catalog.inferred.get(stream.name.lower())
     if how is not None:
+        if len(plan.query.streams) > 1:
+            return f"reads stream {stream.name} beside others, and an inferred key is known later"
         if how.statement.method in ("VITERBI", "MLE", "PARTICLES") or (
             how.statement.method == "SMOOTH" and how.statement.lag is None
         ):

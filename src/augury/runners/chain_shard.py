@@ -23,13 +23,19 @@ from augury.analysis.catalog import StreamSchema
 from augury.errors import DataError
 from augury.inference.following import Followed
 from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
-from augury.matching.marginal import BEGINNING, Marginaliser, MarginalState, TooManyNumbersError
+from augury.matching.marginal import (
+    BEGINNING,
+    MOST_STATES,
+    Marginaliser,
+    MarginalState,
+    TooManyNumbersError,
+)
 from augury.matching.matcher import ALWAYS
 from augury.matching.retention import NEVER_YET
 from augury.planning.chain_plan import ChainPlan
 from augury.records import Words
 from augury.runners.beliefs import Numbers, Told, told
-from augury.runners.chains import HORIZON, known_rows
+from augury.runners.chains import HORIZON, answered_together, known_rows, operator_of
 from augury.runners.encoding import declaration_of, whole
 from augury.runners.holding import answer_table
 from augury.runners.inferring import Inferring, Steps
@@ -37,6 +43,7 @@ from augury.runners.loaded import Loaded
 from augury.runners.network import Network
 from augury.runners.objects import MarkovObject, Stand, markov_objects
 from augury.runners.shard import Answers, Shard, Tables, travelling
+from augury.runners.silences import with_silences
 from augury.sources.rows import REASON, sift
 
 FORMAT = Format(b"AUGURYCH", 1)
@@ -156,13 +163,13 @@ class ChainShard:
             found[name] = int(np.lcm(found.get(name, 1), each.follower.step))
         return found
 
-    def operator(self, plan: ChainPlan) -> Marginaliser:
-        """Return the operator of a query's chains."""
-        stream = plan.query.streams[0]
-        return Marginaliser(plan.line, self._is_markovian(stream), stream.time_is_ticks)
-
-    def _is_markovian(self, stream: StreamSchema) -> bool:
-        return stream.markov is not None
+    @cached_property
+    def operators(self) -> dict[str, Marginaliser]:
+        """The operator of each query's chains, which keeps what it has found of its automaton."""
+        return {
+            name: operator_of(plan, plan.query.streams[0].markov is not None)
+            for name, plan in self.network.chains.items()
+        }
 
     # Bytes ------------------------------------------------------------------------------------
 
@@ -193,7 +200,7 @@ class ChainShard:
     def _plain(self, name: str, each: Carried, parts: list[bytes]) -> list[Any]:
         marginal = None
         if each.marginal is not None:
-            marginal = self.operator(self.network.chains[name]).dump(each.marginal)
+            marginal = self.operators[name].dump(each.marginal)
         place = None if marginal is None else _part(parts, marginal)
         return [[plain(key) for key in each.chains], [plain(v) for v in each.values], place]
 
@@ -227,7 +234,7 @@ class ChainShard:
         chains, values, k = written
         marginal = None
         if k is not None:
-            marginal = self.operator(self.network.chains[name]).load(parts[k])
+            marginal = self.operators[name].load(parts[k])
         return Carried(
             tuple(value_of(key) for key in chains), tuple(value_of(v) for v in values), marginal
         )
@@ -278,19 +285,42 @@ class _Turn:
         self, name: str, plan: ChainPlan, rows: Told, by: tuple[Carried, Numbers, Words]
     ) -> pa.Table:
         before, numbers, times = by
-        operator = self.shard.operator(plan)
+        operator = self.shard.operators[name]
         state = before.marginal or operator.start(rows.beliefs)
         if not len(rows.beliefs):
             self.queries[name] = before
             return answer_table(plan.query, ())
+        if plan.over is not None:
+            together = answered_together(plan, rows, times)
+            rows = with_silences(rows, plan.over.length, together, state.last)
         try:
             after, found = operator.advance(state, rows.beliefs, HORIZON)
         except TooManyNumbersError as problem:
+            shorter = "" if plan.over is None else " or its OVER"
             raise DataError(
-                f"query {plan.query.name} has more states than a chain can hold; shorten it"
+                f"query {plan.query.name} has more states than the {MOST_STATES} that a chain can "
+                f"hold; shorten it{shorter}"
             ) from problem
-        self.queries[name] = _carried(numbers, after, rows.is_markovian)
-        return answer_table(plan.query, known_rows(plan, rows, found, times))
+        self.queries[name] = _carried(operator, numbers, after, self._reached(plan))
+        answers = known_rows(plan, rows, found, times)
+        if plan.over is not None and plan.groups:
+            # That an object was nowhere between its rows is told when they go on: too late.
+            told_of = self._told_of(plan)
+            answers = (row for row in answers if row[:2] in told_of)
+        return answer_table(plan.query, answers)
+
+    def _told_of(self, plan: ChainPlan) -> set[tuple[Any, int]]:
+        """Return the groups and times that have rows."""
+        found: set[tuple[Any, int]] = set()
+        for source in (self._stream(stream) for stream in plan.query.streams):
+            columns = (source.table.column(name).to_pylist() for _, name in plan.groups)
+            found |= set(zip(zip(*columns, strict=True), _times(source).tolist(), strict=True))
+        return found
+
+    def _reached(self, plan: ChainPlan) -> int:
+        """Return before which time no more steps of any chain come; an inferred key may be late."""
+        inferred = (s.name.lower() in self.shard.network.inferred for s in plan.query.streams)
+        return NEVER_YET if any(inferred) else self.state.horizon
 
     # Streams ----------------------------------------------------------------------------------
 
@@ -365,13 +395,16 @@ def _numbers(before: Carried) -> Numbers:
     return numbers
 
 
-def _carried(numbers: Numbers, state: MarginalState, is_markovian: bool) -> Carried:
+def _carried(
+    operator: Marginaliser, numbers: Numbers, state: MarginalState, horizon: int
+) -> Carried:
     """Return what later rows can need: not the chains that are as if they had not begun."""
     chains, values = tuple(numbers.chains.known), tuple(numbers.values)
-    if is_markovian:
+    if operator.is_markovian:
         return Carried(chains, values, state)
     alone = [isinstance(key, tuple) and None in key for key in chains]
-    kept = np.flatnonzero((state.mass[:, 0] < 1.0) & ~np.array(alone, np.bool_))
+    begun = operator.is_waiting(state) | operator.is_counting(state, horizon)
+    kept = np.flatnonzero(begun & ~np.array(alone, np.bool_))
     n = len(kept)
     state = replace(
         state,

@@ -18,12 +18,13 @@ from augury.kernels.chain.forward import none_of
 from augury.matching import worlds
 from augury.matching.intervals import sequence_probabilities
 from augury.matching.marginal import Chances, Marginaliser, TooManyNumbersError
-from augury.matching.sampled import Bits, ends, share
+from augury.matching.sampled import Bits, ends, lasting, share
 from augury.matching.worlds import Step
 from augury.planning.chain_plan import ChainPlan, is_of_the_chain
-from augury.records import Words
+from augury.records import Flags, Words
 from augury.runners.beliefs import Told
 from augury.runners.feed import ChainKey, Feed
+from augury.runners.silences import with_silences
 from augury.runners.windows import windows_of
 
 Group = tuple[Any, ...]
@@ -39,11 +40,22 @@ class Holding:
     chances: Mapping[Any, float]
 
 
+def operator_of(plan: ChainPlan, is_markovian: bool) -> Marginaliser:
+    """Return the operator of a plain plan's chains."""
+    over, stream = plan.over, plan.query.streams[0]
+    ever = plan.query.returns != "PROBABILITY BY TIME"
+    steps, unit = (0, 1) if over is None else (over.steps, over.unit or 1)
+    ticks, linked = stream.time_is_ticks, is_markovian and stream.is_linked
+    return Marginaliser(plan.line, is_markovian, ticks, ever, steps, unit, linked)
+
+
 def plain_rows(plan: ChainPlan, told: Told, times: Words) -> Iterator[Row] | None:
     """Return the rows of plain chains by the operator; None where its tables would be too large."""
     by_time = plan.query.returns == "PROBABILITY BY TIME"
-    ticks = plan.query.streams[0].time_is_ticks
-    operator = Marginaliser(plan.line, told.is_markovian, ticks, ever=not by_time)
+    operator, labels = operator_of(plan, told.is_markovian), np.unique(times)
+    if plan.over is not None:
+        everyone = np.arange(len(told.chains))
+        told = with_silences(told, plan.over.length, [(everyone, labels)])
     try:
         state = operator.start(told.beliefs)
         _, found = operator.advance(state, told.beliefs, HORIZON)
@@ -51,7 +63,9 @@ def plain_rows(plan: ChainPlan, told: Told, times: Words) -> Iterator[Row] | Non
         return None
     if not by_time:
         found = _ever(found, len(told.chains))
-    labels = np.unique(times)
+    if plan.over is not None:
+        # A tick at which an object is nowhere need not be one at which there are rows.
+        found = _only(found, np.isin(found.time, labels))
     if plan.groups:
         place = np.searchsorted(labels, found.time) if by_time else np.zeros_like(found.time)
         return _grouped(plan, told, found, (labels, place))
@@ -64,12 +78,10 @@ def known_rows(plan: ChainPlan, told: Told, found: Chances, times: Words) -> Ite
     All chains of a group have come as far as `found` tells, so each row is complete.
     """
     if not plan.groups:
-        yield from _for_anyone(found, np.unique(times))
+        labels = np.unique(times)
+        yield from _for_anyone(_only(found, np.isin(found.time, labels)), labels)
         return
-    groups = [_group(plan, key, ()) for key in told.chains]
-    numbers = {group: k for k, group in enumerate(dict.fromkeys(groups))}
-    number = np.array([numbers[group] for group in groups], np.int64)
-    by_number = list(numbers)
+    number, by_number = numbered_groups(plan, told)
     pairs = np.stack([found.time, number[found.chain]], axis=1)[found.p > 0.0]
     rows, place = np.unique(pairs, axis=0, return_inverse=True)
     none = np.ones(len(rows))
@@ -99,29 +111,56 @@ def _grouped(plan: ChainPlan, told: Told, found: Chances, by: tuple[Words, Words
     labels, place = by
     by_time = plan.query.returns == "PROBABILITY BY TIME"
     shown = labels.tolist() if by_time else [None]
+    number, groups = numbered_groups(plan, told)
+    none = np.ones(len(groups) * len(shown))
+    none_of(number[found.chain] * len(shown) + place, found.p, none)
+    chances = 1.0 - none.reshape(len(groups), len(shown))
+    for k in sorted(range(len(groups)), key=lambda k: repr(groups[k])):
+        if (chances[k] > 0.0).any():
+            yield from zip([groups[k]] * len(shown), shown, chances[k].tolist(), strict=True)
+
+
+def numbered_groups(plan: ChainPlan, told: Told) -> tuple[Words, list[Group]]:
+    """Return the number of each chain's group, and the groups in the order of their numbers."""
     groups = [_group(plan, key, ()) for key in told.chains]
     numbers = {group: k for k, group in enumerate(dict.fromkeys(groups))}
-    number = np.array([numbers[group] for group in groups], np.int64)
-    none = np.ones(len(numbers) * len(shown))
-    none_of(number[found.chain] * len(shown) + place, found.p, none)
-    chances = 1.0 - none.reshape(len(numbers), len(shown))
-    for group in sorted(numbers, key=repr):
-        if (chances[numbers[group]] > 0.0).any():
-            values = chances[numbers[group]].tolist()
-            yield from zip([group] * len(shown), shown, values, strict=True)
+    return np.array([numbers[group] for group in groups], np.int64), list(numbers)
+
+
+def answered_together(plan: ChainPlan, told: Told, times: Words) -> list[tuple[Words, Words]]:
+    """Return the chains of each group that has several, and the times at which one has rows."""
+    if not plan.groups:
+        return [(np.arange(len(told.chains)), np.unique(times))]
+    number, groups = numbered_groups(plan, told)
+    several = np.flatnonzero(np.bincount(number, minlength=len(groups)) > 1)
+    own = number[told.beliefs.chain]
+    return [(np.flatnonzero(number == k), np.unique(told.beliefs.time[own == k])) for k in several]
+
+
+def _only(found: Chances, rows: Flags) -> Chances:
+    return Chances(found.chain[rows], found.time[rows], found.p[rows])
 
 
 def rows_by_time(feed: Feed, times: Words) -> Iterator[Row]:
     """Yield P(some match's last event is at t), for each group and each time of the streams."""
+    labels: list[int] = np.unique(times).tolist()
     found = [
-        Holding(group, _by_time(feed.plan, feed.steps(key, loose), hidden))
+        Holding(group, _by_time(feed.plan, feed.steps(key, loose), hidden, labels))
         for key, loose, group, hidden in _asked(feed)
     ]
-    yield from _combined(feed.plan, found, np.unique(times).tolist())
+    yield from _combined(feed.plan, found, labels)
 
 
-def _by_time(plan: ChainPlan, steps: list[Step], hidden: int) -> dict[int, float]:
-    """Return P(a match ends at t) of one chain: by intervals where its plan is safe, or at once."""
+def _by_time(
+    plan: ChainPlan, steps: list[Step], hidden: int, labels: list[int]
+) -> dict[int, float]:
+    """Return P(a match ends at t) of one chain: by intervals where its plan is safe, or at once.
+
+    Where ends count for a while, that they do so in the same world ties times together, which
+    intervals do not carry.
+    """
+    if plan.over is not None:
+        return worlds.lasting_probabilities(plan.line, steps, labels, plan.over.length, hidden)
     if plan.query.verdict.kind == "safe":
         by_intervals = sequence_probabilities(plan.line, steps)
         if by_intervals is not None:
@@ -156,8 +195,9 @@ def sampled_rows(feed: Feed, times: Words, size: int) -> Iterator[Row]:
                 own[at] = own[at] | bits if at in own else bits
     labels = np.unique(times).tolist() if by_time else [start for start, _ in windows]
     for group in sorted(found, key=repr):
+        own = found[group] if plan.over is None else lasting(found[group], labels, plan.over.length)
         for label in labels:
-            bits_or_none = found[group].get(label)
+            bits_or_none = own.get(label)
             yield group, label, 0.0 if bits_or_none is None else share(bits_or_none)
 
 

@@ -131,16 +131,18 @@ def _passes(query: CheckedQuery, value: float) -> bool:
 
 
 def _by_time(evaluation: Evaluation, inputs: Inputs, value: Valuation) -> Iterator[Row]:
-    """Yield P(some match's last event is at t), for each time of the streams."""
+    """Yield P(some match's last event is at t, or in the time OVER it), for each time of rows."""
     matches, formulas = evaluation.matches()
     ends = _ends(matches, inputs)
     groups = _groups(evaluation.plan, matches, inputs)
     found: dict[tuple[tuple[Any, ...], int], list[Formula]] = {}
     for group, end, formula in zip(groups, ends.tolist(), formulas, strict=True):
         found.setdefault((group, end), []).append(formula)
+    over, times = evaluation.plan.query.over or 1, np.unique(inputs.time)
     for group in sorted(set(groups), key=repr) or ([] if evaluation.plan.query.group_by else [()]):
-        for t in np.unique(inputs.time).tolist():
-            yield group, t, value(found.get((group, t), ()))
+        for t in times.tolist():
+            recent = times[(times > t - over) & (times <= t)].tolist()
+            yield group, t, value([f for end in recent for f in found.get((group, end), ())])
 
 
 def _by_window(evaluation: Evaluation, inputs: Inputs, value: Valuation) -> Iterator[Row]:

@@ -19,6 +19,10 @@ CREATE QUERY selects ON R AS σ_{y = 'b'}(R('a'); R(y));
 CREATE QUERY selects_ours ON R PATTERN SEQ(R x, R y)
 WHERE x.value = 'a' AFTER WHERE y.value = 'b' USING SKIP TILL NEXT MATCH RETURN PROBABILITY BY TIME;
 
+CREATE QUERY filters_lately ON R AS R('a'); R('b') RETURN PROBABILITY BY TIME OVER 5;
+CREATE QUERY over ON R PATTERN SEQ(R over, R y) WHERE over.value = 'a' AND y.value = 'b'
+USING SKIP TILL NEXT MATCH HAVING PROBABILITY >= 0.5 RETURN PROBABILITY BY TIME OVER 5;
+
 CREATE QUERY joe_coffee ON At
 At('Joe', '220'); (σ_{CRoom(l)} At('Joe', l)); At('Joe', '220');
 CREATE QUERY any_coffee ON At

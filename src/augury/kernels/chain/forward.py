@@ -4,6 +4,12 @@ Rows come sorted by chain, then time, then group. `delta[q, s]` is the automaton
 q once the step means symbol s, `done[q, s]` whether a match ends in that step; symbol 0 means that
 nothing happened, and leaves every state as it is. A step costs the number of its rows times Q.
 
+Where ends count for a while, a state is what runs wait for and for how many steps more, `left[q]`,
+the last end counts. Then `done[q, s]` tells that one counts after the step, and symbol 0 counts
+down; steps at which a chain has no rows do so too. `memory` are left, the most of it (0: an end
+counts in its own step only), and the time that a step takes. A row whose symbol is negative asks:
+it tells what counts at its time, and changes nothing.
+
 Oracle: tests/oracles/worlds.py; slow twin: augury/matching/worlds.py.
 """
 
@@ -18,15 +24,18 @@ NEVER = -(2**62)
 
 
 @kernel
-def independent(rows, p, tables, mass, ever, out):
-    """Carry `mass` (chains, Q) over all rows; write P(a match ends here) at each step's last row.
+def independent(rows, p, tables, memory, before, ever, out):
+    """Carry the mass (chains, Q) over all rows; write P(a match ends here) at each step's last row.
 
     `rows` are the columns chain, time, group and symbol, `tables` are delta, done and union, where
-    `union[s, z]` is the symbol of both together. Rows of one group exclude each other. `ever` (one
-    flag) makes an ended match end the chain: its mass is gone. Other rows of `out` stay.
+    `union[s, z]` is the symbol of both together. Rows of one group exclude each other. `before` are
+    the mass and the last time of each chain, which change. `ever` (one flag) makes an ended match
+    end the chain: its mass is gone. Other rows of `out` stay.
     """
     chain, time, group, symbol = rows
     delta, done, union = tables
+    left, most, unit = memory
+    mass, last = before
     n, n_states, n_symbols = chain.shape[0], delta.shape[0], delta.shape[1]
     weight, both = np.zeros(n_symbols), np.zeros(n_symbols)
     own = np.zeros(n_symbols)
@@ -34,6 +43,12 @@ def independent(rows, p, tables, mass, ever, out):
     k = 0
     while k < n:
         c, t = chain[k], time[k]
+        if symbol[k] < 0:
+            out[k] = _counting(mass[c], left, (t - last[c]) // unit)
+            k += 1
+            continue
+        if most > 0 and last[c] > NEVER:
+            _count_down(mass[c], delta, left, (t - last[c]) // unit - 1, ahead)
         weight[:] = 0.0
         weight[0] = 1.0
         while k < n and chain[k] == c and time[k] == t:
@@ -44,12 +59,7 @@ def independent(rows, p, tables, mass, ever, out):
                 rest -= p[k]
                 k += 1
             own[0] += max(rest, 0.0)
-            both[:] = 0.0
-            for s in range(n_symbols):
-                if weight[s] > 0.0:
-                    for z in range(n_symbols):
-                        if own[z] > 0.0:
-                            both[union[s, z]] += weight[s] * own[z]
+            _join(weight, own, union, both)
             weight[:] = both
         ended = 0.0
         ahead[:] = 0.0
@@ -63,18 +73,73 @@ def independent(rows, p, tables, mass, ever, out):
                             moved = 0.0
                     ahead[delta[q, s]] += moved
         mass[c, :] = ahead
+        last[c] = t
         out[k - 1] = ended
 
 
+@part
+def _join(weight, own, union, out):
+    """Write the distribution of what independent groups mean together into `out`."""
+    out[:] = 0.0
+    for s in range(weight.shape[0]):
+        if weight[s] > 0.0:
+            for z in range(weight.shape[0]):
+                if own[z] > 0.0:
+                    out[union[s, z]] += weight[s] * own[z]
+
+
+@part
+def _counting(mass, left, idle):
+    """Return the mass whose last end still counts after so many steps without rows."""
+    found = 0.0
+    for q in range(mass.shape[0]):
+        if left[q] > idle:
+            found += mass[q]
+    return found
+
+
+@part
+def _count_down(mass, delta, left, idle, room):
+    """Let so many steps without rows pass; `room` (Q) is overwritten."""
+    if idle <= 0:
+        return
+    room[:] = 0.0
+    for q in range(mass.shape[0]):
+        if mass[q] > 0.0:
+            target = q
+            for _ in range(min(idle, left[q])):
+                target = delta[target, 0]
+            room[target] += mass[q]
+    mass[:] = room
+
+
+@part
+def _over_values(here, live, out):
+    """Return the mass by automaton state, whatever the hidden value is, in `out` (Q)."""
+    out[:] = 0.0
+    for v in live:
+        out += here[v]
+    return out
+
+
+@part
+def _count_down_all(here, live, delta, left, idle):
+    """Let so many steps without rows pass, whatever the hidden value is."""
+    room = np.zeros(here.shape[1])
+    for v in live:
+        _count_down(here[v], delta, left, idle, room)
+
+
 @kernel
-def markovian(rows, p, tables, before, ticks, after, out):
+def markovian(rows, p, tables, memory, before, flags, after, out):
     """Carry each chain's mass over (hidden value, automaton state); write as `independent`.
 
     `rows` are the columns chain, time, origin, value and symbol: the object goes from `origin` to
-    `value` with probability p, which means `symbol`. What an origin leaves to 1 goes to value 0,
-    nowhere. `before` and `after` hold the mass of all chains in compressed rows: first, value, mass
-    (entries, Q), and the last time of each chain. `ticks` (one flag) tells that a time which is not
-    the next one means that the object was nowhere between. Return the number of entries in `after`.
+    `value` with probability p, which means `symbol`. `before` and `after` hold the mass of all
+    chains in compressed rows: first, value, mass (entries, Q), and the last time of each chain.
+    `flags` are ticks, which tells that a time that is not the next one means that the object was
+    nowhere between, and whole, that what an origin leaves to 1 goes nowhere: to value 0. Return the
+    number of entries in `after`.
     """
     chain, time, origin, value, symbol = rows
     n, n_states, n_values = chain.shape[0], tables[0].shape[0], _room(before, origin, value)
@@ -82,11 +147,22 @@ def markovian(rows, p, tables, before, ticks, after, out):
     given, means = np.zeros(n_values), np.zeros(n_values, np.int64)
     live, fresh = np.zeros(n_values, np.int64), np.zeros(n_values, np.int64)
     is_fresh = np.zeros(n_values, np.bool_)
+    left, most, unit = memory
+    ticks, whole = flags
+    room = np.zeros(n_states)
     k = filled = 0
     for c in range(before[0].shape[0] - 1):
         n_live, last = _load(before, c, here, live), before[3][c]
         while k < n and chain[k] == c:
             t = time[k]
+            if symbol[k] < 0:
+                out[k] = _counting(
+                    _over_values(here, live[:n_live], room), left, (t - last) // unit
+                )
+                k += 1
+                continue
+            if most > 0 and last > NEVER:
+                _count_down_all(here, live[:n_live], tables[0], left, (t - last) // unit - 1)
             if ticks and last > NEVER and t != last + 1:
                 n_live = _scatter(here, live, n_live)
             is_fresh[0], means[0], fresh[0], n_fresh = True, 0, 0, 1
@@ -104,7 +180,7 @@ def markovian(rows, p, tables, before, ticks, after, out):
                 k += 1
             for a in range(n_live):
                 i = live[a]
-                rest = max(1.0 - given[i], 0.0)
+                rest = max(1.0 - given[i], 0.0) if whole else 0.0
                 for q in range(n_states):
                     moved[0, q] += here[i, q] * rest
                     here[i, q] = 0.0

@@ -209,7 +209,8 @@ def _threshold(parts: Parts, span: Span, findings: Findings) -> Clause:
 
 def _returns(kind: Choice["STAR", "COUNT", "PROBABILITY", "PROBABILITY BY TIME"]) -> Action:
     def action(parts: Parts, span: Span, findings: Findings) -> Clause:
-        return Clause("RETURN", {"returns": Return(kind, span=span)}, span)
+        over = parts[0] if parts else None
+        return Clause("RETURN", {"returns": Return(kind, over=over, span=span)}, span)
 
     return action
 

@@ -51,6 +51,10 @@ def _chain_text(plan: PhysicalPlan, part: str) -> str:
     least = len(plan.automaton.states) * open_windows(plan)
     hidden = [name for s in plan.query.streams for name in s.alternatives]
     more = "sets of states" + (f" and values of {', '.join(hidden)}" if hidden else "")
+    if plan.query.over is not None:
+        more += (
+            f", and times since a match ended (within {length_text(plan.query.over, plan.query)})"
+        )
     return (
         f"at least {least:,} probabilities ({8 * least:,} bytes) {part}, however long the stream; "
         f"more as {more} occur"

@@ -3,7 +3,7 @@
 | key | value |
 |---|---|
 | query, class, reasons, safe_plan | the query's name, its class and why |
-| pattern, strategy, within, every, having, allow_missed, returns | what was asked |
+| pattern, strategy, within, every, over, having, allow_missed, returns | what was asked |
 | not_evaluated | what it uses that no engine evaluates yet, or null |
 | components | index, name, negated, minimum, maximum, played_by, miss_rate, may_be_missed |
 | plan | operators in data order: name, runs_on, does |
@@ -77,6 +77,7 @@ def _asked(plan: PhysicalPlan) -> Facts:
         "strategy": query.strategy,
         "within": _window(query.within),
         "every": _window(query.every),
+        "over": query.over,
         "having": None
         if having is None
         else {"measure": having.measure, "threshold": having.threshold, "strict": having.strict},

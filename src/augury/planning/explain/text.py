@@ -101,6 +101,8 @@ def _terms(plan: PhysicalPlan) -> Iterator[str]:
         yield f"within {window_text(query.within, query)}"
     if query.every is not None:
         yield f"every {window_text(query.every, query)}"
+    if query.over is not None:
+        yield f"over the last {length_text(query.over, query)}"
     if query.allow:
         yield f"up to {query.allow} missed"
     if query.having is not None:
