@@ -96,6 +96,12 @@ def scratch() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def read_by(spark: SparkSession, reader: str, folder: Path | str) -> DataFrame:
+    """Return a folder of Parquet files, for Spark to read or for augury's workers."""
+    spark.conf.set("spark.augury.scan", reader)
+    return spark.read.parquet(str(folder))
+
+
 def drain(frame: DataFrame) -> None:
     """Compute every row of a DataFrame and throw it away."""
     frame.write.format("noop").mode("overwrite").save()
@@ -121,14 +127,17 @@ def median(taken: Iterable[Seconds]) -> Seconds:
     return Seconds(statistics.median(clock), statistics.median(busy))
 
 
-def medians(pieces: Mapping[str, Callable[[], Any]], rounds: int = ROUNDS) -> dict[str, Seconds]:
+def medians(
+    pieces: Mapping[str, Callable[[], Any]], rounds: int = ROUNDS, warm_ups: int = 1
+) -> dict[str, Seconds]:
     """Return the median seconds of each piece of work.
 
-    A first round warms up and does not count. The pieces take turns, so that a neighbour who is
-    busy for a while slows all of them down.
+    First rounds warm up and do not count. The pieces take turns, so that a neighbour who is busy
+    for a while slows all of them down.
     """
-    for work in pieces.values():
-        work()
+    for _ in range(warm_ups):
+        for work in pieces.values():
+            work()
     taken: dict[str, list[Seconds]] = {name: [] for name in pieces}
     for _ in range(rounds):
         for name, work in pieces.items():
