@@ -115,7 +115,7 @@ class Matches:
 
     @property
     def has_one_of_each(self) -> bool:
-        """Whether every match has one item of each component, in the order of their numbers."""
+        """Whether every match has one item of each of the first components, by their numbers."""
         each = len(self.row) // max(len(self), 1)
         if not each or each * len(self) != len(self.row):
             return False

@@ -323,3 +323,15 @@ def test_a_step_of_readings_has_its_turn_when_it_is_complete(name: str, over: st
     assert [row["probability"] for row in found] == pytest.approx(
         [row["probability"] for row in wanted], abs=1e-9
     )
+
+
+def test_what_the_data_could_bring_is_counted_before_they_come() -> None:
+    columns = "(k STRING, y STRING, t LONG, p DOUBLE)"
+    stream = f"CREATE STREAM r {columns} KEY k TIME t TYPE y PROBABILITY p;"
+    asked = "PATTERN SEQ(A a, B b, C c, D d) WHERE [k] USING SKIP TILL NEXT MATCH"
+    for over, most in ((511, None), (512, 511)):
+        ag = Session(engine="local")
+        ag.sql(f"{stream} CREATE QUERY q ON r {asked} RETURN PROBABILITY BY TIME OVER {over};")
+        reason = uncarried(ag._queries["q"][0], ag._catalog)
+        assert (reason is None) == (most is None)
+        assert most is None or f"of which at most {most} are carried" in str(reason)

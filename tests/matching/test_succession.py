@@ -103,25 +103,47 @@ def test_following_is_searching(seed: int, n: int, query: str, certain: bool) ->
 
 
 def test_steps_in_vain_are_left_to_the_search() -> None:
-    """Every event passes the threshold, most pairs do, and no sequence of all does."""
-    n, letters = 300, "ABCDEF"
-    parts = ", ".join(f"{kind} {kind.lower()}" for kind in letters)
-    query = f"SEQ({parts}) WITHIN 1000 HAVING CONFIDENCE >= 0.7"
+    """From one start all pass the threshold for long, and no sequence of all does."""
+    kinds = "FEDCBA" + "".join(kind * 60 for kind in "BCDEF")
+    n = len(kinds)
     data = pa.table(
         {
             "id": range(n),
             "tag": ["x"] * n,
-            "kind": [letters[6 * k // n] for k in range(n)],
+            "kind": list(kinds),
             "t": range(n),
-            "p": [0.9] * n,
+            "p": [1.0] * 6 + [0.9] * (n - 6),
             "v": [0] * n,
         }
     )
-    with patch.object(finding, "_followed", wraps=finding._followed) as followed:
-        ag = session(UNCERTAIN, query)
-        ag.bind("s", data)
+    parts = ", ".join(f"{kind} {kind.lower()}" for kind in "ABCDEF")
+    ag = session(UNCERTAIN, f"SEQ({parts}) WITHIN 100000 HAVING CONFIDENCE >= 0.6")
+    ag.bind("s", data)
+    followed: list[Found | None] = []
+    follow = finding._followed
+
+    def kept(*given: Any) -> Found | None:
+        followed.append(follow(*given))
+        return followed[-1]
+
+    with patch.object(finding, "_followed", kept):
         assert ag.table("q").num_rows == 0
-    assert followed.called
+    assert followed == [None]
+
+
+OPTIONAL = [
+    "SEQ(A a, B b, C? c) WHERE [tag] WITHIN 9 RETURN a.v AS av, c.v AS cv",
+    "SEQ(A a, OR(B b, C c)) WHERE [tag] WITHIN 9 RETURN c.v AS cv",
+    "SEQ(A a, B b, C* c) WHERE [tag] WITHIN 9 RETURN LAST(c).v AS cv",
+]
+
+
+@pytest.mark.parametrize("query", OPTIONAL)
+def test_a_component_that_no_match_has_is_null(query: str) -> None:
+    ag = session(CERTAIN, query)
+    data = {"id": [1, 2, 3, 4], "tag": list("xxyy"), "kind": list("ABAB"), "t": [1, 2, 3, 4]}
+    ag.bind("s", pa.table({**data, "p": [1.0] * 4, "v": [10, 20, 30, 40]}))
+    assert ag.table("q").column("cv").to_pylist() == [None, None]
 
 
 def test_too_many_matches_of_one_event_are_refused() -> None:

@@ -21,7 +21,7 @@ from augury.runners.shard import Shard
 from augury.runners.sharding import sharding_of
 from augury.runners.tasks import BoundedTask, blobs_of
 from augury.runners.wanted import Wanted, shard_numbers
-from augury.sources.parquet_files import Group, read_groups
+from augury.sources.parquet_files import Group, file_groups
 from contracts.live_cases import comparable
 from spark.queries import NAMES, SCHEMA, events, local, script
 
@@ -35,7 +35,8 @@ def network_of(name: str, text: str = "") -> Network:
 def scan_of(network: Network, paths: list[Path], shards: int) -> Scan:
     stream = network.bases["s"]
     packer = Packer(stream, Shard(network).schemas["s"])
-    groups = tuple(group for path in paths for group in read_groups(str(path), "t"))
+    read = [file_groups(str(path), pq.read_metadata(path), "t") for path in paths]
+    groups = tuple(group for own in read for group in own)
     names = tuple((name, name) for name in packer.columns)
     cut_by = dict(sharding_of(network, bounded=True).columns)["s"]
     return Scan(packer, groups, names, cut_by, shards)
@@ -144,21 +145,82 @@ def test_what_must_wait_is_known_beforehand() -> None:
     assert held_at_once(grouped((0, 4), (None, None))) is None
 
 
+def numbered(column: Any, kind: Any, shards: int) -> Any:
+    return shard_numbers(pa.table({"k": column}), ["k"], shards, {"k": kind})
+
+
 def test_equal_keys_share_a_shard_however_they_are_stored() -> None:
     texts = pa.array(["a", "bc", None, "a", ""])
     coded = texts.dictionary_encode()
     for column in (texts, coded, pa.chunked_array([texts.slice(0, 2), texts.slice(2)])):
-        found = shard_numbers(pa.table({"k": column}), ["k"], 1000)
+        found = numbered(column, pa.string(), 1000)
         assert found[0] == found[3]
-    assert (
-        shard_numbers(pa.table({"k": texts}), ["k"], 97)
-        == shard_numbers(pa.table({"k": coded}), ["k"], 97)
-    ).all()
-    zeros = shard_numbers(pa.table({"k": [0.0, -0.0]}), ["k"], 1000)
+    assert (numbered(texts, pa.string(), 97) == numbered(coded, pa.string(), 97)).all()
+    zeros = numbered(pa.array([0.0, -0.0]), pa.float64(), 1000)
     assert zeros[0] == zeros[1]
-    spread = shard_numbers(pa.table({"k": range(4000), "l": [1] * 4000}), ["k", "l"], 4)
+    ways = [pa.int8(), pa.int32(), pa.int64(), pa.float32(), pa.float64()]
+    found = [numbered(pa.array([1, 2, 90], way), pa.float64(), 1000).tolist() for way in ways]
+    assert len({tuple(own) for own in found}) == 1
+    both = {"k": pa.int64(), "l": pa.int64()}
+    spread = shard_numbers(pa.table({"k": range(4000), "l": [1] * 4000}), ["k", "l"], 4, both)
     assert np.bincount(spread).min() > 900
-    assert not shard_numbers(pa.table({"k": [1, 2]}), [], 4).any()
+    assert not shard_numbers(pa.table({"k": [1, 2]}), [], 4, {}).any()
+
+
+def test_streams_that_store_one_key_in_two_types_meet(tmp_path: Path) -> None:
+    text = """
+    CREATE STREAM s (id LONG, k DOUBLE, t LONG) ID id KEY k TIME t;
+    CREATE STREAM r (id LONG, k DOUBLE, t LONG) ID id KEY k TIME t;
+    CREATE QUERY q ON s, r PATTERN SEQ(s a, r b) WHERE [k] WITHIN 9;
+    """
+    network, scans, ag = network_of("q", text), [], Session(engine="local")
+    ag.sql(text)
+    for name, kind in (("s", pa.int32()), ("r", pa.float64())):
+        keys = pa.array([k % 5 for k in range(40)], kind)
+        rows = pa.table({"id": range(40), "k": keys, "t": range(40)})
+        pq.write_table(rows, tmp_path / name, row_group_size=6)
+        ag.bind(name, rows)
+        packer = Packer(network.bases[name], Shard(network).schemas[name])
+        groups = tuple(file_groups(str(tmp_path / name), pq.read_metadata(tmp_path / name), "t"))
+        names = tuple((column, column) for column in packer.columns)
+        scans.append(Scan(packer, groups, names, ("k",), 3))
+    task = ScanTask(network, tuple(scans), network_schema(network, "q"))
+    found = [row for batch in task(numbers(3)) for row in batch.to_pylist()]
+    wanted = ag.table("q").to_pylist()
+    assert len(wanted) > 30
+    assert comparable(found) == comparable(wanted)
+
+
+def test_alternatives_that_add_up_to_more_than_one_are_left_out(tmp_path: Path) -> None:
+    text = """
+    CREATE STREAM s (tag STRING, kind STRING, t LONG, p DOUBLE)
+    KEY tag TIME t TYPE kind ALTERNATIVES kind PROBABILITY p;
+    CREATE QUERY q ON s PATTERN SEQ(A a, A b) WHERE [tag] WITHIN 9;
+    """
+    rows = pa.table(
+        {
+            "tag": ["x"] * 6,
+            "kind": ["A", "B", "A", "B", "A", "B"],
+            "t": [1, 1, 2, 2, 3, 3],
+            "p": [0.5, 0.4, 0.7, 0.6, 0.5, 0.5],
+        }
+    )
+    paths, network = written(rows, tmp_path, 1, 100, 0), network_of("q", text)
+    task = ScanTask(network, (scan_of(network, paths, 1),), network_schema(network, "q"))
+    found = [row for batch in task(numbers(1)) for row in batch.to_pylist()]
+    assert [row["confidence"] for row in found] == [0.25]
+
+
+def test_a_footer_is_read_once_for_each_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths, network = written(events(60), tmp_path, 2, 3, 0), network_of("plain")
+    task = ScanTask(network, (scan_of(network, paths, 1),), network_schema(network, "plain"))
+    read: list[str] = []
+    footer = pq.read_metadata
+    monkeypatch.setattr(pq, "read_metadata", lambda path: read.append(path) or footer(path))
+    assert list(task(numbers(1)))
+    assert len(read) == 2
 
 
 def test_rows_that_cannot_play_are_left_out() -> None:

@@ -104,8 +104,45 @@ def test_an_answer_without_matches_has_its_columns(cut: list[int]) -> None:
     assert cut
 
 
-def test_too_many_matches_are_told_from_a_thread(cut: list[int]) -> None:
-    ag = session("SEQ(A a, B b) WHERE [tag] WITHIN 900 MATCH LIMIT 2", events(200))
+def test_a_limit_of_matches_is_counted_in_one(cut: list[int]) -> None:
+    rows = pa.table(
+        {
+            "id": range(60),
+            "tag": ["x"] * 60,
+            "kind": ["A"] + ["B"] * 59,
+            "t": range(60),
+            "tie": [0] * 60,
+            "p": [1.0] * 60,
+            "v": [0] * 60,
+        }
+    )
+    ag = session("SEQ(A a, B b) WHERE [tag] WITHIN 100 MATCH LIMIT 20", rows)
+    with pytest.raises(DataError, match="more than 20 matches begin with one event"):
+        ag.table("q")
+    assert not cut
+
+
+def test_what_goes_wrong_in_a_thread_is_told(
+    cut: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUGURY_MATCH_LIMIT", "2")
+    ag = session("SEQ(A a, B b) WHERE [tag] WITHIN 900", events(200))
     with pytest.raises(DataError, match="more than 2 matches begin with one event"):
         ag.table("q")
     assert cut
+
+
+def test_without_a_window_all_is_one_step(cut: list[int]) -> None:
+    query = "SEQ(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH"
+    steps: list[int] = []
+    advance = threads.Shard.advance
+
+    def counted(self: Any, state: Any, batch: Any, horizon: int) -> Any:
+        steps.append(horizon)
+        return advance(self, state, batch, horizon)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(threads.Shard, "advance", counted)
+        assert session(query, events(80)).table("q").num_rows
+    assert cut
+    assert len(steps) == threads.cores()

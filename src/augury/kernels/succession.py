@@ -129,6 +129,8 @@ def follow(order, events, tables, limits, span, thresholds, items, known, chance
                 continue
             candidate[depth] = -1 if only_first or depth == 0 else following[k, depth]
             steps += 1
+            if steps > PATIENCE * (n + n_components * count):
+                return IN_VAIN
             so_far = weight[depth] * p[order[k]]
             if so_far <= 0.0 or so_far < thresholds[0] - TOLERANCE:
                 continue
@@ -139,8 +141,6 @@ def follow(order, events, tables, limits, span, thresholds, items, known, chance
             elif is_told(time[order[k]], so_far, span, thresholds):
                 write(count, place, time[order[k]], so_far, items, known, chance)
                 count += 1
-        if count - before > most:
-            return TOO_MANY
-        if steps > PATIENCE * (n + n_components * count):
-            return IN_VAIN
+                if count - before > most:
+                    return TOO_MANY
     return count

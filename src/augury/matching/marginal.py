@@ -15,6 +15,7 @@ from __future__ import annotations
 import io
 import zipfile
 from dataclasses import dataclass, field, fields, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,9 @@ NEVER = forward.NEVER
 VERSION = 1
 MOST_STATES = 4096
 _SHIFT = 31
+_MATCHED, _ACCEPTED = 1, 2
+# Lines of more components have too many symbols to list.
+_LISTED = 6
 _MASK_BITS = 48
 _WAITING = (1 << _MASK_BITS) - 1
 
@@ -397,6 +401,32 @@ def counted_step(line: Line, state: int, symbol: int, over: int) -> tuple[int, b
     after, done = mask_step(line, state & _WAITING, symbol)
     left = over if done else max((state >> _MASK_BITS) - 1, 0)
     return after | left << _MASK_BITS, left > 0
+
+
+def waiting_sets(line: Line) -> int:
+    """Return how many sets of nodes runs may wait at, whatever happens; or more, for long lines."""
+    components = sorted({node.component for node in line.nodes})
+    if len(components) > _LISTED:
+        return 1 << len(line.nodes) - len(line.start)
+    # Each component is matched and accepted, matched only, or neither, in each step.
+    symbols = [
+        sum(
+            symbol_of(1 << c, (1 << c) * (how == _ACCEPTED))
+            for c, how in zip(components, each, strict=True)
+            if how
+        )
+        for each in product((0, _MATCHED, _ACCEPTED), repeat=len(components))
+    ]
+    seen, fresh = {0}, [0]
+    while fresh:
+        state = fresh.pop()
+        for symbol in symbols:
+            for told in (symbol, symbol | 1 << (2 * _SHIFT)):
+                after, _ = mask_step(line, state, told)
+                if after not in seen:
+                    seen.add(after)
+                    fresh.append(after)
+    return len(seen)
 
 
 def automaton(line: Line, symbols: list[int], over: int = 0) -> tuple[Words, Flags]:

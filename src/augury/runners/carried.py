@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from augury.analysis.catalog import Catalog, StreamSchema
 from augury.analysis.checked import CheckedQuery
-from augury.matching.marginal import MOST_STATES
+from augury.matching.marginal import MOST_STATES, waiting_sets
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.runners.beliefs import is_plain
@@ -34,8 +34,10 @@ def uncarried(query: CheckedQuery, catalog: Catalog) -> str | None:
         return "looks back OVER a while from timestamps that follow no model's step"
     if query.verdict.kind not in EXACT or not is_plain(plan):
         return "has more than a chain per key (a window, a value to meet again or a tie-breaker)"
-    if plan.over is not None and plan.over.steps >= MOST_STATES:
-        return f"looks back OVER {plan.over.steps} steps of the {MOST_STATES - 1} that are carried"
+    if plan.over is not None:
+        most = MOST_STATES // waiting_sets(plan.line) - 1
+        if plan.over.steps > most:
+            return f"looks back OVER {plan.over.steps} steps, of which at most {most} are carried"
     reasons = (_of_stream(plan, stream, catalog) for stream in query.streams)
     return next((reason for reason in reasons if reason is not None), None)
 

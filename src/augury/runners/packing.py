@@ -62,6 +62,10 @@ class Packer:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs for batches of rows."""
         settle_in()
+        yield from self.packed(batches)
+
+    def packed(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield blobs for batches of rows, inside of a task."""
         held, rows = list[pa.RecordBatch](), 0
         for batch in batches:
             held.append(batch)
@@ -111,14 +115,13 @@ class Packer:
         if EVENT_ID in self.schema.names:
             table = pa.table(known)
             known[EVENT_ID] = event_ids(Loaded(self.stream, table, table.slice(0, 0)))
-        for name in self.schema.names:
-            known.setdefault(name, rows.column(name) if name not in known else None)
         return pa.table(
             [known[name] for name in self.schema.names], self.schema.names
         ).combine_chunks()
 
 
 def _cast(column: Any, kind: Any) -> Any:
+    # What workers read themselves has its type already, or is a code.
     return column if pa.types.is_dictionary(column.type) else column.cast(kind)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -42,7 +43,7 @@ from augury.runners.sketching import analysed, sketch_text, with_sketches
 from augury.runners.spread import spread
 from augury.runners.streaming import StreamingPart, stateful
 from augury.runners.tasks import ANSWERS, BoundedTask, MatchRows, Opened
-from augury.sources.parquet_files import groups_of
+from augury.sources.parquet_files import Group, groups_of
 from augury.sources.rows import ARROW_TYPES, REASON
 
 Read = Callable[[StreamSchema], DataFrame]
@@ -181,10 +182,10 @@ class Pipeline:
         scans = self._scans(network, sharding, self.shards)
         if scans is None:
             return None
-        spark = self._spark(network)
+        spark, cores = self._session(network)
         found = []
         for scan in scans:
-            tasks = shared(scan.groups, spark.sparkContext.defaultParallelism)
+            tasks = shared(scan.groups, cores)
             numbers = spark.range(0, len(tasks), 1, len(tasks))
             packer = ScanPacker(network, scan, tasks)
             found.append(numbers.mapInArrow(packer, spark_schema(BLOBS)))
@@ -196,19 +197,20 @@ class Pipeline:
         task = BoundedTask(network, sharding)
         if sharding.kind != "key" or not task.goes_on_in_steps or not network.is_flat:
             return None
-        scans = self._scans(network, sharding, 1)
-        if scans is None:
-            return None
-        spark, held = self._spark(network), held_at_once(scans)
-        tasks = spark.sparkContext.defaultParallelism
-        if tasks > FEW_TASKS or held is None or held > MOST_HELD:
+        spark, tasks = self._session(network)
+        scans = self._scans(network, sharding, tasks) if 0 < tasks <= FEW_TASKS else None
+        held = None if scans is None else held_at_once(scans)
+        if scans is None or held is None or held > MOST_HELD:
             return None
         schema = network_schema(network, name)
-        own = ScanTask(network, tuple(replace(scan, shards=tasks) for scan in scans), schema)
+        own = ScanTask(network, scans, schema)
         return spark.range(0, tasks, 1, tasks).mapInArrow(own, spark_schema(schema))
 
-    def _spark(self, network: Network) -> SparkSession:
-        return self.inputs[next(iter(network.bases))].sparkSession
+    def _session(self, network: Network) -> tuple[SparkSession, int]:
+        """Return the session, and how many tasks it runs at a time; 0 where that is not told."""
+        frame = self.inputs[next(iter(network.bases))]
+        spark = frame.sparkSession
+        return spark, spark.sparkContext.defaultParallelism if hasattr(frame, "_jdf") else 0
 
     def _scans(self, network: Network, sharding: Sharding, shards: int) -> tuple[Scan, ...] | None:
         if self.is_streaming or sharding.moving is not None:
@@ -216,6 +218,11 @@ class Pipeline:
         scans = [self._scan(network, sharding, s, shards) for s in network.bases.values()]
         found = tuple(scan for scan in scans if scan is not None)
         return found if len(found) == len(scans) else None
+
+    @cached_property
+    def _groups(self) -> dict[Any, tuple[Group, ...] | None]:
+        """What files hold, by stream and columns: footers are read once."""
+        return {}
 
     def _scan(
         self, network: Network, sharding: Sharding, stream: StreamSchema, shards: int
@@ -226,7 +233,11 @@ class Pipeline:
         packer = self._packer(network, sharding, stream)
         theirs = {name.lower(): name for name in frame.columns}
         names = tuple((own, theirs[own.lower()]) for own in packer.columns)
-        groups = groups_of(frame, [name for _, name in names], dict(names)[stream.time])
+        asked = stream.name.lower(), names
+        if asked not in self._groups:
+            read = [name for _, name in names]
+            self._groups[asked] = groups_of(frame, read, dict(names)[stream.time])
+        groups = self._groups[asked]
         cut_by = dict(sharding.columns).get(stream.name.lower(), ())
         return Scan(packer, groups, names, cut_by, shards) if groups else None
 

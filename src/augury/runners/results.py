@@ -228,8 +228,10 @@ def _places(matches: Matches, component: int) -> tuple[Words, Words, Words]:
 def rows_of(matches: Matches, component: int, kind: str, number: int) -> Words:
     """Return the row of one item of a component in each match, or -1."""
     if max(number, 1) == 1 and matches.has_one_of_each:
-        single: Words = matches.row[component :: len(matches.row) // len(matches)]
-        return single
+        each = len(matches.row) // len(matches)
+        # Components at the end of a pattern may be in no match at all.
+        single: Words = matches.row[component::each]
+        return single if component < each else np.full(len(matches), -1, np.int64)
     _, rows, counts = _places(matches, component)
     starts = np.cumsum(counts) - counts
     offset = counts - 1 if kind == "last" else np.full(len(counts), max(number, 1) - 1)

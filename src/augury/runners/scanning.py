@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import pairwise
 
 import pyarrow as pa
@@ -16,11 +17,11 @@ import pyarrow as pa
 from augury.matching.matcher import ALWAYS
 from augury.runners.network import Network
 from augury.runners.packing import ROWS, SHARD, Packer
-from augury.runners.shard import Shard
+from augury.runners.shard import Shard, steps_of
 from augury.runners.tasks import PAYLOAD, STEP
 from augury.runners.wanted import Wanted, shard_numbers
 from augury.runners.worker_memory import settle_in
-from augury.sources.parquet_files import Group, batches
+from augury.sources.parquet_files import Files, Group
 
 # Up to so many tasks, reading all files in each is cheaper than moving their rows.
 FEW_TASKS = 4
@@ -45,13 +46,13 @@ class Scan:
     shards: int
 
     def rows(
-        self, groups: Sequence[Group], wanted: Wanted, shard: int | None = None
+        self, files: Files, groups: Sequence[Group], wanted: Wanted, shard: int | None = None
     ) -> Iterator[pa.Table]:
         """Yield the wanted rows of some groups: of one shard, or all with the shard of each."""
         own, theirs = zip(*self.names, strict=True)
-        for batch in batches(groups, theirs, ROWS):
+        for batch in files.batches(groups, theirs, ROWS):
             read = pa.Table.from_batches([batch.select(theirs).rename_columns(own)])
-            numbers = shard_numbers(read, self.cut_by, self.shards)
+            numbers = shard_numbers(read, self.cut_by, self.shards, wanted.kinds)
             if shard is None:
                 yield wanted.of(read.append_column(SHARD, pa.array(numbers)))
             else:
@@ -74,8 +75,9 @@ class ScanPacker:
         settle_in()
         wanted = Wanted(self.network, self.scan.packer.stream)
         for number in _listed(numbers):
-            for rows in self.scan.rows(self.tasks[number], wanted):
-                yield from self.scan.packer(rows.combine_chunks().to_batches())
+            read = self.scan.rows(Files(), self.tasks[number], wanted)
+            batches = (batch for rows in read for batch in rows.combine_chunks().to_batches())
+            yield from self.scan.packer.packed(batches)
 
 
 def shared(groups: Sequence[Group], at_least: int) -> tuple[tuple[Group, ...], ...]:
@@ -120,15 +122,16 @@ class ScanTask:
         streams = [scan.packer.stream for scan in self.scans]
         wanted = [Wanted(self.network, stream, codes_types=True) for stream in streams]
         held: dict[str, list[pa.Table]] = {}
-        count, in_order = 0, in_time(self.scans)
+        files, count, in_order = Files(), 0, in_time(self.scans)
+        step = steps_of(self.network, self.step, in_order[0][1].first, in_order[-1][1].last)
         for k, (of, group) in enumerate(in_order):
             scan = self.scans[of]
-            for rows in scan.rows([group], wanted[of], shard):
+            for rows in scan.rows(files, [group], wanted[of], shard):
                 part = scan.packer.travelling(rows)
                 held.setdefault(scan.packer.stream.name.lower(), []).append(part)
                 count += part.num_rows
             is_last = k + 1 == len(in_order)
-            if count >= self.step or is_last:
+            if count >= step or is_last:
                 rest = ALWAYS if is_last else in_order[k + 1][1].first or 0
                 yield {name: pa.concat_tables(parts) for name, parts in held.items()}, rest
                 held, count = {}, 0
@@ -145,11 +148,14 @@ def held_at_once(scans: Sequence[Scan]) -> int | None:
     groups = [group for _, group in in_time(scans)]
     if any(group.first is None or group.last is None for group in groups):
         return None
-    most, waiting = 0, list[Group]()
+    # Those that wait, by their latest time.
+    waiting, held, most = list[tuple[int, int]](), 0, 0
     for group in groups:
-        waiting = [each for each in waiting if (each.last or 0) >= (group.first or 0)]
-        waiting.append(group)
-        most = max(most, sum(each.rows for each in waiting))
+        while waiting and waiting[0][0] < (group.first or 0):
+            held -= heappop(waiting)[1]
+        heappush(waiting, (group.last or 0, group.rows))
+        held += group.rows
+        most = max(most, held)
     return most
 
 

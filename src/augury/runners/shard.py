@@ -29,6 +29,8 @@ from augury.runners.network import Network
 from augury.sources.rows import ARROW_TYPES, sift
 
 FORMAT = Format(b"AUGURYSH", 1)
+# Rows of fewer windows than that are not worth steps.
+FEW_WINDOWS = 4
 Tables = Mapping[str, pa.Table]
 
 
@@ -233,6 +235,17 @@ class Shard:
         """Return what tells this state from that of other queries: texts and columns."""
         columns = [(name, str(schema)) for name, schema in sorted(self.schemas.items())]
         return fingerprint(self.network.identity, columns)
+
+
+def steps_of(network: Network, step: int, first: int | None, last: int | None) -> int:
+    """Return how many rows to evaluate at once, of rows of some span of time.
+
+    What a step keeps for the next is evaluated again with it; where that would be most of the rows
+    there are, all of them are taken at once.
+    """
+    if network.memory is None or first is None or last is None:
+        return ALWAYS
+    return step if network.memory < (last - first) // FEW_WINDOWS else ALWAYS
 
 
 def travelling(network: Network, stream: StreamSchema) -> pa.Schema:

@@ -24,7 +24,7 @@ from augury.runners.encoding import whole
 from augury.runners.local import LocalRunner
 from augury.runners.network import Network
 from augury.runners.packing import ROWS, Packer
-from augury.runners.shard import Shard
+from augury.runners.shard import Shard, steps_of
 from augury.runners.sharding import sharding_of
 from augury.runners.tasks import STEP, BoundedTask
 from augury.runners.wanted import Wanted, shard_numbers
@@ -53,6 +53,8 @@ class ThreadedRunner(LocalRunner):
         """Return the network of a query that each key can answer for itself; None of another."""
         (first, *others), name = query.streams, query.name.lower()
         plain = query.correlated_by is None and query.learn_gaps_from is None
+        # Steps would count the matches of one event apart.
+        plain = plain and query.match_limit is None
         asked_here = name not in self.spans and self.keeps is None and not self._is_read(name)
         bound = first.name.lower() in self.bound and first.markov is None
         if others or not (plain and asked_here and bound):
@@ -84,23 +86,31 @@ class InThreads:
         def dealt(part: pa.Table) -> list[pa.Table]:
             own = wanted.of(part.select(packer.columns))
             return _dealt(
-                packer.travelling(own), shard_numbers(own, cut_by, self.shards), self.shards
+                packer.travelling(own),
+                shard_numbers(own, cut_by, self.shards, wanted.kinds),
+                self.shards,
             )
 
         with ThreadPoolExecutor(self.shards) as pool:
             by_part = list(pool.map(dealt, parts))
             ends = [int(whole(part.column(stream.time))[0]) for part in parts[1:]]
             own = [[part[k] for part in by_part] for k in range(self.shards)]
-            found = pool.map(lambda each: list(self._matches(shard, each, [*ends, ALWAYS])), own)
+            times = whole(rows.column(stream.time))
+            step = steps_of(self.network, FEW, int(times[0]), int(times[-1]))
+            found = pool.map(
+                lambda each: list(self._matches(shard, each, [*ends, ALWAYS], step)), own
+            )
             return pa.concat_tables(table for tables in found for table in tables)
 
-    def _matches(self, shard: Shard, parts: list[pa.Table], ends: list[int]) -> Iterator[pa.Table]:
+    def _matches(
+        self, shard: Shard, parts: list[pa.Table], ends: list[int], step: int
+    ) -> Iterator[pa.Table]:
         """Yield the matches of one shard, step by step."""
         (stream,), (name,) = self.network.bases, self.network.names
         state, held = shard.start(), list[pa.Table]()
         for part, end in zip(parts, ends, strict=True):
             held.append(part)
-            if end == ALWAYS or sum(each.num_rows for each in held) >= FEW:
+            if end == ALWAYS or sum(each.num_rows for each in held) >= step:
                 batch = {stream: pa.concat_tables(held)}
                 state, answers = shard.advance(state, batch, end)
                 held = []

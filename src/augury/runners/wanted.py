@@ -7,7 +7,7 @@ than Spark's; but all streams of a pass must have the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,9 @@ class Wanted:
     ) -> None:
         self.network, self.stream = network, stream
         self.codes_types = codes_types and not _reads_type(network, stream)
-        self.plays = None if network.is_whole(stream) else self._plays()
+        # Of alternatives all are needed to tell whether they add up to more than 1.
+        whole = network.is_whole(stream) or bool(stream.alternatives)
+        self.plays = None if whole else self._plays()
         self.kinds = {column.name: ARROW_TYPES[column.type.value] for column in stream.columns}
         self.kinds[SHARD] = pa.int64()
 
@@ -74,8 +76,8 @@ class Wanted:
         """Return the rows, with codes for types that nobody reads, and those of a wanted type."""
         assert self.plays is not None
         types = [play.type for play, _ in self.plays]
-        if None in types:
-            return rows, np.ones(rows.num_rows, np.bool_)
+        if None in types or not types:
+            return rows, np.full(rows.num_rows, bool(types))
         codes, known = kinds_of(self.stream, rows, types)
         if self.codes_types:
             place = rows.column_names.index(self.stream.type)
@@ -87,9 +89,9 @@ class Wanted:
         return rows, codes >= 0
 
     def _typed(self, rows: pa.Table, name: str) -> Any:
-        column, kind = rows.column(name), self.kinds[name]
         is_coded = self.codes_types and name == self.stream.type
-        return column if is_coded or column.type == kind else column.cast(kind)
+        column, kind = rows.column(name), self.kinds[name]
+        return column if is_coded else as_kind(column, kind, texts=True)
 
     def _may_play(self, rows: pa.Table) -> Flags:
         assert self.plays is not None
@@ -102,6 +104,16 @@ class Wanted:
             own = who_plays(play, kinds, rows, self.network.relations)
             found |= own if least is None else own & (p >= least)
         return found
+
+
+def as_kind(column: Any, kind: Any, *, texts: bool = False) -> Any:
+    """Return a column in its declared type; codes of texts stay codes unless `texts` are wanted.
+
+    A whole number is made a double as Spark makes it, though a very large one is rounded.
+    """
+    if column.type == kind or (pa.types.is_dictionary(column.type) and not texts):
+        return column
+    return column.cast(kind, safe=not pa.types.is_floating(kind))
 
 
 def _reads_type(network: Network, stream: StreamSchema) -> bool:
@@ -119,11 +131,16 @@ def _reads_type(network: Network, stream: StreamSchema) -> bool:
     return hashed or network.whole_rows or (stream.type or "").lower() in lower
 
 
-def shard_numbers(rows: pa.Table, columns: Sequence[str], shards: int) -> Words:
-    """Return the shard of each row: a hash of its values in some columns."""
+def shard_numbers(
+    rows: pa.Table, columns: Sequence[str], shards: int, kinds: Mapping[str, Any]
+) -> Words:
+    """Return the shard of each row: a hash of its values in some columns, in their `kinds`.
+
+    Streams may hold one key in columns of several types; what they declare is the same.
+    """
     total = np.zeros(rows.num_rows, np.uint64)
     for name in columns:
-        mix_hashes(_hashes(rows.column(name).combine_chunks()), total)
+        mix_hashes(_hashes(as_kind(rows.column(name).combine_chunks(), kinds[name])), total)
     found = np.empty(rows.num_rows, np.int64)
     deal(total, shards, found)
     return found

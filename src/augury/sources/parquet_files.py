@@ -23,12 +23,18 @@ if TYPE_CHECKING:
 SETTING, WORKERS = "spark.augury.scan", "workers"
 # More files than that are not opened while a query is planned.
 MOST_FILES = 1000
+# Files that a task keeps open.
+MOST_OPEN = 32
 _KNOWN_OPTIONS = {"path", "paths", "mergeschema"}
 # Settings by which Spark reads otherwise than it is written.
 _LENIENT = (
     "spark.sql.files.ignoreCorruptFiles",
     "spark.sql.files.ignoreMissingFiles",
     "spark.sql.parquet.int96TimestampConversion",
+)
+_REBASED = (
+    "spark.sql.parquet.datetimeRebaseModeInRead",
+    "spark.sql.parquet.int96RebaseModeInRead",
 )
 # Dates of old calendars are moved by Spark while it reads.
 _LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
@@ -75,16 +81,12 @@ def groups_of(frame: DataFrame, columns: Sequence[str], time: str) -> tuple[Grou
             return None
         if not _reads_alike(own, {name: kinds[name] for name in columns}):
             return None
-        found += [group for group in _groups(path, own, time) if group.rows]
+        found += [group for group in file_groups(path, own, time) if group.rows]
     return tuple(found)
 
 
-def read_groups(path: str, time: str) -> list[Group]:
-    """Return the groups of rows of one file, with the span of a column of times."""
-    return list(_groups(path, pq.read_metadata(path), time))
-
-
-def _groups(path: str, found: pq.FileMetaData, time: str) -> Iterator[Group]:
+def file_groups(path: str, found: pq.FileMetaData, time: str) -> Iterator[Group]:
+    """Yield the groups of rows of one file, with the span of a column of times."""
     column = found.schema.to_arrow_schema().names.index(time)
     kind = found.schema.to_arrow_schema().field(time).type
     unit = 1000 if pa.types.is_timestamp(kind) and kind.unit == "ms" else 1
@@ -97,14 +99,34 @@ def _groups(path: str, found: pq.FileMetaData, time: str) -> Iterator[Group]:
         yield Group(path, k, group.num_rows, *span)
 
 
-def batches(groups: Sequence[Group], columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of groups, batch by batch; texts as codes into the texts there are."""
-    for path in dict.fromkeys(group.path for group in groups):
-        numbers = [group.number for group in groups if group.path == path]
-        schema = pq.read_schema(path)
-        texts = [name for name in columns if pa.types.is_string(schema.field(name).type)]
-        with pq.ParquetFile(path, read_dictionary=texts, coerce_int96_timestamp_unit="us") as file:
+class Files:
+    """Parquet files that are open, the last few of them: a footer is read once, not per group."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, tuple[str, ...]], pq.ParquetFile] = {}
+
+    def batches(
+        self, groups: Sequence[Group], columns: Sequence[str], size: int
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield some columns of groups, batch by batch; texts as codes into the texts there are."""
+        for path in dict.fromkeys(group.path for group in groups):
+            numbers = [group.number for group in groups if group.path == path]
+            file = self._file(path, tuple(columns))
             yield from file.iter_batches(size, numbers, list(columns), use_threads=False)
+
+    def _file(self, path: str, columns: tuple[str, ...]) -> pq.ParquetFile:
+        known = self._open.pop((path, columns), None)
+        if known is None:
+            footer = pq.read_metadata(path)
+            schema = footer.schema.to_arrow_schema()
+            texts = [name for name in columns if pa.types.is_string(schema.field(name).type)]
+            known = pq.ParquetFile(
+                path, metadata=footer, read_dictionary=texts, coerce_int96_timestamp_unit="us"
+            )
+        self._open[path, columns] = known
+        if len(self._open) > MOST_OPEN:
+            self._open.pop(next(iter(self._open))).close()
+        return known
 
 
 def _reads_alike(found: pq.FileMetaData, kinds: Mapping[str, str]) -> bool:
@@ -145,8 +167,14 @@ def _paths(frame: DataFrame) -> list[str] | None:
 def _is_wanted(frame: DataFrame) -> bool:
     settings, level = frame.sparkSession.conf, frame.storageLevel
     is_kept = level.useMemory or level.useDisk
-    is_lenient = any(settings.get(name, "false") == "true" for name in _LENIENT)
-    return settings.get(SETTING, WORKERS) == WORKERS and not is_kept and not is_lenient
+    is_lenient = any(_text(settings, name) == "true" for name in _LENIENT)
+    moves_dates = any(_text(settings, name) == "legacy" for name in _REBASED)
+    asked = settings.get(SETTING, WORKERS) == WORKERS
+    return asked and not (is_kept or is_lenient or moves_dates)
+
+
+def _text(settings: Any, name: str) -> str:
+    return str(settings.get(name, "")).lower()
 
 
 def _relation(plan: Any) -> Any:
