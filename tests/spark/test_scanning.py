@@ -131,12 +131,22 @@ def test_spark_reads_folders_that_are_columns(spark: SparkSession, tmp_path: Pat
     assert groups_of(frame, COLUMNS, "t") is None
 
 
-def test_spark_reads_what_it_may_skip(spark: SparkSession, folder: Path) -> None:
-    spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("spark.sql.files.ignoreCorruptFiles", "TRUE"),
+        ("spark.sql.parquet.int96TimestampConversion", "true"),
+        ("spark.sql.parquet.datetimeRebaseModeInRead", "LEGACY"),
+    ],
+)
+def test_spark_reads_what_its_settings_change(
+    spark: SparkSession, folder: Path, setting: str, value: str
+) -> None:
+    spark.conf.set(setting, value)
     try:
         assert groups_of(spark.read.parquet(str(folder)), COLUMNS, "t") is None
     finally:
-        spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
+        spark.conf.unset(setting)
 
 
 def test_spark_tells_about_damaged_files(spark: SparkSession, folder: Path) -> None:

@@ -174,7 +174,8 @@ def _is_wanted(frame: DataFrame) -> bool:
 
 
 def _text(settings: Any, name: str) -> str:
-    return str(settings.get(name, "")).lower()
+    # Spark refuses a default that is no value of the setting.
+    return str(settings.get(name, None)).lower()
 
 
 def _relation(plan: Any) -> Any:
