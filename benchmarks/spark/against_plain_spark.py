@@ -21,7 +21,19 @@ from typing import Any
 import events
 import pyarrow.dataset as ds
 from floor import bare
-from measuring import cores, drain, medians, ratio, read_by, record, scaled, scratch, session, shown
+from measuring import (
+    cores,
+    drain,
+    medians,
+    ratio,
+    read_by,
+    record,
+    scaled,
+    scratch,
+    session,
+    shown,
+    warm_workers,
+)
 from patterns import ANY_MATCH, INCLUSIVE, NEXT_MATCH, asked, require_equal, triples
 
 BINNED_SELF_JOIN = f"""
@@ -80,6 +92,7 @@ def compared(answers: dict[str, Any], folder: Path, n: int) -> dict[str, Any]:
     def written(name: str) -> None:
         answers[name].write.mode("overwrite").parquet(str(folder / name))
 
+    warm_workers(answers["augury"])
     taken = medians({name: lambda k=name: written(k) for name in answers})
     found = {name: triples(ds.dataset(folder / name).to_table()) for name in answers}
     return {
@@ -121,6 +134,7 @@ def grown(spark: Any, n: int, types: str) -> dict[str, Any]:
         "self_join": spark.sql(self_join),
         "bare_spark": bare(rows, cores()),
     }
+    warm_workers(answers["augury"], answers["augury_through_spark"])
     taken = medians({name: lambda k=name: drain(answers[k]) for name in answers})
     counts = {name: answers[name].count() for name in ("augury", "self_join")}
     if len(set(counts.values())) > 1:

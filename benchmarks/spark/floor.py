@@ -14,7 +14,18 @@ from typing import Any
 
 import events
 import pyarrow as pa
-from measuring import cores, drain, medians, ratio, read_by, record, scaled, session, shown
+from measuring import (
+    cores,
+    drain,
+    medians,
+    ratio,
+    read_by,
+    record,
+    scaled,
+    session,
+    shown,
+    warm_workers,
+)
 from patterns import ABC, COLUMNS, UNCERTAIN, asked
 
 
@@ -37,6 +48,7 @@ def measured(spark: Any, n: int) -> dict[str, Any]:
     through = asked(UNCERTAIN, read_by(spark, "spark", folder), spark)
     rows = read_by(spark, "workers", folder)
     found = asked(UNCERTAIN, rows, spark)
+    warm_workers(found, through)
     taken = medians(
         {
             "scan": lambda: drain(rows.where(ABC).select(*COLUMNS)),

@@ -96,6 +96,13 @@ def scratch() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def warm_workers(*frames: DataFrame) -> None:
+    """Run what goes through Python some more times: each of Spark's workers loads all it needs."""
+    for _ in range(3):
+        for frame in frames:
+            drain(frame)
+
+
 def read_by(spark: SparkSession, reader: str, folder: Path | str) -> DataFrame:
     """Return a folder of Parquet files, for Spark to read or for augury's workers."""
     spark.conf.set("spark.augury.scan", reader)
