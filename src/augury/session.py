@@ -128,10 +128,11 @@ class Session:
         self._bound[declared.name.lower()] = data if keeps else arrow_table(declared.name, data)
         self._runner, self._sketches = None, {}
 
-    def table(self, query: str) -> Any:
-        """Return the answer of a query over the bound rows: one row per match.
+    def table(self, query: str, columns: Sequence[str] | None = None) -> Any:
+        """Return the answer of a query over the bound rows: one row per match, in no set order.
 
-        On Spark a lazy DataFrame, streaming where an input is; otherwise an Arrow table. Where
+        On Spark a lazy DataFrame, streaming where an input is; otherwise an Arrow table. Who names
+        the `columns` that are needed saves the making, and on Spark the sending, of others. Where
         missed events cannot matter as the query asks (P005, P006), or the values of MISS RATE BY do
         not fit the rows, a Python warning says so, once.
         """
@@ -139,7 +140,7 @@ class Session:
 
         checked, source = self._query(query)
         try:
-            answer = self._run().table(checked.name)
+            answer = self._run().table(checked.name, columns)
             unsaid = self._unsaid(checked)
         except PlanError as error:
             raise error.at(source, checked.span) from error

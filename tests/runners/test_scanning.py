@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augury import Session
+from augury.matching.matcher import ALWAYS
+from augury.matching.retention import NEVER_YET
 from augury.runners.network import Network
 from augury.runners.packing import SHARD, Packer
-from augury.runners.scanning import Scan, ScanPacker, ScanTask, held_at_once, shared
+from augury.runners.scanning import (
+    Scan,
+    ScanPacker,
+    ScanTask,
+    held_at_once,
+    in_time,
+    reached,
+    shared,
+    spans_of,
+)
 from augury.runners.schemas import network_schema
 from augury.runners.shard import Shard
 from augury.runners.sharding import sharding_of
@@ -91,6 +103,55 @@ def test_each_shard_reads_its_own(
     assert comparable(found) == comparable(wanted)
 
 
+def answered(task: ScanTask, tasks: int) -> list[dict[str, Any]]:
+    """Return what the tasks find, each in a call of its own."""
+    ones = [[pa.record_batch([pa.array([k])], ["id"])] for k in range(tasks)]
+    return [row for one in ones for batch in task(one) for row in batch.to_pylist()]
+
+
+@pytest.mark.parametrize("name", [name for name in KEYED if network_of(name).memory is not None])
+@given(
+    seed=st.integers(0, 2**20),
+    files=st.tuples(st.integers(1, 3), st.integers(1, 30), st.booleans()),
+    starts=st.sets(st.integers(-1, 80), max_size=5),
+    step=st.integers(1, 40),
+)
+def test_spans_of_time_are_one(
+    tmp_path_factory: pytest.TempPathFactory,
+    name: str,
+    seed: int,
+    files: tuple[int, int, bool],
+    starts: set[int],
+    step: int,
+) -> None:
+    rows, network = with_faults(events(50, seed)), network_of(name)
+    count, group, mixed = files
+    paths = written(rows, tmp_path_factory.mktemp("rows"), count, group, int(mixed))
+    spans = tuple(pairwise([NEVER_YET, *sorted(starts), ALWAYS]))
+    schema = network_schema(network, name)
+    task = ScanTask(network, (scan_of(network, paths, 1),), schema, spans, step)
+    found = answered(task, len(spans))
+    wanted = [row for row in local(rows) if row["query"] == name]
+    assert comparable(found) == comparable(wanted)
+
+
+def test_spans_have_as_many_rows_each() -> None:
+    network = network_of("plain")
+    assert network.memory is not None
+    far = 100 * network.memory
+    (scan,) = grouped(*((k * far, (k + 1) * far - 1) for k in range(12)))
+    spans = spans_of(network, [scan], 3)
+    assert spans == ((NEVER_YET, 4 * far), (4 * far, 8 * far), (8 * far, ALWAYS))
+    assert [len(reached(in_time([scan]), span, network)) for span in spans] == [4, 5, 5]
+
+
+def test_groups_that_span_the_whole_time_are_not_cut_by_it() -> None:
+    network = network_of("plain")
+    assert spans_of(network, grouped(*((k, 10_000 + k) for k in range(12))), 3) == ()
+    assert spans_of(network, grouped((0, 10_000)), 3) == ()
+    assert spans_of(network, grouped((0, 9), (10, 19)), 1) == ()
+
+
 @given(seed=st.integers(0, 2**20), group=st.integers(1, 40), shards=st.integers(1, 4))
 def test_steps_of_any_size_are_one(
     tmp_path_factory: pytest.TempPathFactory, seed: int, group: int, shards: int
@@ -98,7 +159,7 @@ def test_steps_of_any_size_are_one(
     rows, network = events(50, seed), network_of("plain")
     paths = written(rows, tmp_path_factory.mktemp("rows"), 2, group, seed % 3)
     task = ScanTask(
-        network, (scan_of(network, paths, shards),), network_schema(network, "plain"), group
+        network, (scan_of(network, paths, shards),), network_schema(network, "plain"), step=group
     )
     found = [row for batch in task(numbers(shards)) for row in batch.to_pylist()]
     wanted = [row for row in local(rows) if row["query"] == "plain"]

@@ -35,7 +35,8 @@ class MatchPlan:
     """What a runner needs to evaluate an enumerated query over Arrow columns.
 
     `partition_by` maps each stream to the columns that partition its events; empty if none do.
-    `drops_others` tells that events which can play nothing do not matter.
+    `drops_others` tells that events which can play nothing do not matter. `made` are the columns of
+    the answer that are made; None: all.
     """
 
     query: CheckedQuery
@@ -45,6 +46,7 @@ class MatchPlan:
     partition_by: Mapping[str, tuple[str, ...]]
     drops_others: bool
     outputs: tuple[tuple[Column, Typed], ...]
+    made: frozenset[str] | None = None
 
 
 def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:

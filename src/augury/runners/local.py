@@ -6,7 +6,7 @@ their lineage, so that what is shared is counted once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -45,6 +45,7 @@ from augury.runners.learning import learned
 from augury.runners.loaded import Loaded, event_ids
 from augury.runners.objects import MarkovObject, markov_objects
 from augury.runners.results import Inputs, joined_ids, match_table
+from augury.runners.schemas import answer_schema, chosen
 from augury.runners.together import Together, shareable
 from augury.sources.rows import conform, sift
 
@@ -68,11 +69,25 @@ class LocalRunner:
     objects: dict[str, list[MarkovObject]] = field(default_factory=dict)
     keeps: Callable[[Matches, Inputs], Words] | None = None
 
-    def table(self, name: str) -> pa.Table:
-        """Return the result of a query."""
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the result of a query: all columns, or those that are named."""
+        if columns is not None:
+            return self._columns(name, columns)
         if name.lower() not in self.answers:
             self._evaluate(self.queries[name.lower()])
         return self.answers[name.lower()]
+
+    def _columns(self, name: str, columns: Sequence[str]) -> pa.Table:
+        """Return some columns of a result; where it is not known yet, others are not made."""
+        query = self.queries[name.lower()]
+        known = name.lower() in self.answers or self._is_read(name)
+        if known or query.returns != "MATCHES":
+            answer = self.table(name)
+            return answer.select(chosen(query.name, columns, answer.column_names))
+        plan = self.plan(name.lower())
+        names = chosen(query.name, columns, answer_schema(plan).names)
+        plans = self.plans | {name.lower(): replace(plan, made=frozenset(names))}
+        return replace(self, answers={}, plans=plans).table(name).select(names)
 
     def run_all(self, names: Iterable[str] | None = None) -> dict[str, pa.Table]:
         """Return the results of many queries (of all, unless named), sharing passes if possible."""

@@ -34,7 +34,8 @@ class Network:
     """The queries `names`, and all below them; `tables` are the relations that they read whole.
 
     `texts` are the queries as they were written. `whole_rows` lets every column travel, not only
-    those that are read, so that what is put aside is complete.
+    those that are read, so that what is put aside is complete. `made` are the columns of the
+    answers that are made; None: all.
     """
 
     names: tuple[str, ...]
@@ -43,6 +44,7 @@ class Network:
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     whole_rows: bool = False
+    made: frozenset[str] | None = None
 
     @classmethod
     def of(
@@ -72,11 +74,15 @@ class Network:
     @cached_property
     def plans(self) -> dict[str, MatchPlan]:
         """The plan of every query whose matches can be listed."""
-        return {
+        found = {
             name: plan_match(query, self.catalog)
             for name, query in self.queries.items()
             if name not in self.only_chains
         }
+        for name in set(self.names) - self.read_by_others:
+            if name in found:
+                found[name] = replace(found[name], made=self.made)
+        return found
 
     @cached_property
     def chains(self) -> dict[str, ChainPlan]:

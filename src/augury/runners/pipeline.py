@@ -36,8 +36,9 @@ from augury.runners.scanning import (
     ScanTask,
     held_at_once,
     shared,
+    spans_of,
 )
-from augury.runners.schemas import network_schema, spark_schema
+from augury.runners.schemas import chosen, network_schema, spark_schema
 from augury.runners.sharding import Sharding
 from augury.runners.sketching import analysed, sketch_text, with_sketches
 from augury.runners.spread import spread
@@ -130,7 +131,18 @@ class Pipeline:
             left -= set(network.bases)
         return told
 
-    def matches(self, name: str) -> DataFrame:
+    def matches(self, name: str, columns: Sequence[str] | None = None) -> DataFrame:
+        """Return the answer of one query: all columns, or those that are named."""
+        if columns is None:
+            return self._matches(name)
+        known = network_schema(self.network, name).names
+        names = chosen(self.network.queries[name.lower()].name, columns, known)
+        thinner = self
+        if not self.is_streaming:
+            thinner = replace(self, network=replace(self.network, made=frozenset(names)))
+        return thinner._matches(name).select(*map(quoted, names))
+
+    def _matches(self, name: str) -> DataFrame:
         """Return the answer of one query; a bounded run gives its rows without packing them."""
         if self.is_streaming:
             return self.rows(self.answers, "match", name)
@@ -192,18 +204,21 @@ class Pipeline:
         return reduce(lambda one, other: one.unionByName(other), found)
 
     def _scanned_in_place(self, name: str, sharding: Sharding) -> DataFrame | None:
-        """Return the answer where tasks are so few that each may read all files for itself."""
+        """Return the answer where tasks read all they need: a span of time, or on few cores all."""
         network = self.network.only([name])
         task = BoundedTask(network, sharding)
         if sharding.kind != "key" or not task.goes_on_in_steps or not network.is_flat:
             return None
         spark, tasks = self._session(network)
-        scans = self._scans(network, sharding, tasks) if 0 < tasks <= FEW_TASKS else None
+        scans = self._scans(network, sharding, tasks) if tasks else None
         held = None if scans is None else held_at_once(scans)
         if scans is None or held is None or held > MOST_HELD:
             return None
+        spans = spans_of(network, scans, tasks)
+        if not spans and tasks > FEW_TASKS:
+            return None
         schema = network_schema(network, name)
-        own = ScanTask(network, scans, schema)
+        own, tasks = ScanTask(network, scans, schema, spans), len(spans) or tasks
         return spark.range(0, tasks, 1, tasks).mapInArrow(own, spark_schema(schema))
 
     def _session(self, network: Network) -> tuple[SparkSession, int]:

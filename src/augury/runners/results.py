@@ -8,8 +8,9 @@ Built column by column: nothing loops over matches but those with something miss
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,27 +46,26 @@ class Inputs:
 
 
 def match_table(plan: MatchPlan, matches: Matches, inputs: Inputs) -> pa.Table:
-    """Return the result of an enumerated query."""
-    query, n = plan.query, len(matches)
-    columns: dict[str, Any] = {
-        "query": pa.repeat(pa.scalar(query.name, pa.string()), n),
-        "match_id": match_ids(query, matches, inputs),
-        "revision": pa.repeat(pa.scalar(0, pa.int64()), n),
+    """Return the result of an enumerated query: of its columns those that the plan makes."""
+    query, n, moment = plan.query, len(matches), moment_type(plan.query)
+    first = matches.first_item[:-1]
+    at_start = matches.component[first], matches.row[first]
+    made_by: dict[str, Callable[[], Any]] = {
+        "query": lambda: pa.repeat(pa.scalar(query.name, pa.string()), n),
+        "match_id": lambda: match_ids(query, matches, inputs),
+        "revision": lambda: pa.repeat(pa.scalar(0, pa.int64()), n),
+        **{key.name: partial(key_column, query, key, at_start, inputs) for key in query.keys},
+        "start_ts": lambda: pa.array(_extreme(np.minimum, matches, inputs)).cast(moment),
+        "end_ts": lambda: pa.array(_extreme(np.maximum, matches, inputs)).cast(moment),
+        "confidence": lambda: pa.array(matches.confidence),
+        "n_missed": lambda: pa.array(matches.n_missed),
+        "events": lambda: _events_column(plan, matches, inputs, moment),
     }
-    for key in query.keys:
-        first = matches.first_item[:-1]
-        taken = matches.component[first], matches.row[first]
-        columns[key.name] = key_column(query, key, taken, inputs)
-    start, end = _span(matches, inputs)
-    moment = moment_type(query)
-    columns["start_ts"] = pa.array(start).cast(moment)
-    columns["end_ts"] = pa.array(end).cast(moment)
-    columns["confidence"] = pa.array(matches.confidence)
-    columns["n_missed"] = pa.array(matches.n_missed)
-    columns["events"] = _events_column(plan, matches, inputs, moment)
-    for column, expression in plan.outputs:
-        columns[column.name] = evaluate(expression, _source(plan, matches, inputs))
-    return pa.table(columns)
+    source = _source(plan, matches, inputs)
+    made_by |= {column.name: partial(evaluate, each, source) for column, each in plan.outputs}
+    return pa.table(
+        {name: made() for name, made in made_by.items() if plan.made is None or name in plan.made}
+    )
 
 
 def moment_type(query: CheckedQuery) -> Any:
@@ -74,12 +74,12 @@ def moment_type(query: CheckedQuery) -> Any:
     return pa.int64() if ticks else ARROW_TYPES[DataType.TIMESTAMP.value]
 
 
-def _span(matches: Matches, inputs: Inputs) -> tuple[Words, Words]:
-    times = inputs.time[matches.row]
+def _extreme(which: np.ufunc, matches: Matches, inputs: Inputs) -> Words:
+    """Return the earliest or the latest time of each match."""
     if not len(matches):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    first = matches.first_item[:-1]
-    return np.minimum.reduceat(times, first), np.maximum.reduceat(times, first)
+        return np.zeros(0, np.int64)
+    found: Words = which.reduceat(inputs.time[matches.row], matches.first_item[:-1])
+    return found
 
 
 def match_ids(query: CheckedQuery, matches: Matches, inputs: Inputs) -> Any:

@@ -1,20 +1,24 @@
 """Rows that workers read from Parquet themselves.
 
-On a few cores every task reads all files and keeps the rows of its own shard, so that nothing is
-moved at all (`ScanTask`). With more of them reading would cost more than moving: each task reads
-its share, and packs it for the shuffle (`ScanPacker`).
+Files in the order of time are cut by time: each task reads a span of it and, before that, as much
+as a match may reach back, so that nothing is moved at all and little is read twice. Others are cut
+by key: on a few cores every task reads all files and keeps the rows of its own shard (`ScanTask`
+does both). With more of them reading would cost more than moving: each task reads its share, and
+packs it for the shuffle (`ScanPacker`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import pairwise
 
 import pyarrow as pa
 
 from augury.matching.matcher import ALWAYS
+from augury.matching.retention import NEVER_YET
+from augury.records import Words
 from augury.runners.network import Network
 from augury.runners.packing import ROWS, SHARD, Packer
 from augury.runners.shard import Shard, steps_of
@@ -29,6 +33,12 @@ FEW_TASKS = 4
 TASK = 4_000_000
 # Rows that a task may have to hold until their time has come, where files overlap in time.
 MOST_HELD = 8 * STEP
+# Rows that one task reads of a span of time; it holds no more than a step of them.
+SPAN = 4 * TASK
+# By so much a task may read more than its share, since spans begin in the middle of groups.
+MOST_TWICE = 1.5
+Span = tuple[int, int]
+EVER: Span = (NEVER_YET, ALWAYS)
 
 
 @dataclass(frozen=True)
@@ -45,18 +55,15 @@ class Scan:
     cut_by: tuple[str, ...]
     shards: int
 
-    def rows(
-        self, files: Files, groups: Sequence[Group], wanted: Wanted, shard: int | None = None
-    ) -> Iterator[pa.Table]:
-        """Yield the wanted rows of some groups: of one shard, or all with the shard of each."""
+    def read(self, files: Files, groups: Sequence[Group]) -> Iterator[pa.Table]:
+        """Yield all rows of some groups."""
         own, theirs = zip(*self.names, strict=True)
         for batch in files.batches(groups, theirs, ROWS):
-            read = pa.Table.from_batches([batch.select(theirs).rename_columns(own)])
-            numbers = shard_numbers(read, self.cut_by, self.shards, wanted.kinds)
-            if shard is None:
-                yield wanted.of(read.append_column(SHARD, pa.array(numbers)))
-            else:
-                yield wanted.of(read, numbers == shard)
+            yield pa.Table.from_batches([batch.select(theirs).rename_columns(own)])
+
+    def numbered(self, rows: pa.Table, wanted: Wanted) -> Words:
+        """Return the shard of each row."""
+        return shard_numbers(rows, self.cut_by, self.shards, wanted.kinds)
 
 
 # To be moved --------------------------------------------------------------------------------------
@@ -75,7 +82,10 @@ class ScanPacker:
         settle_in()
         wanted = Wanted(self.network, self.scan.packer.stream)
         for number in _listed(numbers):
-            read = self.scan.rows(Files(), self.tasks[number], wanted)
+            read = (
+                wanted.of(rows.append_column(SHARD, pa.array(self.scan.numbered(rows, wanted))))
+                for rows in self.scan.read(Files(), self.tasks[number])
+            )
             batches = (batch for rows in read for batch in rows.combine_chunks().to_batches())
             yield from self.scan.packer.packed(batches)
 
@@ -93,15 +103,17 @@ def shared(groups: Sequence[Group], at_least: int) -> tuple[tuple[Group, ...], .
 
 @dataclass(frozen=True)
 class ScanTask:
-    """Reads all files and evaluates one shard of each number that comes; for `mapInArrow`.
+    """Reads files and evaluates one span of time of each number that comes; for `mapInArrow`.
 
-    The answer is that of one query over base streams, in the columns of `schema`. Rows are
-    evaluated in steps of about `step`.
+    Without `spans`, a number is that of a shard, of which all files are read. The answer is that of
+    one query over base streams, in the columns of `schema`. Rows are evaluated in steps of about
+    `step`.
     """
 
     network: Network
     scans: tuple[Scan, ...]
     schema: pa.Schema
+    spans: tuple[Span, ...] = ()
     step: int = STEP
 
     def __call__(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -109,32 +121,70 @@ class ScanTask:
         settle_in()
         (name,) = self.network.names
         for number in _listed(numbers):
+            span = self.spans[number] if self.spans else EVER
             shard = Shard(self.network)
-            state = shard.start()
-            for rows, horizon in self._steps(number):
+            # What ends before the span is the answer of another task.
+            state = replace(shard.start(), horizon=span[0])
+            for rows, horizon in self._steps(span, None if self.spans else number):
                 state, answers = shard.advance(state, rows, horizon)
                 table = answers.found.get(self.network.queries[name].name)
                 if table is not None:
                     yield from table.cast(self.schema).to_batches(max_chunksize=PAYLOAD)
 
-    def _steps(self, shard: int) -> Iterator[tuple[dict[str, pa.Table], int]]:
-        """Yield the rows of a shard by stream, and up to which time all of them are there."""
+    def _steps(self, span: Span, shard: int | None) -> Iterator[tuple[dict[str, pa.Table], int]]:
+        """Yield the rows of a span or shard by stream, and up to when all of them are there."""
         streams = [scan.packer.stream for scan in self.scans]
         wanted = [Wanted(self.network, stream, codes_types=True) for stream in streams]
         held: dict[str, list[pa.Table]] = {}
-        files, count, in_order = Files(), 0, in_time(self.scans)
+        files, count, in_order = Files(), 0, reached(in_time(self.scans), span, self.network)
+        if not in_order:
+            return
         step = steps_of(self.network, self.step, in_order[0][1].first, in_order[-1][1].last)
         for k, (of, group) in enumerate(in_order):
             scan = self.scans[of]
-            for rows in scan.rows(files, [group], wanted[of], shard):
-                part = scan.packer.travelling(rows)
+            for rows in scan.read(files, [group]):
+                here = None if shard is None else scan.numbered(rows, wanted[of]) == shard
+                part = scan.packer.travelling(wanted[of].of(rows, here))
                 held.setdefault(scan.packer.stream.name.lower(), []).append(part)
                 count += part.num_rows
             is_last = k + 1 == len(in_order)
             if count >= step or is_last:
-                rest = ALWAYS if is_last else in_order[k + 1][1].first or 0
+                rest = span[1] if is_last else in_order[k + 1][1].first or 0
                 yield {name: pa.concat_tables(parts) for name, parts in held.items()}, rest
                 held, count = {}, 0
+
+
+def reached(
+    groups: Sequence[tuple[int, Group]], span: Span, network: Network
+) -> list[tuple[int, Group]]:
+    """Return the groups that have a say in what ends within a span of time."""
+    if span == EVER:
+        return list(groups)
+    assert network.memory is not None
+    oldest = span[0] - network.memory
+    return [
+        each for each in groups if (each[1].last or 0) >= oldest and (each[1].first or 0) < span[1]
+    ]
+
+
+def spans_of(network: Network, scans: Sequence[Scan], tasks: int) -> tuple[Span, ...]:
+    """Return spans of time, as many rows in each; none where they would share too many.
+
+    Groups must tell their times.
+    """
+    groups = in_time(scans)
+    rows = sum(group.rows for _, group in groups)
+    tasks *= -(-rows // (tasks * SPAN))
+    if network.memory is None or tasks < 2:
+        return ()
+    starts, before = list[int](), 0
+    for _, group in groups:
+        if before >= rows * (len(starts) + 1) / tasks and group.first not in starts:
+            starts.append(group.first or 0)
+        before += group.rows
+    spans = tuple(pairwise([NEVER_YET, *starts, ALWAYS]))
+    most = max(sum(g.rows for _, g in reached(groups, span, network)) for span in spans)
+    return spans if most * tasks <= rows * MOST_TWICE else ()
 
 
 def in_time(scans: Sequence[Scan]) -> list[tuple[int, Group]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from augury.analysis.catalog import DataType
 from augury.analysis.checked import CheckedQuery
+from augury.errors import AuguryError
 from augury.planning.match_plan import MatchPlan
 from augury.runners.holding import probability_schema
 from augury.runners.network import Network, asks_whether
@@ -32,6 +34,21 @@ def network_schema(network: Network, name: str) -> pa.Schema:
         if asks_whether(query)
         else answer_schema(network.plans[name.lower()])
     )
+
+
+def chosen(query: str, columns: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the columns of a query's answer that are asked for, as they are written there."""
+    if isinstance(columns, str):
+        raise AuguryError(f"columns is a list of names; for one, write [{columns!r}]")
+    names = {name.lower(): name for name in known}
+    for column in columns:
+        if str(column).lower() not in names:
+            raise AuguryError(
+                f"the answer of {query} has no column {column!r}; it has {', '.join(known)}"
+            )
+    if not columns:
+        raise AuguryError(f"no columns of {query} are asked for; it has {', '.join(known)}")
+    return list(dict.fromkeys(names[column.lower()] for column in columns))
 
 
 def answer_schema(plan: MatchPlan) -> pa.Schema:
@@ -60,18 +77,16 @@ def _match_schema(plan: MatchPlan) -> pa.Schema:
     ]
     if plan.query.allow:
         event += [("earliest", moment), ("latest", moment)]
-    outputs = [(column.name, _type_of(column.type)) for column, _ in plan.outputs]
-    return pa.schema(
-        [
-            *_head(plan.query, ("match_id", pa.string()), ("revision", pa.int64())),
-            ("start_ts", moment),
-            ("end_ts", moment),
-            ("confidence", pa.float64()),
-            ("n_missed", pa.int64()),
-            ("events", pa.list_(pa.struct(event))),
-            *outputs,
-        ]
-    )
+    fields = [
+        *_head(plan.query, ("match_id", pa.string()), ("revision", pa.int64())),
+        ("start_ts", moment),
+        ("end_ts", moment),
+        ("confidence", pa.float64()),
+        ("n_missed", pa.int64()),
+        ("events", pa.list_(pa.struct(event))),
+        *((column.name, _type_of(column.type)) for column, _ in plan.outputs),
+    ]
+    return pa.schema([field for field in fields if plan.made is None or field[0] in plan.made])
 
 
 def _type_of(kind: DataType) -> Any:

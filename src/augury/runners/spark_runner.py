@@ -31,6 +31,7 @@ from augury.runners.movement import Movements
 from augury.runners.network import Network, asks_whether, below, ground
 from augury.runners.packing import FAULT
 from augury.runners.pipeline import Pipeline
+from augury.runners.schemas import chosen
 from augury.runners.spark_joining import SparkJoining, suits_spark, tables_of
 from augury.runners.spark_learning import collected
 from augury.sources import spark_sources
@@ -55,10 +56,15 @@ class SparkRunner:
     _taught: dict[str, CheckedQuery] = field(default_factory=dict)
     sketches: Mapping[str, Sketches] = field(default_factory=dict)
 
-    def table(self, name: str) -> DataFrame:
-        """Return the lazy answer of a query."""
-        joining = self._joining(self.queries[name.lower()])
-        return joining.table() if joining else self.pipeline([name]).matches(name)
+    def table(self, name: str, columns: Sequence[str] | None = None) -> DataFrame:
+        """Return the lazy answer of a query: all columns, or those that are named."""
+        query = self.queries[name.lower()]
+        joining = self._joining(query)
+        if joining is None:
+            return self.pipeline([name]).matches(name, columns)
+        answer = joining.table()
+        named = None if columns is None else chosen(query.name, columns, answer.columns)
+        return answer if named is None else answer.select(*map(quoted, named))
 
     def _joining(self, query: CheckedQuery) -> SparkJoining | None:
         """Return a query as a join that Spark carries out by itself; None of another."""

@@ -65,7 +65,7 @@ class ThreadedRunner(LocalRunner):
         goes_on = BoundedTask(network, sharding).goes_on_in_steps
         if sharding.kind != "key" or not goes_on or len(tables) < len(network.tables_read):
             return None
-        return replace(network, tables=tables)
+        return replace(network, tables=tables, made=self.plan(name).made)
 
 
 @dataclass(frozen=True)
