@@ -51,7 +51,8 @@ def test_what_is_loaded_is_not_looked_at_again() -> None:
     command = [sys.executable, "-c", LOOKED_AT]
     told = subprocess.run(command, check=True, capture_output=True, text=True)
     found = list(map(int, told.stdout.split()))
-    assert len(gc.get_objects()) > 20_000
+    # This process has loaded as much, and other tests may have frozen it.
+    assert len(gc.get_objects()) + gc.get_freeze_count() > 20_000
     assert max(found) < 5_000
     # Later tasks are not frozen: what they forget has to be found.
     assert found[5] >= found[4] >= 1000

@@ -1,14 +1,15 @@
 """Sequences of single events without a search: each event knows what may follow it.
 
 A plain sequence asks nothing of its events but what each may play, so the events that can follow
-one are those of the next component, further on in its partition. One pass backwards tells, for
+one are those of the next component, later in its partition. One pass backwards tells, for
 every event, the next of each component, and when a match that goes on from it can end at the
 soonest. Under any-match all of them are followed; the soonest end says which lead to a match within
 the window, so that none is followed in vain unless a threshold is missed. Under next-match, where
 every event is certain, the first of each component is followed, and there is no other world to look
 at.
 
-No two events of a partition may have the same time. Shapes: T events, C components.
+Events come in the order of time, so that partitions take turns, and what is asked of one is little
+and near; no two of a partition may have the same time. Shapes: T events, C components.
 Oracle: the search (`kernels.search`) over the same events, and tests/oracles/worlds.py.
 """
 
@@ -23,16 +24,6 @@ NEVER = np.int64(2**62)
 TOO_MANY, IN_VAIN = -1, -2
 # Steps that may lead nowhere, for each event and match, before the search is asked instead.
 PATIENCE = 16
-
-
-@kernel
-def are_apart(order, time, partition):
-    """Whether no two events of one partition have the same time; `order` sorts by both."""
-    for k in range(1, order.shape[0]):
-        a, b = order[k - 1], order[k]
-        if time[a] == time[b] and partition[a] == partition[b]:
-            return False
-    return True
 
 
 @kernel
@@ -54,33 +45,35 @@ def are_certain(p):
 
 
 @kernel
-def look_back(order, partition, time, mask, following, soonest):
-    """Fill what comes after each place, (T, C): the next event of a component; -1 for none.
+def look_back(partition, time, mask, n_partitions, following, soonest):
+    """Fill what comes after each event, (T, C): the next one of a component; -1 for none.
 
-    `soonest` gets when a match can end that has a place in a component which it may play.
+    `soonest` gets when a match can end that has an event in a component which it may play. Returns
+    False, and nothing of use, where two events of one partition have the same time.
     """
     n, n_components = following.shape
-    ahead = np.full(n_components, -1, np.int64)
-    ends = np.full(n_components + 1, NEVER, np.int64)
+    ahead = np.full((n_partitions, n_components), -1, np.int32)
+    # The last is when the partition's next event is, with which a match of no more ends.
+    ends = np.full((n_partitions, n_components + 1), NEVER, np.int64)
     for k in range(n - 1, -1, -1):
-        event = order[k]
-        if k + 1 < n and partition[event] != partition[order[k + 1]]:
-            ahead[:] = -1
-            ends[:] = NEVER
+        own = partition[k]
+        if ends[own, n_components] == time[k]:
+            return False
         for c in range(n_components):
-            following[k, c] = ahead[c]
-        ends[n_components] = time[event]
-        plays = mask[event]
+            following[k, c] = ahead[own, c]
+        ends[own, n_components] = time[k]
+        plays = mask[k]
         for c in range(n_components):
             if (plays >> c) & 1:
                 # What follows in component c + 1 is further on, and was not touched by this event.
-                soonest[k, c] = ends[c] = ends[c + 1]
-                ahead[c] = k
+                soonest[k, c] = ends[own, c] = ends[own, c + 1]
+                ahead[own, c] = k
+    return True
 
 
 @part
 def leads_on(soonest, k, depth, begin, window):
-    """Whether a match that began at a time can end within the window, with place k at a depth."""
+    """Whether a match that began at a time can end within the window, with event k at a depth."""
     return k >= 0 and soonest[k, depth] != NEVER and soonest[k, depth] - begin <= window
 
 
@@ -93,17 +86,17 @@ def is_told(last, confidence, span, thresholds):
 
 
 @part
-def write(number, place, last, confidence, items, known, chance):
+def write(number, taken, last, confidence, items, known, chance):
     """Write a match where there is room for it."""
     if number < known.shape[0]:
-        for c in range(place.shape[0]):
-            items[number, c, 0], items[number, c, 1] = c, place[c]
+        for c in range(taken.shape[0]):
+            items[number, c, 0], items[number, c, 1] = c, taken[c]
         known[number], chance[number] = last, confidence
 
 
 @kernel
-def follow(order, events, tables, limits, span, thresholds, items, known, chance):
-    """Write matches as (component, place) by component, when each is known, and its confidence.
+def follow(events, tables, limits, span, thresholds, items, known, chance):
+    """Write matches as (component, event) by component, when each is known, and its confidence.
 
     Returns how many there are, of which the buffers hold the first; TOO_MANY begin with one event;
     or IN_VAIN: too many steps led nowhere. `limits` are the window, how many matches may begin with
@@ -113,13 +106,13 @@ def follow(order, events, tables, limits, span, thresholds, items, known, chance
     following, soonest = tables
     window, most, only_first = limits
     n, n_components = following.shape
-    place = np.zeros(n_components, np.int64)
+    taken = np.zeros(n_components, np.int64)
     candidate = np.zeros(n_components, np.int64)
     weight = np.ones(n_components)
     count, steps = 0, 0
     for start in range(n):
-        begin, before = time[order[start]], count
-        if mask[order[start]] & 1 == 0 or span[0] - begin > window:
+        begin, before = time[start], count
+        if mask[start] & 1 == 0 or span[0] - begin > window:
             continue
         depth, candidate[0] = 0, start
         while depth >= 0:
@@ -131,15 +124,15 @@ def follow(order, events, tables, limits, span, thresholds, items, known, chance
             steps += 1
             if steps > PATIENCE * (n + n_components * count):
                 return IN_VAIN
-            so_far = weight[depth] * p[order[k]]
+            so_far = weight[depth] * p[k]
             if so_far <= 0.0 or so_far < thresholds[0] - TOLERANCE:
                 continue
-            place[depth] = k
+            taken[depth] = k
             if depth + 1 < n_components:
                 depth += 1
                 weight[depth], candidate[depth] = so_far, following[k, depth]
-            elif is_told(time[order[k]], so_far, span, thresholds):
-                write(count, place, time[order[k]], so_far, items, known, chance)
+            elif is_told(time[k], so_far, span, thresholds):
+                write(count, taken, time[k], so_far, items, known, chance)
                 count += 1
                 if count - before > most:
                     return TOO_MANY

@@ -14,11 +14,9 @@ import numpy as np
 from augury.errors import DataError
 from augury.kernels import layout, prepare
 from augury.kernels.predicates import Predicates
-from augury.kernels.succession import TOO_MANY
 from augury.matching.arena import Report, Room, lay_out, output_size
 from augury.matching.first_search import search
 from augury.matching.pattern import Pattern
-from augury.matching.succession import can_follow, follow
 from augury.records import Events, Flags, Reals, Words
 
 FIRST_ROOM = 4096
@@ -63,33 +61,9 @@ def find(
     Positions in the result are places in `order`. `around` are the (component, event) pairs of a
     match in whose gap the search is made.
     """
-    if not around and can_follow(pattern, events, order, report):
-        followed = _followed(pattern, events, order, report)
-        if followed is not None:
-            return followed
     prepared = Prepared(events, event_rows(events, order), predicates, report, tuple(around))
     found = [prepared.search(way) for way in pattern.ways]
     return found[0] if len(found) == 1 else joined(found)
-
-
-def _followed(pattern: Pattern, events: Events, order: Words, report: Report) -> Found | None:
-    """Return the matches of a plain sequence; None where a search would take fewer steps."""
-    found = follow(pattern, events, order, report)
-    if isinstance(found, int):
-        if found == TOO_MANY:
-            raise too_many(pattern)
-        return None
-    n = len(found.known)
-    return Found(
-        first_item=np.arange(n + 1) * len(pattern.components),
-        items=found.items,
-        first_absent=np.zeros(n + 1, np.int64),
-        absents=np.zeros((0, layout.ABSENT_SIZE), np.int64),
-        confidence=found.confidence,
-        report_time=found.known,
-        is_conditional=np.zeros(n, np.bool_),
-        missed=np.zeros(n, np.int64),
-    )
 
 
 def joined(found: Sequence[Found]) -> Found:

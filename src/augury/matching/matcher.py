@@ -18,6 +18,7 @@ from augury.matching.arena import Report
 from augury.matching.find import Found, find
 from augury.matching.pattern import Pattern
 from augury.matching.retention import NEVER_YET, oldest_counted, oldest_needed
+from augury.matching.succession import can_follow, followed
 from augury.records import Events, Matches, Words
 
 ALWAYS = layout.FOREVER
@@ -61,15 +62,20 @@ class Matcher:
 
     def _found(
         self, state: MatchState, batch: Events, horizon: int
-    ) -> tuple[Events, Words, Matches]:
+    ) -> tuple[Events, Words | slice, Matches]:
         """Return all events, the order of those that count, and what is found in them."""
         events = Events.joined(state.events, batch)
+        report = Report(state.reported, horizon, self.is_independent)
+        is_final = self.is_independent and not self.pattern.is_composite
+        if can_follow(self.pattern, events, report):
+            order = time_order(events, horizon)
+            found = followed(self.pattern, events.take(order), report)
+            if found is not None:
+                return events, order, as_matches(found, events.row[order], is_final=is_final)
         order = sort_order(events)
         if horizon != ALWAYS:
             order = order[events.time[order] < horizon]
-        report = Report(state.reported, horizon, self.is_independent)
         found = find(self.pattern, with_dense_groups(events), order, self.predicates, report)
-        is_final = self.is_independent and not self.pattern.is_composite
         return events, order, as_matches(found, events.row[order], is_final=is_final)
 
     def finish(self, state: MatchState) -> tuple[MatchState, Matches]:
@@ -95,13 +101,21 @@ class Matcher:
         window = (own.strategy, own.window, own.count_window)
         return codec.fingerprint(own.query, own.components, window, self.identity)
 
-    def _oldest_needed(self, events: Events, order: Words, horizon: int) -> int:
+    def _oldest_needed(self, events: Events, order: Words | slice, horizon: int) -> int:
         """Return the time before which no event can take part in, or break, a later match."""
         by_clock = oldest_needed(self.pattern, horizon)
         if self.pattern.count_window is None:
             return by_clock
         p = np.where(events.group[order] < 0, events.p[order], 0.0)
         return max(by_clock, oldest_counted(self.pattern, events.time[order], p))
+
+
+def time_order(events: Events, horizon: int) -> Words | slice:
+    """Return the positions of the events before a horizon, sorted by time: mostly all, as is."""
+    if not sorting.is_sorted(events.time, events.tie):
+        order = np.lexsort((events.tie, events.time))
+        return order[events.time[order] < horizon]
+    return slice(0, int(np.searchsorted(events.time, horizon)))
 
 
 def sort_order(events: Events) -> Words:

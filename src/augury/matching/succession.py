@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from augury.kernels import layout, succession
 from augury.kernels.succession import IN_VAIN, TOO_MANY
 from augury.matching.arena import Report
+from augury.matching.find import Found, too_many
 from augury.matching.pattern import Pattern
 from augury.records import Events, Reals, Words
 
 # Events for each match that there is room for at first.
 EVENTS_A_MATCH = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Followed:
-    """Matches as (component, place in the order), when each is known, and its confidence."""
-
-    items: Words
-    known: Words
-    confidence: Reals
 
 
 def is_plain(pattern: Pattern) -> bool:
@@ -42,38 +32,64 @@ def is_plain(pattern: Pattern) -> bool:
     )
 
 
-def can_follow(pattern: Pattern, events: Events, order: Words, report: Report) -> bool:
-    """Whether the matches of a pattern are found by following, in these events."""
+def can_follow(pattern: Pattern, events: Events, report: Report) -> bool:
+    """Whether the matches of a pattern are found by following, unless events are of one time."""
     if not report.independent or not is_plain(pattern):
         return False
     doubt = pattern.strategy == "NEXT" and not succession.are_certain(events.p)
-    return (
-        not doubt
-        and bool(succession.are_free(events.group))
-        and bool(succession.are_apart(order, events.time, events.partition))
-    )
+    return not doubt and bool(succession.are_free(events.group))
 
 
-def follow(pattern: Pattern, events: Events, order: Words, report: Report) -> Followed | int:
-    """Return the matches that become known in the span of a report; or what the kernel objects."""
-    n, size = len(pattern.components), len(order)
-    following, soonest = np.empty((size, n), np.int32), np.empty((size, n), np.int64)
-    succession.look_back(order, events.partition, events.time, events.mask, following, soonest)
+def followed(pattern: Pattern, events: Events, report: Report) -> Found | None:
+    """Return the matches of a plain sequence; None where they have to be searched for.
+
+    Events are in the order of time. Positions in the result are theirs.
+    """
+    tables = _outlook(pattern, events)
+    if tables is None:
+        return None
     window = layout.FOREVER if pattern.window is None else pattern.window
     rest = (
         (events.time, events.mask, events.p),
-        (following, soonest),
+        tables,
         (window, pattern.match_limit, int(pattern.strategy == "NEXT")),
         (report.reported, report.horizon),
         (pattern.threshold, pattern.strict_threshold),
     )
-    room = size // EVENTS_A_MATCH
+    room = len(events) // EVENTS_A_MATCH
     while True:
-        found = Followed(np.empty((room, n, 2), np.int64), np.empty(room, np.int64), np.empty(room))
-        count = succession.follow(order, *rest, found.items, found.known, found.confidence)
-        if count in (TOO_MANY, IN_VAIN):
-            return int(count)
+        items = np.empty((room, len(pattern.components), 2), np.int64)
+        known, confidence = np.empty(room, np.int64), np.empty(room)
+        count = succession.follow(*rest, items, known, confidence)
+        if count == TOO_MANY:
+            raise too_many(pattern)
+        if count == IN_VAIN:
+            return None
         if count <= room:
-            items = found.items[:count].reshape(-1, 2)
-            return Followed(items, found.known[:count], found.confidence[:count])
+            return _found(items[:count], known[:count], confidence[:count])
         room = int(count)
+
+
+def _outlook(pattern: Pattern, events: Events) -> tuple[np.ndarray, Words] | None:
+    """Return what may follow each event; None where two of a partition are of one time."""
+    shape = len(events), len(pattern.components)
+    following, soonest = np.empty(shape, np.int32), np.empty(shape, np.int64)
+    partitions = int(events.partition.max(initial=0)) + 1
+    apart = succession.look_back(
+        events.partition, events.time, events.mask, partitions, following, soonest
+    )
+    return (following, soonest) if apart else None
+
+
+def _found(items: Words, known: Words, confidence: Reals) -> Found:
+    n, each, _ = items.shape
+    return Found(
+        first_item=np.arange(n + 1) * each,
+        items=items.reshape(-1, 2),
+        first_absent=np.zeros(n + 1, np.int64),
+        absents=np.zeros((0, layout.ABSENT_SIZE), np.int64),
+        confidence=confidence,
+        report_time=known,
+        is_conditional=np.zeros(n, np.bool_),
+        missed=np.zeros(n, np.int64),
+    )

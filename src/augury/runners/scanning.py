@@ -148,8 +148,9 @@ class ScanTask:
                 held.setdefault(scan.packer.stream.name.lower(), []).append(part)
                 count += part.num_rows
             is_last = k + 1 == len(in_order)
-            if count >= step or is_last:
-                rest = span[1] if is_last else in_order[k + 1][1].first or 0
+            rest = span[1] if is_last else in_order[k + 1][1].first or 0
+            # What comes before the span is taken in together with what comes first in it.
+            if (count >= step and rest > span[0]) or is_last:
                 yield {name: pa.concat_tables(parts) for name, parts in held.items()}, rest
                 held, count = {}, 0
 
