@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -135,3 +137,50 @@ def test_explain_keeps_what_was_counted_and_a_declaration_does_not(session: Sess
     assert session._sketches == {"theft": {}}
     session.sql("CREATE TABLE doors (reader STRING);")
     assert session._sketches == {}
+
+
+READS = [
+    {"tag": "x", "reader": kind, "at": datetime(2026, 1, 1, hour, 10 * k, tzinfo=UTC)}
+    for hour in range(4)
+    for k, kind in enumerate(["SHELF", "SHELF", "EXIT"])
+]
+
+
+@pytest.fixture
+def bound(session: Session) -> Session:
+    session.sql(QUERY)
+    session.sql("CREATE QUERY many ON reads PATTERN SEQ(SHELF x) RETURN COUNT;")
+    session.bind("reads", READS)
+    return session
+
+
+def test_columns_are_those_that_are_asked_for(bound: Session) -> None:
+    columns = ["end_ts", "TAG", "match_id", "tag"]
+    first = bound.table("theft", columns)
+    everything = bound.table("theft")
+    assert first.column_names == ["end_ts", "tag", "match_id"]
+    assert first.num_rows == 8
+    for found in (first, bound.table("theft", columns)):
+        assert found.equals(everything.select(["end_ts", "tag", "match_id"]))
+    assert bound.table("many", ["count"]).to_pylist() == [{"count": 8}]
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        (["tag", "confidnece"], "the answer of theft has no column 'confidnece'; it has query, "),
+        ("tag", r"columns is a list of names; for one, write \['tag'\]"),
+        ([], "no columns of theft are asked for"),
+    ],
+)
+def test_columns_that_are_not_there_are_told(bound: Session, columns: Any, told: str) -> None:
+    for _ in range(2):
+        with pytest.raises(AuguryError, match=told):
+            bound.table("theft", columns)
+        bound.table("theft")
+
+
+def test_columns_of_a_query_that_others_read(bound: Session) -> None:
+    bound.sql("CREATE QUERY again ON theft PATTERN SEQ(theft a, theft b) WITHIN 1 DAY;")
+    assert bound.table("theft", ["tag"]).num_rows == 8
+    assert bound.table("again", ["confidence"]).num_rows == bound.table("again").num_rows > 0

@@ -117,7 +117,7 @@ def flink_matches(out: Path) -> Any:
 def local(folder: Path, out: Path) -> None:
     """Read the file, answer in this process, and write the matches."""
     rows = pq.read_table(folder, columns=FEW)
-    pq.write_table(asked(NEXT_MATCH, rows).select(["a", "b", "c"]), out)
+    pq.write_table(asked(NEXT_MATCH, rows, columns=["a", "b", "c"]), out)
 
 
 def ours(n: int, out: Path) -> tuple[dict[str, Seconds], dict[str, Any]]:
@@ -125,7 +125,7 @@ def ours(n: int, out: Path) -> tuple[dict[str, Seconds], dict[str, Any]]:
     folder = events.files(n, size=n)
     with session("against Flink") as spark:
         rows = spark.read.parquet(str(folder))
-        found = asked(NEXT_MATCH, rows, spark).select("a", "b", "c")
+        found = asked(NEXT_MATCH, rows, spark, ["a", "b", "c"])
         taken = medians(
             {
                 "local": lambda: local(folder, out / "local.parquet"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import events
@@ -29,14 +30,20 @@ NEXT_MATCH = CERTAIN.format(using="USING SKIP TILL NEXT MATCH")
 ANY_MATCH = CERTAIN.format(using="")
 
 
-def asked(script: str, rows: Any, spark: Any = None, **options: Any) -> Any:
+def asked(
+    script: str,
+    rows: Any,
+    spark: Any = None,
+    columns: Sequence[str] | None = None,
+    **options: Any,
+) -> Any:
     """Return the answer of query `q` over the rows: of Spark if given, else in this process."""
     import augury  # noqa: PLC0415
 
     ag = augury.Session(spark, **options) if spark else augury.Session(engine="local")
     ag.sql(script)
     ag.bind("s", rows)
-    return ag.table("q")
+    return ag.table("q", columns)
 
 
 def triples(table: pa.Table) -> pa.Table:

@@ -135,6 +135,25 @@ def test_spans_of_time_are_one(
     assert comparable(found) == comparable(wanted)
 
 
+def test_a_repeat_is_known_though_the_first_is_of_another_span(tmp_path: Path) -> None:
+    text = """
+    CREATE STREAM s (id LONG, tag STRING, kind STRING, t LONG) ID id KEY tag TIME t TYPE kind;
+    CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 20;
+    """
+    # The second A is a repeat of the first, so that the second B ends nothing.
+    times = {"id": [1, 7, 1, 8], "kind": list("ABAB"), "t": [100, 101, 119, 122]}
+    rows = pa.table({**times, "tag": ["x"] * 4})
+    network, ag = network_of("q", text), Session(engine="local")
+    paths = written(rows, tmp_path, 1, 1, 0)
+    spans = ((NEVER_YET, 121), (121, ALWAYS))
+    scans = (scan_of(network, paths, 1),)
+    task = ScanTask(network, scans, network_schema(network, "q"), spans)
+    ag.sql(text)
+    ag.bind("s", rows)
+    found = [row["end_ts"] for row in answered(task, 2)]
+    assert found == ag.table("q").column("end_ts").to_pylist() == [101]
+
+
 def test_spans_have_as_many_rows_each() -> None:
     network = network_of("plain")
     assert network.memory is not None

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from augury import Session
+from augury import AuguryError, Session
+from augury.runners import pipeline
+from augury.runners.scanning import ScanTask
 from augury.sources.parquet_files import SETTING, groups_of
 from contracts.live_cases import comparable
 from spark.queries import NAMES, events, local, opened, script
@@ -69,6 +73,41 @@ def test_more_tasks_than_a_few_share_the_files(
     assert is_scanned(answer)
     assert "Exchange" in answer._jdf.queryExecution().toString()
     assert rows_of(answer) == comparable([r for r in local(events(60)) if r["query"] == "plain"])
+
+
+def test_files_in_the_order_of_time_are_cut_by_it(spark: SparkSession, tmp_path: Path) -> None:
+    rows = events(4000).sort_by("t")
+    for k in range(4):
+        part = tmp_path / f"{k}.parquet"
+        pq.write_table(rows.slice(1000 * k, 1000), part, row_group_size=100)
+    session_, wanted = session(spark, spark.read.parquet(str(tmp_path))), Session(engine="local")
+    wanted.sql(script())
+    wanted.bind("s", rows)
+    for name in ("plain", "trailing", "contiguous"):
+        with patch.object(pipeline, "ScanTask", wraps=ScanTask) as task:
+            answer = session_.table(name, ["match_id", "confidence"])
+        assert len(task.call_args.args[3]) == spark.sparkContext.defaultParallelism > 1
+        found = answer.toArrow().sort_by("match_id")
+        assert found.equals(wanted.table(name, ["match_id", "confidence"]).sort_by("match_id"))
+
+
+def test_columns_that_are_asked_for_are_all_that_is_sent(spark: SparkSession, folder: Path) -> None:
+    ag = session(spark, spark.read.parquet(str(folder)))
+    for frame in (None, spark.createDataFrame(events(60))):
+        if frame is not None:
+            ag.bind("s", frame)
+        answer = ag.table("plain", ["confidence", "match_id"])
+        assert answer.columns == ["confidence", "match_id"]
+        (sent,) = re.findall(
+            r"MapInArrow .*", answer._jdf.queryExecution().optimizedPlan().toString()
+        )[:1]
+        assert "events" not in sent
+        wanted = {
+            r["match_id"]: r["confidence"] for r in local(events(60)) if r["query"] == "plain"
+        }
+        assert {row["match_id"]: row["confidence"] for row in answer.collect()} == wanted
+    with pytest.raises(AuguryError, match="has no column 'nothing'"):
+        ag.table("plain", ["nothing"])
 
 
 def test_many_queries(spark: SparkSession, folder: Path) -> None:

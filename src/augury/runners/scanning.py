@@ -162,7 +162,8 @@ def reached(
     if span == EVER:
         return list(groups)
     assert network.memory is not None
-    oldest = span[0] - network.memory
+    # Once more as far, so that a row of an ID that was there before is known as a repeat.
+    oldest = span[0] - 2 * network.memory
     return [
         each for each in groups if (each[1].last or 0) >= oldest and (each[1].first or 0) < span[1]
     ]
