@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from augury import AuguryError, QueryError, Session
@@ -162,6 +163,8 @@ def test_columns_are_those_that_are_asked_for(bound: Session) -> None:
     assert first.num_rows == 8
     for found in (first, bound.table("theft", columns)):
         assert found.equals(everything.select(["end_ts", "tag", "match_id"]))
+    assert bound.table("theft", (name for name in ["tag"])).column_names == ["tag"]
+    assert bound.table("theft", np.array(["tag"])).column_names == ["tag"]
     assert bound.table("many", ["count"]).to_pylist() == [{"count": 8}]
 
 
@@ -171,6 +174,7 @@ def test_columns_are_those_that_are_asked_for(bound: Session) -> None:
         (["tag", "confidnece"], "the answer of theft has no column 'confidnece'; it has query, "),
         ("tag", r"columns is a list of names; for one, write \['tag'\]"),
         ([], "no columns of theft are asked for"),
+        (5, "columns is a list of names"),
     ],
 )
 def test_columns_that_are_not_there_are_told(bound: Session, columns: Any, told: str) -> None:

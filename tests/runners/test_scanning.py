@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from augury import Session
 from augury.matching.matcher import ALWAYS
 from augury.matching.retention import NEVER_YET
+from augury.runners import scanning
 from augury.runners.network import Network
 from augury.runners.packing import SHARD, Packer
 from augury.runners.scanning import (
@@ -29,7 +30,7 @@ from augury.runners.scanning import (
     spans_of,
 )
 from augury.runners.schemas import network_schema
-from augury.runners.shard import Shard
+from augury.runners.shard import Shard, steps_of
 from augury.runners.sharding import sharding_of
 from augury.runners.tasks import BoundedTask, blobs_of
 from augury.runners.wanted import Wanted, shard_numbers
@@ -154,7 +155,12 @@ def test_a_repeat_is_known_though_the_first_is_of_another_span(tmp_path: Path) -
     assert found == ag.table("q").column("end_ts").to_pylist() == [101]
 
 
-def test_spans_have_as_many_rows_each() -> None:
+@pytest.fixture
+def at_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanning, "LEAST", 1)
+
+
+def test_spans_have_as_many_rows_each(at_any_size: None) -> None:
     network = network_of("plain")
     assert network.memory is not None
     far = 100 * network.memory
@@ -164,7 +170,32 @@ def test_spans_have_as_many_rows_each() -> None:
     assert [len(reached(in_time([scan]), span, network)) for span in spans] == [4, 5, 5]
 
 
-def test_groups_that_span_the_whole_time_are_not_cut_by_it() -> None:
+ALTERNATIVES = """
+CREATE STREAM s (id LONG, tag STRING, kind STRING, t LONG, p DOUBLE)
+ID id KEY tag TIME t TYPE kind ALTERNATIVES kind PROBABILITY p;
+CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 7;
+"""
+LIMITED = """
+CREATE STREAM s (id LONG, tag STRING, kind STRING, t LONG) ID id KEY tag TIME t TYPE kind;
+CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 7 MATCH LIMIT 4;
+"""
+
+
+@pytest.mark.parametrize("text", [ALTERNATIVES, LIMITED])
+def test_what_hangs_together_over_time_is_not_cut_by_it(text: str, at_any_size: None) -> None:
+    groups = grouped(*((k * 1000, k * 1000 + 999) for k in range(12)))
+    assert len(spans_of(network_of("plain"), groups, 3)) == 3
+    network = network_of("q", text)
+    assert network.memory is not None
+    assert spans_of(network, groups, 3) == ()
+    assert steps_of(network, 10, 0, 12_000) == ALWAYS
+
+
+def test_few_rows_are_not_cut_by_time() -> None:
+    assert spans_of(network_of("plain"), grouped((0, 999), (1000, 1999)), 2) == ()
+
+
+def test_groups_that_span_the_whole_time_are_not_cut_by_it(at_any_size: None) -> None:
     network = network_of("plain")
     assert spans_of(network, grouped(*((k, 10_000 + k) for k in range(12))), 3) == ()
     assert spans_of(network, grouped((0, 10_000)), 3) == ()

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from augury import AuguryError, Session
-from augury.runners import pipeline
+from augury.runners import pipeline, scanning
 from augury.runners.scanning import ScanTask
 from augury.sources.parquet_files import SETTING, groups_of
 from contracts.live_cases import comparable
@@ -75,7 +75,10 @@ def test_more_tasks_than_a_few_share_the_files(
     assert rows_of(answer) == comparable([r for r in local(events(60)) if r["query"] == "plain"])
 
 
-def test_files_in_the_order_of_time_are_cut_by_it(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_in_the_order_of_time_are_cut_by_it(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scanning, "LEAST", 1)
     rows = events(4000).sort_by("t")
     for k in range(4):
         part = tmp_path / f"{k}.parquet"

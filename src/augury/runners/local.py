@@ -87,7 +87,12 @@ class LocalRunner:
         plan = self.plan(name.lower())
         names = chosen(query.name, columns, answer_schema(plan).names)
         plans = self.plans | {name.lower(): replace(plan, made=frozenset(names))}
-        return replace(self, answers={}, plans=plans).table(name).select(names)
+        thinner = replace(self, answers=dict(self.answers), plans=plans, loaded=dict(self.loaded))
+        found = thinner.table(name).select(names)
+        # What was found on the way is known now, but of this query only some columns are.
+        self.answers |= {k: each for k, each in thinner.answers.items() if k != name.lower()}
+        self.loaded |= {k: each for k, each in thinner.loaded.items() if k != name.lower()}
+        return found
 
     def run_all(self, names: Iterable[str] | None = None) -> dict[str, pa.Table]:
         """Return the results of many queries (of all, unless named), sharing passes if possible."""

@@ -201,6 +201,17 @@ class Network:
         return None if None in found else max(each for each in found if each is not None)
 
     @property
+    def goes_by_time(self) -> bool:
+        """Whether rows may be evaluated one span of time after the other, each by itself.
+
+        Not where matches of one event are counted, nor where rows that exclude each other may be of
+        any time, as those of one ID may.
+        """
+        counted = any(query.match_limit is not None for query in self.queries.values())
+        apart = any(each.alternatives and each.id is not None for each in self.bases.values())
+        return self.memory is not None and not counted and not apart
+
+    @property
     def waits(self) -> bool:
         """Whether a match may become known later than its last event."""
         return any(ends_late(plan.pattern) for plan in self.plans.values())

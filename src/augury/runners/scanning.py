@@ -33,8 +33,9 @@ FEW_TASKS = 4
 TASK = 4_000_000
 # Rows that a task may have to hold until their time has come, where files overlap in time.
 MOST_HELD = 8 * STEP
-# Rows that one task reads of a span of time; it holds no more than a step of them.
-SPAN = 4 * TASK
+# Rows that one task reads of a span of time: no more than SPAN, step by step. With less than LEAST
+# a task there is little to gain, and a repeat of an ID in another span would not be noticed.
+SPAN, LEAST = 4 * TASK, STEP
 # By so much a task may read more than its share, since spans begin in the middle of groups.
 MOST_TWICE = 1.5
 Span = tuple[int, int]
@@ -177,7 +178,7 @@ def spans_of(network: Network, scans: Sequence[Scan], tasks: int) -> tuple[Span,
     groups = in_time(scans)
     rows = sum(group.rows for _, group in groups)
     tasks *= -(-rows // (tasks * SPAN))
-    if network.memory is None or tasks < 2:
+    if not network.goes_by_time or tasks < 2 or rows < tasks * LEAST:
         return ()
     starts, before = list[int](), 0
     for _, group in groups:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -38,17 +38,17 @@ def network_schema(network: Network, name: str) -> pa.Schema:
 
 def chosen(query: str, columns: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the columns of a query's answer that are asked for, as they are written there."""
-    if isinstance(columns, str):
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
         raise AuguryError(f"columns is a list of names; for one, write [{columns!r}]")
-    names = {name.lower(): name for name in known}
-    for column in columns:
-        if str(column).lower() not in names:
+    names, asked = {name.lower(): name for name in known}, [str(column) for column in columns]
+    for column in asked:
+        if column.lower() not in names:
             raise AuguryError(
                 f"the answer of {query} has no column {column!r}; it has {', '.join(known)}"
             )
-    if not columns:
+    if not asked:
         raise AuguryError(f"no columns of {query} are asked for; it has {', '.join(known)}")
-    return list(dict.fromkeys(names[column.lower()] for column in columns))
+    return list(dict.fromkeys(names[column.lower()] for column in asked))
 
 
 def answer_schema(plan: MatchPlan) -> pa.Schema:
