@@ -110,8 +110,8 @@ def answered(task: ScanTask, tasks: int) -> list[dict[str, Any]]:
     return [row for one in ones for batch in task(one) for row in batch.to_pylist()]
 
 
-@pytest.mark.parametrize("name", [name for name in KEYED if network_of(name).memory is not None])
 @given(
+    name=st.sampled_from([name for name in KEYED if network_of(name).memory is not None]),
     seed=st.integers(0, 2**20),
     files=st.tuples(st.integers(1, 3), st.integers(1, 30), st.booleans()),
     starts=st.sets(st.integers(-1, 80), max_size=5),
