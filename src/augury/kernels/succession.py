@@ -1,12 +1,15 @@
 """Sequences of single events without a search: each event knows what may follow it.
 
 A plain sequence asks nothing of its events but what each may play, so the events that can follow
-one are those of the next component, later in its partition. One pass backwards tells, for
-every event, the next of each component, and when a match that goes on from it can end at the
-soonest. Under any-match all of them are followed; the soonest end says which lead to a match within
-the window, so that none is followed in vain unless a threshold is missed. Under next-match, where
-every event is certain, the first of each component is followed, and there is no other world to look
-at.
+one are those of the next component, later in its partition. Two ways lead through them backwards:
+
+- Under any-match (`look_back`, `follow`) a pass tells, for every event, the next of each component,
+  and when a match that goes on from it can end at the soonest. All of them are followed; the
+  soonest end says which lead to a match within the window, so that none is followed in vain unless
+  a threshold is missed.
+- Under next-match, where every event is certain (`follow_first`), there is one way on from each
+  event, so that a partition need not know more than this way for each component. One pass finds the
+  matches as it goes.
 
 Events come in the order of time, so that partitions take turns, and what is asked of one is little
 and near; no two of a partition may have the same time. Shapes: T events, C components.
@@ -21,7 +24,7 @@ from augury.kernels.jit import kernel, part
 from augury.kernels.layout import TOLERANCE
 
 NEVER = np.int64(2**62)
-TOO_MANY, IN_VAIN = -1, -2
+TOO_MANY, IN_VAIN, AT_ONCE = -1, -2, -3
 # Steps that may lead nowhere, for each event and match, before the search is asked instead.
 PATIENCE = 16
 
@@ -99,12 +102,12 @@ def follow(events, tables, limits, span, thresholds, items, known, chance):
     """Write matches as (component, event) by component, when each is known, and its confidence.
 
     Returns how many there are, of which the buffers hold the first; TOO_MANY begin with one event;
-    or IN_VAIN: too many steps led nowhere. `limits` are the window, how many matches may begin with
-    one event, and 1 where only the first of each component is followed.
+    or IN_VAIN: too many steps led nowhere. `limits` are the window, and how many matches may begin
+    with one event.
     """
     time, mask, p = events
     following, soonest = tables
-    window, most, only_first = limits
+    window, most = limits
     n, n_components = following.shape
     taken = np.zeros(n_components, np.int64)
     candidate = np.zeros(n_components, np.int64)
@@ -120,7 +123,7 @@ def follow(events, tables, limits, span, thresholds, items, known, chance):
             if not leads_on(soonest, k, depth, begin, window):
                 depth -= 1
                 continue
-            candidate[depth] = -1 if only_first or depth == 0 else following[k, depth]
+            candidate[depth] = -1 if depth == 0 else following[k, depth]
             steps += 1
             if steps > PATIENCE * (n + n_components * count):
                 return IN_VAIN
@@ -136,4 +139,38 @@ def follow(events, tables, limits, span, thresholds, items, known, chance):
                 count += 1
                 if count - before > most:
                     return TOO_MANY
+    return count
+
+
+@kernel
+def follow_first(partition, time, mask, n_partitions, window, span, items, known):
+    """Write the first way through all components from each event, to the end of the buffers.
+
+    They need room for a match of every event. Returns how many matches there are, or AT_ONCE: two
+    events of one partition have the same time.
+    """
+    n, n_components = items.shape[0], items.shape[1]
+    # The way on from the next event of each component, and when it ends; the last is the time of
+    # the next event of all, with which a match of no more ends.
+    ways = np.zeros((n_partitions, n_components, n_components), np.int32)
+    ends = np.full((n_partitions, n_components + 1), NEVER, np.int64)
+    count = 0
+    for k in range(n - 1, -1, -1):
+        own, now = partition[k], time[k]
+        if ends[own, n_components] == now:
+            return AT_ONCE
+        ends[own, n_components] = now
+        # What it may begin, with those after it; then where it may be in the ways of others.
+        end = ends[own, 1]
+        if mask[k] & 1 and end != NEVER and end - now <= window and span[0] <= end < span[1]:
+            count += 1
+            items[n - count, 0, 0], items[n - count, 0, 1] = 0, k
+            for c in range(1, n_components):
+                items[n - count, c, 0], items[n - count, c, 1] = c, ways[own, 1, c]
+            known[n - count] = end
+        for c in range(1, n_components):
+            if (mask[k] >> c) & 1:
+                ends[own, c], ways[own, c, c] = ends[own, c + 1], k
+                for later in range(c + 1, n_components):
+                    ways[own, c, later] = ways[own, c + 1, later]
     return count

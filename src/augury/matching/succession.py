@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from augury.kernels import layout, succession
-from augury.kernels.succession import IN_VAIN, TOO_MANY
+from augury.kernels.succession import AT_ONCE, IN_VAIN, TOO_MANY
 from augury.matching.arena import Report
 from augury.matching.find import Found, too_many
 from augury.matching.pattern import Pattern
@@ -36,8 +36,15 @@ def can_follow(pattern: Pattern, events: Events, report: Report) -> bool:
     """Whether the matches of a pattern are found by following, unless events are of one time."""
     if not report.independent or not is_plain(pattern):
         return False
-    doubt = pattern.strategy == "NEXT" and not succession.are_certain(events.p)
-    return not doubt and bool(succession.are_free(events.group))
+    if pattern.strategy == "NEXT" and not _has_one_world(pattern, events):
+        return False
+    return bool(succession.are_free(events.group))
+
+
+def _has_one_world(pattern: Pattern, events: Events) -> bool:
+    """Whether every event is certain, and so is every match, which is enough for the threshold."""
+    enough = pattern.threshold < 1.0 or (pattern.threshold == 1.0 and not pattern.strict_threshold)
+    return enough and bool(succession.are_certain(events.p))
 
 
 def followed(pattern: Pattern, events: Events, report: Report) -> Found | None:
@@ -45,14 +52,40 @@ def followed(pattern: Pattern, events: Events, report: Report) -> Found | None:
 
     Events are in the order of time. Positions in the result are theirs.
     """
+    if pattern.strategy == "NEXT":
+        return _first_ways(pattern, events, report)
+    return _all_ways(pattern, events, report)
+
+
+def _first_ways(pattern: Pattern, events: Events, report: Report) -> Found | None:
+    """Return the matches of next-match over certain events, whose confidence is 1."""
+    # No more than one match begins with each event; what is not written takes no memory.
+    items = np.empty((len(events), len(pattern.components), 2), np.int64)
+    known = np.empty(len(events), np.int64)
+    count = succession.follow_first(
+        events.partition,
+        events.time,
+        events.mask,
+        _partitions(events),
+        _window(pattern),
+        (report.reported, report.horizon),
+        items,
+        known,
+    )
+    if count == AT_ONCE:
+        return None
+    first = len(events) - count
+    return _found(items[first:], known[first:], np.ones(count))
+
+
+def _all_ways(pattern: Pattern, events: Events, report: Report) -> Found | None:
     tables = _outlook(pattern, events)
     if tables is None:
         return None
-    window = layout.FOREVER if pattern.window is None else pattern.window
     rest = (
         (events.time, events.mask, events.p),
         tables,
-        (window, pattern.match_limit, int(pattern.strategy == "NEXT")),
+        (_window(pattern), pattern.match_limit),
         (report.reported, report.horizon),
         (pattern.threshold, pattern.strict_threshold),
     )
@@ -74,11 +107,18 @@ def _outlook(pattern: Pattern, events: Events) -> tuple[np.ndarray, Words] | Non
     """Return what may follow each event; None where two of a partition are of one time."""
     shape = len(events), len(pattern.components)
     following, soonest = np.empty(shape, np.int32), np.empty(shape, np.int64)
-    partitions = int(events.partition.max(initial=0)) + 1
     apart = succession.look_back(
-        events.partition, events.time, events.mask, partitions, following, soonest
+        events.partition, events.time, events.mask, _partitions(events), following, soonest
     )
     return (following, soonest) if apart else None
+
+
+def _partitions(events: Events) -> int:
+    return int(events.partition.max(initial=0)) + 1
+
+
+def _window(pattern: Pattern) -> int:
+    return layout.FOREVER if pattern.window is None else pattern.window
 
 
 def _found(items: Words, known: Words, confidence: Reals) -> Found:

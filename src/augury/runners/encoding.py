@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from augury.analysis.catalog import DataType, StreamSchema, TableSchema
+from augury.kernels import numbering
 from augury.kernels.texts import classify
 from augury.planning.expressions.arrow import evaluate_column
 from augury.planning.expressions.typed import Typed, inputs_within
@@ -24,6 +25,8 @@ from augury.sources.rows import Declaration, relation_rows
 
 Tables = Mapping[str, Sequence[Sequence[Any]]]
 NULL_CODE = -1
+# Whole numbers within such a span are numbered by a table of it, which a cache holds.
+CLOSE = 2**16
 
 
 class Codes:
@@ -40,14 +43,24 @@ class Codes:
         encoded = whole if pa.types.is_dictionary(whole.type) else pc.dictionary_encode(whole)
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.unify_dictionaries().combine_chunks()
-        codes = np.array(
-            [self.code(value) for value in encoded.dictionary.to_pylist()] or [0], np.int64
-        )
-        indices = encoded.indices
-        found: Words = codes[np.asarray(pc.fill_null(indices, 0))]
+        indices, values = encoded.indices, encoded.dictionary.to_pylist()
+        places = _filled(indices, 0)
+        if self._begins_with(values):
+            found: Words = places.astype(np.int64)
+        else:
+            found = _translated(places, [self.code(value) for value in values] or [0])
         if indices.null_count:
             found[np.asarray(pc.is_null(indices))] = NULL_CODE
         return found
+
+    def _begins_with(self, values: list[Any]) -> bool:
+        """Return whether values became the first ones, numbered as they stand there, each once."""
+        if self.known:
+            return False
+        first = {value: k for k, value in enumerate(values)}
+        if len(first) == len(values):
+            self.known = first
+        return bool(self.known)
 
     def code(self, value: Any) -> int:
         return self.known.setdefault(value, len(self.known))
@@ -96,8 +109,24 @@ class Numbered:
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
-            self._made[name] = pc.dictionary_encode(self.table.column(name).combine_chunks())
+            column = self.table.column(name).combine_chunks()
+            close = _numbered_by_place(column) if pa.types.is_integer(column.type) else None
+            self._made[name] = pc.dictionary_encode(column) if close is None else close
         return self._made[name]
+
+
+def _numbered_by_place(column: Any) -> Any:
+    """Return whole numbers as codes where they lie close together; None where they do not."""
+    words = whole(column)
+    if column.null_count or not len(words):
+        return None
+    lowest, highest = int(words.min()), int(words.max())
+    if highest - lowest >= max(CLOSE, len(words)):
+        return None
+    known = np.full(highest - lowest + 1, -1, np.int32)
+    values, found = np.empty(len(known), np.int64), np.empty(len(words), np.int32)
+    count = numbering.number(words, lowest, known, values, found)
+    return pa.DictionaryArray.from_arrays(pa.array(found), pa.array(values[:count]))
 
 
 class Encoder:
@@ -256,8 +285,8 @@ def kinds_of(
     column = table.column(stream.type)
     known = {name: k for k, name in enumerate(dict.fromkeys(n for n in names if n is not None))}
     if known:
-        parts = [_named(part, known) for part in column.chunks]
-        return np.concatenate([np.zeros(0, np.int64), *parts]), known
+        parts = [_named(part, known) for part in column.chunks] or [np.zeros(0, np.int64)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts), known
     codes = Codes()
     return codes.encode(column), codes.known
 
@@ -266,13 +295,24 @@ def _named(texts: Any, known: Mapping[str, int]) -> Words:
     """Return the number of each text of an Arrow array; -1 for one that is not known."""
     if pa.types.is_dictionary(texts.type):
         own = [known.get(text, NULL_CODE) for text in texts.dictionary.to_pylist()]
-        place = np.asarray(texts.indices.fill_null(len(own)))
-        by_place: Words = np.array([*own, NULL_CODE], np.int64)[place]
-        return by_place
+        return _translated(_filled(texts.indices, len(own)), [*own, NULL_CODE])
     found = np.empty(len(texts), np.int64)
     classify(*text_buffers(texts), *text_buffers(pa.array(known, pa.string())), found)
     if texts.null_count:
         found[np.asarray(pc.is_null(texts))] = NULL_CODE
+    return found
+
+
+def _filled(indices: Any, instead: int) -> np.ndarray:
+    """Return the indices of a dictionary, with one for what is NULL."""
+    return np.asarray(indices.fill_null(instead) if indices.null_count else indices)
+
+
+def _translated(places: np.ndarray, table: list[int]) -> Words:
+    """Return what a table holds at each place."""
+    found = np.empty(len(places), np.int64)
+    # One type of places: a kernel is compiled for each.
+    numbering.translate(places.astype(np.int32, copy=False), np.array(table, np.int64), found)
     return found
 
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from augury.analysis.catalog import StreamSchema
 from augury.runners.encoding import whole
 from augury.runners.loaded import EVENT_ID, Loaded, event_ids
-from augury.runners.worker_memory import settle_in
+from augury.runners.worker_process import settle_in
 from augury.sources.rows import ARROW_TYPES
 
 # Names of columns beside the declared ones, which cannot have them: a space needs backquotes.

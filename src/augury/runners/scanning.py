@@ -24,7 +24,7 @@ from augury.runners.packing import ROWS, SHARD, Packer
 from augury.runners.shard import Shard, steps_of
 from augury.runners.tasks import PAYLOAD, STEP
 from augury.runners.wanted import Wanted, shard_numbers
-from augury.runners.worker_memory import settle_in
+from augury.runners.worker_process import settle_in
 from augury.sources.parquet_files import Files, Group
 
 # Up to so many tasks, reading all files in each is cheaper than moving their rows.

@@ -28,7 +28,7 @@ from augury.runners.network import Network
 from augury.runners.schemas import spark_schema
 from augury.runners.spread import spread
 from augury.runners.tasks import ANSWERS, Answer, Blob, listed, only_told, pieces, unpacked
-from augury.runners.worker_memory import settle_in
+from augury.runners.worker_process import settle_in
 from augury.sources.intake import written
 from augury.sources.rows import REASON
 

@@ -20,7 +20,7 @@ from augury.runners.packing import REJECTED, rows_of
 from augury.runners.ranges import Ranges, movement_of
 from augury.runners.shard import Answers, Shard
 from augury.runners.sharding import Sharding
-from augury.runners.worker_memory import settle_in
+from augury.runners.worker_process import settle_in
 
 ANSWERS = pa.schema(
     [("kind", pa.string()), ("name", pa.string()), ("n", pa.int64()), ("payload", pa.binary())]

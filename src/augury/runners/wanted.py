@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from augury.analysis.catalog import StreamSchema
+from augury.kernels import numbering
 from augury.kernels.identity import deal, hash_words, mix_hashes
 from augury.planning.expressions.typed import Aggregated, Input, nodes_within
 from augury.planning.match_plan import Play
@@ -50,12 +51,12 @@ class Wanted:
             # Types first: they are told by codes, and most rows are over with that.
             rows, typed = self._of_a_type(rows)
             here = typed if here is None else typed & here
-        rows = rows if here is None else rows.filter(pa.array(here))
+        rows = rows if here is None else _marked(rows, here)
         rows = pa.table([self._typed(rows, name) for name in rows.column_names], rows.column_names)
         sound = is_sound(rows, declaration_of(self.stream))
         if self.plays is not None:
             sound &= self._may_play(rows)
-        return rows if sound.all() else rows.filter(pa.array(sound))
+        return rows if sound.all() else _marked(rows, sound)
 
     def _plays(self) -> list[tuple[Play, float | None]] | None:
         """Return what a row may play, from which probability on; None where every row matters."""
@@ -79,7 +80,8 @@ class Wanted:
         if None in types or not types:
             return rows, np.full(rows.num_rows, bool(types))
         codes, known = kinds_of(self.stream, rows, types)
-        if self.codes_types:
+        is_coded = pa.types.is_dictionary(rows.column(self.stream.type).type)
+        if self.codes_types and not is_coded:
             place = rows.column_names.index(self.stream.type)
             # Rows of other types have the code -1, which is none, and are left out right after.
             named = pa.DictionaryArray.from_arrays(
@@ -104,6 +106,12 @@ class Wanted:
             own = who_plays(play, kinds, rows, self.network.relations)
             found |= own if least is None else own & (p >= least)
         return found
+
+
+def _marked(rows: pa.Table, flags: Flags) -> pa.Table:
+    """Return some of the rows: by their places, which takes half as long as by the marks."""
+    places = np.empty(len(flags) + 1, np.int32)
+    return rows.take(pa.array(places[: numbering.chosen(flags, places)]))
 
 
 def as_kind(column: Any, kind: Any, *, texts: bool = False) -> Any:

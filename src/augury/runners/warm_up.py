@@ -16,7 +16,8 @@ from augury.runners.local import LocalRunner
 _SCRIPT = """
 CREATE STREAM s (id LONG, tag STRING, kind STRING, t LONG, p DOUBLE)
 ID id KEY tag TIME t TYPE kind PROBABILITY p;
-CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9;
+CREATE QUERY next ON s PATTERN SEQ(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9;
+CREATE QUERY any ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 9;
 """
 
 
@@ -31,4 +32,6 @@ def warm_up() -> None:
         rows = pa.table(
             {"id": [1, 2], "tag": ["x", "x"], "kind": ["A", "B"], "t": [1, 2], "p": [p, p]}
         )
-        LocalRunner(checked.catalog, queries, {"s": rows}).table("q")
+        runner = LocalRunner(checked.catalog, queries, {"s": rows})
+        for name in queries:
+            runner.table(name)

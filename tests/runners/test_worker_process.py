@@ -1,16 +1,19 @@
 """What a worker frees it gets again without asking the system for it."""
 
 import gc
+import socket
 import subprocess
 import sys
 
 import pytest
 
+from augury.runners.worker_process import acknowledge
+
 # Page faults while 64 MB are filled, the second time: what was freed before is at hand or not.
 FAULTS = """
 import resource
 import numpy as np
-from augury.runners.worker_memory import keep_freed_memory
+from augury.runners.worker_process import keep_freed_memory
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -38,7 +41,7 @@ def test_freed_memory_is_used_again() -> None:
 # Objects that the collector looks at after each of some tasks.
 LOOKED_AT = """
 import gc
-from augury.runners.worker_memory import settle_in
+from augury.runners.worker_process import settle_in
 
 for task in range(6):
     settle_in()
@@ -56,3 +59,20 @@ def test_what_is_loaded_is_not_looked_at_again() -> None:
     assert max(found) < 5_000
     # Later tasks are not frozen: what they forget has to be found.
     assert found[5] >= found[4] >= 1000
+
+
+def test_what_was_sent_is_acknowledged_and_the_way_stays_open() -> None:
+    if not hasattr(socket, "TCP_QUICKACK"):
+        pytest.skip("only Linux can be told to acknowledge at once")
+    before = acknowledge()
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as one,
+        server.accept()[0] as other,
+        socket.socket(socket.AF_UNIX),
+    ):
+        # Those that listen count, too; one that does not go by TCP does not.
+        assert acknowledge() == before + 3
+        one.sendall(b"still open")
+        assert other.recv(16) == b"still open"
+    assert acknowledge() == before

@@ -1,6 +1,6 @@
 """Spark's Python workers: what is there stays there, from one task to the next.
 
-A worker is a process of its own that does the same again and again, which two things make slow
+A worker is a process of its own that does the same again and again, which three things make slow
 unless they are told so (docs/decisions/0009).
 
 A step allocates arrays of tens of megabytes and frees them. By default the C library and Arrow hand
@@ -10,14 +10,24 @@ step's time on a virtual machine. So a worker keeps what one step needed, and no
 After every task Spark collects garbage, and that looks at all objects of all modules: a twentieth
 of a second with Arrow, pandas and Numba, more than many a task takes. What the first tasks have
 loaded is there for good, so the collector need not look at it.
+
+Spark writes what it sends to a worker in small pieces, and holds each back until the one before is
+acknowledged; the system waits a twenty-fifth of a second before it does so, in case there is
+something to send along. A worker has nothing to say before it has read all of them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
+import os
+import socket
+import stat
+from collections.abc import Iterator
 from functools import cache
 from itertools import count
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -28,11 +38,14 @@ _SIZES = (2**29, 2**25)
 # By then all modules and kernels are loaded; later, what is forgotten must be found.
 _FIRST_CALLS = 4
 _calls = count(1)
+# Where Linux lists what a process has open.
+_OPEN = Path("/proc/self/fd")
 
 
 def settle_in() -> None:
     """Let this process keep what it needs for all tasks; to be called where a task begins."""
     keep_freed_memory()
+    acknowledge()
     if next(_calls) <= _FIRST_CALLS:
         gc.freeze()
 
@@ -51,3 +64,28 @@ def keep_freed_memory() -> bool:
             return False
     pa.set_memory_pool(pa.system_memory_pool())
     return True
+
+
+def acknowledge() -> int:
+    """Let all that was sent to this process by TCP be acknowledged now; return by how many ways.
+
+    It holds for what is on its way and not for long, so that each task has to say it again.
+    """
+    if not hasattr(socket, "TCP_QUICKACK") or not _OPEN.is_dir():
+        return 0
+    found = 0
+    for number in _open_sockets():
+        # The list may be outdated, and it is another's socket: it must not be closed with ours.
+        with contextlib.suppress(OSError):
+            own = socket.socket(fileno=os.dup(number))
+            with own:
+                own.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+            found += 1
+    return found
+
+
+def _open_sockets() -> Iterator[int]:
+    for name in os.listdir(_OPEN):
+        with contextlib.suppress(OSError):
+            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                yield int(name)
