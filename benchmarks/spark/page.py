@@ -61,6 +61,7 @@ def plain_spark(f: Figures) -> list[Row]:
         "self_join": "a self-join, every match",
         "binned_self_join": "a self-join in time bins, every match",
         "window_functions": "window functions, next match",
+        "window_functions_backwards": "window functions over rows sorted backwards, next match",
     }
     rows = [
         (
@@ -68,7 +69,7 @@ def plain_spark(f: Figures) -> list[Row]:
             both(ratio),
             "at least 10",
         )
-        for size in ("few", "many")
+        for size in ("few", "many", "most")
         for own in f[size].values()
         for k, ratio in own["times_faster_than"].items()
     ]

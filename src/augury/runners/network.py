@@ -224,14 +224,24 @@ class Network:
 
     def columns(self, stream: StreamSchema) -> tuple[str, ...]:
         """Return the columns of a base stream that travel, in the declared order."""
-        if self.whole_rows or self.is_whole(stream):
+        if self.whole_rows or self.is_whole(stream) or any(map(_reads_all, self._plans_of(stream))):
             return tuple(column.name for column in stream.columns)
-        wanted: set[str] = set()
-        for plan in self.plans.values():
-            if any(own.name == stream.name for own in plan.query.streams):
-                wanted |= _columns_read(plan, stream)
-        lower = {name.lower() for name in wanted}
-        return tuple(c.name for c in stream.columns if c.name.lower() in lower)
+        wanted = self.values_read(stream) | _lower_case(
+            stream.time, stream.type, stream.probability
+        )
+        return tuple(c.name for c in stream.columns if c.name.lower() in wanted)
+
+    def values_read(self, stream: StreamSchema) -> set[str]:
+        """Return the columns that identify, order or cut events or that expressions read.
+
+        By lower-case name. Time, type and probability are of use without anybody asking for them.
+        """
+        found = _lower_case(stream.id, stream.order_by, *stream.key, *stream.alternatives)
+        return found.union(*(_values_read(plan, stream) for plan in self._plans_of(stream)))
+
+    def _plans_of(self, stream: StreamSchema) -> list[MatchPlan]:
+        plans = self.plans.values()
+        return [p for p in plans if any(own.name == stream.name for own in p.query.streams)]
 
     def is_whole(self, stream: StreamSchema) -> bool:
         """Return whether all rows of a base stream matter, with all columns.
@@ -290,20 +300,25 @@ def delay(pattern: Pattern) -> int:
     return UNTIL_THE_END if pattern.window is None else pattern.window
 
 
-def _columns_read(plan: MatchPlan, stream: StreamSchema) -> set[str]:
-    if plan.query.returns != "MATCHES" or plan.query.correlated_by is not None:
-        return {column.name for column in stream.columns}
-    named = {stream.id, stream.time, stream.order_by, stream.type, stream.probability}
-    found = {name for name in named if name is not None}
-    found |= {*stream.key, *stream.alternatives, *plan.partition_by.get(stream.name, ())}
-    found |= {key.name for key in plan.query.keys}
-    found |= {name for equality in plan.query.equalities for _, name in equality.members}
+def _reads_all(plan: MatchPlan) -> bool:
+    return plan.query.returns != "MATCHES" or plan.query.correlated_by is not None
+
+
+def _values_read(plan: MatchPlan, stream: StreamSchema) -> set[str]:
     expressions = [column.expression for column in plan.programs.columns]
     expressions += [expression for _, expression in plan.outputs]
     expressions += [f for play in plan.plays if play.stream == stream.name for f in play.filters]
     nodes = (node for expression in expressions for node in nodes_within(expression))
-    read = (node.column for node in nodes if isinstance(node, Input | Aggregated))
-    return found | {name for name in read if name is not None}
+    return _lower_case(
+        *plan.partition_by.get(stream.name, ()),
+        *(key.name for key in plan.query.keys),
+        *(name for equality in plan.query.equalities for _, name in equality.members),
+        *(node.column for node in nodes if isinstance(node, Input | Aggregated)),
+    )
+
+
+def _lower_case(*names: str | None) -> set[str]:
+    return {name.lower() for name in names if name is not None}
 
 
 def _sendable(catalog: Catalog) -> Catalog:

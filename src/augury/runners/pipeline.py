@@ -7,13 +7,12 @@ that are cut alike share the pass; others have one of their own, in the same pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from augury.analysis.catalog import StreamSchema
@@ -28,26 +27,14 @@ from augury.runners.network import Network
 from augury.runners.packing import BLOBS, FAULT, SHARD, TOLD, Packer
 from augury.runners.ranges import MOVEMENT
 from augury.runners.ranging import ENTERS, SKETCHES, RangePacker
-from augury.runners.scanning import (
-    FEW_TASKS,
-    MOST_HELD,
-    Scan,
-    ScanPacker,
-    ScanTask,
-    held_at_once,
-    shared,
-    spans_of,
-)
 from augury.runners.schemas import chosen, network_schema, spark_schema
 from augury.runners.sharding import Sharding
 from augury.runners.sketching import analysed, sketch_text, with_sketches
+from augury.runners.spark_scanning import FileScans, Read
 from augury.runners.spread import spread
 from augury.runners.streaming import StreamingPart, stateful
 from augury.runners.tasks import ANSWERS, BoundedTask, MatchRows, Opened
-from augury.sources.parquet_files import Group, groups_of
 from augury.sources.rows import ARROW_TYPES, REASON
-
-Read = Callable[[StreamSchema], DataFrame]
 
 
 @dataclass(frozen=True)
@@ -94,6 +81,11 @@ class Pipeline:
                 groups = self.movements.together(found[sharding], sharding.moving.movement)
             parts += [(self.network.only(names), sharding) for names in groups]
         return tuple(parts)
+
+    @cached_property
+    def _files(self) -> FileScans:
+        """What of the rows workers can read themselves."""
+        return FileScans(self.read)
 
     @property
     def movements(self) -> Movements:
@@ -148,7 +140,7 @@ class Pipeline:
             return self.rows(self.answers, "match", name)
         network = self.network.only([name])
         ((_, sharding),) = replace(self, network=network).parts
-        scanned = self._scanned_in_place(name, sharding)
+        scanned = self._files.answer(network, sharding)
         if scanned is not None:
             return scanned
         task = BoundedTask(network, sharding)
@@ -174,9 +166,10 @@ class Pipeline:
         return moving.parts, moving.parts
 
     def _blobs(self, network: Network, sharding: Sharding, tells: frozenset[str]) -> DataFrame:
-        scanned = None if tells else self._scanned(network, sharding)
-        if scanned is not None:
-            return scanned
+        if not tells and not self.is_streaming:
+            scanned = self._files.blobs(network, sharding, self.shards)
+            if scanned is not None:
+                return scanned
         rows = {
             name: self._judged(network, stream, sharding, tells=name in tells)
             for name, stream in network.bases.items()
@@ -188,73 +181,6 @@ class Pipeline:
             for name, stream in network.bases.items()
         ]
         return reduce(lambda one, other: one.unionByName(other), packed)
-
-    def _scanned(self, network: Network, sharding: Sharding) -> DataFrame | None:
-        """Return the blobs of rows that workers read themselves; None where Spark has to read."""
-        scans = self._scans(network, sharding, self.shards)
-        if scans is None:
-            return None
-        spark, cores = self._session(network)
-        found = []
-        for scan in scans:
-            tasks = shared(scan.groups, cores)
-            numbers = spark.range(0, len(tasks), 1, len(tasks))
-            packer = ScanPacker(network, scan, tasks)
-            found.append(numbers.mapInArrow(packer, spark_schema(BLOBS)))
-        return reduce(lambda one, other: one.unionByName(other), found)
-
-    def _scanned_in_place(self, name: str, sharding: Sharding) -> DataFrame | None:
-        """Return the answer where tasks read all they need: a span of time, or on few cores all."""
-        network = self.network.only([name])
-        task = BoundedTask(network, sharding)
-        if sharding.kind != "key" or not task.goes_on_in_steps or not network.is_flat:
-            return None
-        spark, tasks = self._session(network)
-        scans = self._scans(network, sharding, tasks) if tasks else None
-        held = None if scans is None else held_at_once(scans)
-        if scans is None or held is None or held > MOST_HELD:
-            return None
-        spans = spans_of(network, scans, tasks)
-        if not spans and tasks > FEW_TASKS:
-            return None
-        schema = network_schema(network, name)
-        own, tasks = ScanTask(network, scans, schema, spans), len(spans) or tasks
-        return spark.range(0, tasks, 1, tasks).mapInArrow(own, spark_schema(schema))
-
-    def _session(self, network: Network) -> tuple[SparkSession, int]:
-        """Return the session, and how many tasks it runs at a time; 0 where that is not told."""
-        frame = self.inputs[next(iter(network.bases))]
-        spark = frame.sparkSession
-        return spark, spark.sparkContext.defaultParallelism if hasattr(frame, "_jdf") else 0
-
-    def _scans(self, network: Network, sharding: Sharding, shards: int) -> tuple[Scan, ...] | None:
-        if self.is_streaming or sharding.moving is not None:
-            return None
-        scans = [self._scan(network, sharding, s, shards) for s in network.bases.values()]
-        found = tuple(scan for scan in scans if scan is not None)
-        return found if len(found) == len(scans) else None
-
-    @cached_property
-    def _groups(self) -> dict[Any, tuple[Group, ...] | None]:
-        """What files hold, by stream and columns: footers are read once."""
-        return {}
-
-    def _scan(
-        self, network: Network, sharding: Sharding, stream: StreamSchema, shards: int
-    ) -> Scan | None:
-        """Return what is to be read of a stream's files; None where Spark has to read."""
-        assert stream.time is not None
-        frame = self.read(stream)
-        packer = self._packer(network, sharding, stream)
-        theirs = {name.lower(): name for name in frame.columns}
-        names = tuple((own, theirs[own.lower()]) for own in packer.columns)
-        asked = stream.name.lower(), names
-        if asked not in self._groups:
-            read = [name for _, name in names]
-            self._groups[asked] = groups_of(frame, read, dict(names)[stream.time])
-        groups = self._groups[asked]
-        cut_by = dict(sharding.columns).get(stream.name.lower(), ())
-        return Scan(packer, groups, names, cut_by, shards) if groups else None
 
     def _sketched(
         self, network: Network, sharding: Sharding, rows: Mapping[str, DataFrame]

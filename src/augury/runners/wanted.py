@@ -16,7 +16,6 @@ import pyarrow as pa
 from augury.analysis.catalog import StreamSchema
 from augury.kernels import numbering
 from augury.kernels.identity import deal, hash_words, mix_hashes
-from augury.planning.expressions.typed import Aggregated, Input, nodes_within
 from augury.planning.match_plan import Play
 from augury.planning.reachable import least_chance
 from augury.records import Flags, Words
@@ -126,17 +125,9 @@ def as_kind(column: Any, kind: Any, *, texts: bool = False) -> Any:
 
 def _reads_type(network: Network, stream: StreamSchema) -> bool:
     """Whether some expression, or the identity of events, reads the column of types."""
-    own = {stream.id, stream.order_by, *stream.key, *stream.alternatives}
     hashed = stream.id is None or bool(stream.alternatives)
-    for plan in network.plans.values():
-        own |= {*plan.partition_by.get(stream.name, ())}
-        expressions = [column.expression for column in plan.programs.columns]
-        expressions += [expression for _, expression in plan.outputs]
-        expressions += [each for play in plan.plays for each in play.filters]
-        nodes = (node for expression in expressions for node in nodes_within(expression))
-        own |= {node.column for node in nodes if isinstance(node, Input | Aggregated)}
-    lower = {name.lower() for name in own if name is not None}
-    return hashed or network.whole_rows or (stream.type or "").lower() in lower
+    asked = (stream.type or "").lower() in network.values_read(stream)
+    return hashed or network.whole_rows or asked
 
 
 def shard_numbers(
