@@ -8,6 +8,7 @@ Shapes: T events, C attribute columns, M matches.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ class Events:
         return replace(first, **changed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Matches:
     """M matches over the rows of a source, in compressed rows.
 
@@ -113,7 +114,7 @@ class Matches:
         counted: Words = bits.sum(axis=1, dtype=np.int64)
         return counted
 
-    @property
+    @cached_property
     def has_one_of_each(self) -> bool:
         """Whether every match has one item of each of the first components, by their numbers."""
         each = len(self.row) // max(len(self), 1)

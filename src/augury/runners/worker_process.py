@@ -75,11 +75,14 @@ def acknowledge() -> int:
         return 0
     found = 0
     for number in _open_sockets():
-        # The list may be outdated, and it is another's socket: it must not be closed with ours.
+        # The list may be outdated, and what is no TCP does not know the option.
         with contextlib.suppress(OSError):
-            own = socket.socket(fileno=os.dup(number))
-            with own:
+            own = socket.socket(fileno=number)
+            try:
                 own.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+            finally:
+                # It is another's, and must not be closed with ours.
+                own.detach()
             found += 1
     return found
 
