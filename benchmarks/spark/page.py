@@ -60,8 +60,8 @@ def plain_spark(f: Figures) -> list[Row]:
     named = {
         "self_join": "a self-join, every match",
         "binned_self_join": "a self-join in time bins, every match",
-        "window_functions": "window functions, next match",
-        "window_functions_backwards": "window functions over rows sorted backwards, next match",
+        "lead": "LEAD, next match",
+        "window_functions": "window functions over rows sorted backwards, next match",
     }
     rows = [
         (

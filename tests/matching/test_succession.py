@@ -36,6 +36,7 @@ PLAIN = [
     "SEQ(A a (a.v > 0), s b (b.v < 2), s c) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 20",
     "SEQ(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH",
     "SEQ(A a) USING SKIP TILL NEXT MATCH WITHIN 3",
+    "SEQ(A a, B b) USING SKIP TILL NEXT MATCH WITHIN 9 HAVING CONFIDENCE > 0.5",
 ]
 SEARCHED = [
     "SEQ(A a, !C c, B b) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9",
@@ -108,6 +109,39 @@ def test_following_is_searching(seed: int, n: int, query: str, certain: bool) ->
         wanted, without_search = answered(UNCERTAIN, query, data)
     assert not without_search
     assert found == wanted
+
+
+@pytest.mark.parametrize("using", ["", "USING SKIP TILL NEXT MATCH"])
+@pytest.mark.parametrize(
+    ("times", "matches"),
+    [
+        ([-(2**62) - 10, 2**62 - 7], 0),
+        ([2**62 + 1, 2**62 + 3], 1),
+        ([2**61 - 3, 2**61 - 1], 1),
+        ([-(2**61) + 1, 2**61 - 1], 0),
+    ],
+)
+def test_times_far_off(using: str, times: list[int], matches: int) -> None:
+    one = {"tag": "x", "kind": "A", "p": 1.0, "v": 0}
+    data = pa.Table.from_pylist([{**one, "id": k, "t": t} for k, t in enumerate(times)])
+    found, _ = answered(CERTAIN, f"SEQ(A a, A b) WHERE [tag] {using} WITHIN 5", data)
+    assert len(found) == matches
+
+
+def test_certain_is_not_more_likely_than_all_but_certain() -> None:
+    """By a tolerance that all ways to find matches share."""
+    query = "SEQ(A a, A b) USING SKIP TILL NEXT MATCH HAVING CONFIDENCE > 0.9999999995"
+    data = pa.table(
+        {
+            "id": [1, 2],
+            "tag": ["x", "x"],
+            "kind": ["A", "A"],
+            "t": [1, 2],
+            "p": [1.0] * 2,
+            "v": [0] * 2,
+        }
+    )
+    assert answered(UNCERTAIN, query, data) == ([], False)
 
 
 def test_steps_in_vain_are_left_to_the_search() -> None:

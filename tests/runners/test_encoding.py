@@ -7,7 +7,6 @@ from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,12 +61,6 @@ def test_close_numbers_are_numbered_as_all_are(words: list[int], close: int) -> 
     # In the order of their first appearance, each once.
     assert found.dictionary.to_pylist() == list(dict.fromkeys(words))
     assert found.to_pylist() == words
-
-
-@pytest.mark.parametrize("kind", [pa.int8(), pa.int16(), pa.int32()])
-def test_narrow_numbers_are_numbered(kind: Any) -> None:
-    found = Numbered(pa.table({"key": pa.array([3, -7, 3], kind)}))["key"]
-    assert found.to_pylist() == [3, -7, 3]
 
 
 @given(flags=st.lists(st.booleans(), max_size=40))

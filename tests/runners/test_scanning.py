@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from augury import Session
 from augury.matching.matcher import ALWAYS
 from augury.matching.retention import NEVER_YET
 from augury.runners import scanning
+from augury.runners import wanted as wanting
 from augury.runners.network import Network
 from augury.runners.packing import SHARD, Packer
 from augury.runners.scanning import (
@@ -102,6 +104,18 @@ def test_each_shard_reads_its_own(
     found = [row for batch in task(numbers(3)) for row in batch.to_pylist()]
     wanted = [row for row in local(rows) if row["query"] == name]
     assert comparable(found) == comparable(wanted)
+
+
+@pytest.mark.parametrize("few", [0, 256])
+def test_types_of_any_number(tmp_path: Path, few: int) -> None:
+    """Texts that are codes stay the codes they are, or become those of the query."""
+    rows = with_faults(events(60))
+    paths = written(rows, tmp_path, 2, 5, 0)
+    network = network_of("plain")
+    task = ScanTask(network, (scan_of(network, paths, 1),), network_schema(network, "plain"))
+    with patch.object(wanting, "FEW_TEXTS", few):
+        found = [row for batch in task(numbers(1)) for row in batch.to_pylist()]
+    assert comparable(found) == comparable([r for r in local(rows) if r["query"] == "plain"])
 
 
 def answered(task: ScanTask, tasks: int) -> list[dict[str, Any]]:

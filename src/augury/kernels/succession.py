@@ -150,10 +150,12 @@ def follow_first(partition, time, mask, n_partitions, window, span, items, known
     events of one partition have the same time.
     """
     n, n_components = items.shape[0], items.shape[1]
-    # The way on from the next event of each component, and when it ends; the last is the time of
-    # the next event of all, with which a match of no more ends.
-    ways = np.zeros((n_partitions, n_components, n_components), np.int32)
+    # The next event of each component, and when the way from it ends; the last is the time of the
+    # next event of all, with which a match of no more ends.
+    ahead = np.empty((n_partitions, n_components), np.int32)
     ends = np.full((n_partitions, n_components + 1), NEVER, np.int64)
+    # What follows an event in a component. Only what is written takes memory.
+    links = np.empty((n, n_components), np.int32)
     count = 0
     for k in range(n - 1, -1, -1):
         own, now = partition[k], time[k]
@@ -164,13 +166,15 @@ def follow_first(partition, time, mask, n_partitions, window, span, items, known
         end = ends[own, 1]
         if mask[k] & 1 and end != NEVER and end - now <= window and span[0] <= end < span[1]:
             count += 1
-            items[n - count, 0, 0], items[n - count, 0, 1] = 0, k
-            for c in range(1, n_components):
-                items[n - count, c, 0], items[n - count, c, 1] = c, ways[own, 1, c]
+            follower = k
+            for c in range(n_components):
+                if c > 0:
+                    follower = ahead[own, 1] if c == 1 else links[follower, c - 1]
+                items[n - count, c, 0], items[n - count, c, 1] = c, follower
             known[n - count] = end
         for c in range(1, n_components):
             if (mask[k] >> c) & 1:
-                ends[own, c], ways[own, c, c] = ends[own, c + 1], k
-                for later in range(c + 1, n_components):
-                    ways[own, c, later] = ways[own, c + 1, later]
+                if c + 1 < n_components:
+                    links[k, c] = ahead[own, c + 1]
+                ends[own, c], ahead[own, c] = ends[own, c + 1], k
     return count

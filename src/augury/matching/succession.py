@@ -13,6 +13,8 @@ from augury.records import Events, Reals, Words
 
 # Events for each match that there is room for at first.
 EVENTS_A_MATCH = 2
+# Times that are further off are left to the search.
+FAR = 2**61
 
 
 def is_plain(pattern: Pattern) -> bool:
@@ -34,16 +36,21 @@ def is_plain(pattern: Pattern) -> bool:
 
 def can_follow(pattern: Pattern, events: Events, report: Report) -> bool:
     """Whether the matches of a pattern are found by following, unless events are of one time."""
-    if not report.independent or not is_plain(pattern):
+    if not report.independent or not is_plain(pattern) or not _is_within_reach(events.time):
         return False
     if pattern.strategy == "NEXT" and not _has_one_world(pattern, events):
         return False
     return bool(succession.are_free(events.group))
 
 
+def _is_within_reach(time: Words) -> bool:
+    """Whether differences of times, and of these and a horizon, are numbers of 64 bits."""
+    return not len(time) or bool(time.min() > -FAR and time.max() < FAR)
+
+
 def _has_one_world(pattern: Pattern, events: Events) -> bool:
     """Whether every event is certain, and so is every match, which is enough for the threshold."""
-    enough = pattern.threshold < 1.0 or (pattern.threshold == 1.0 and not pattern.strict_threshold)
+    enough = not pattern.strict_threshold or pattern.threshold + layout.TOLERANCE < 1.0
     return enough and bool(succession.are_certain(events.p))
 
 

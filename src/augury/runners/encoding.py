@@ -59,7 +59,7 @@ class Codes:
             return False
         first = {value: k for k, value in enumerate(values)}
         if len(first) == len(values):
-            self.known = first
+            self.known.update(first)
         return bool(self.known)
 
     def code(self, value: Any) -> int:
@@ -110,7 +110,7 @@ class Numbered:
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
             column = self.table.column(name).combine_chunks()
-            close = _numbered_by_place(column) if pa.types.is_integer(column.type) else None
+            close = _numbered_by_place(column) if column.type == pa.int64() else None
             self._made[name] = pc.dictionary_encode(column) if close is None else close
         return self._made[name]
 
@@ -311,7 +311,7 @@ def _filled(indices: Any, instead: int) -> np.ndarray:
 def _translated(places: np.ndarray, table: list[int]) -> Words:
     """Return what a table holds at each place."""
     found = np.empty(len(places), np.int64)
-    # One type of places: a kernel is compiled for each.
+    # Places of one type: a kernel is compiled for every other.
     numbering.translate(places.astype(np.int32, copy=False), np.array(table, np.int64), found)
     return found
 

@@ -25,6 +25,8 @@ from augury.runners.packing import SHARD
 from augury.runners.results import text_hashes
 from augury.sources.rows import ARROW_TYPES, is_sound
 
+FEW_TEXTS = 256
+
 
 class Wanted:
     """Which rows of a stream have no fault and may change an answer of a network.
@@ -55,7 +57,7 @@ class Wanted:
         sound = is_sound(rows, declaration_of(self.stream))
         if self.plays is not None:
             sound &= self._may_play(rows)
-        return rows if sound.all() else _marked(rows, sound)
+        return _marked(rows, sound)
 
     def _plays(self) -> list[tuple[Play, float | None]] | None:
         """Return what a row may play, from which probability on; None where every row matters."""
@@ -79,8 +81,7 @@ class Wanted:
         if None in types or not types:
             return rows, np.full(rows.num_rows, bool(types))
         codes, known = kinds_of(self.stream, rows, types)
-        is_coded = pa.types.is_dictionary(rows.column(self.stream.type).type)
-        if self.codes_types and not is_coded:
+        if self.codes_types and not _has_few_texts(rows.column(self.stream.type)):
             place = rows.column_names.index(self.stream.type)
             # Rows of other types have the code -1, which is none, and are left out right after.
             named = pa.DictionaryArray.from_arrays(
@@ -107,8 +108,16 @@ class Wanted:
         return found
 
 
+def _has_few_texts(column: Any) -> bool:
+    """Whether texts are codes already, into so few that each step may look at all of them."""
+    is_coded = pa.types.is_dictionary(column.type)
+    return is_coded and all(len(chunk.dictionary) <= FEW_TEXTS for chunk in column.chunks)
+
+
 def _marked(rows: pa.Table, flags: Flags) -> pa.Table:
-    """Return some of the rows: by their places, which takes half as long as by the marks."""
+    """Return some of the rows: by their places, which mostly takes half as long as by the marks."""
+    if flags.all():
+        return rows
     places = np.empty(len(flags) + 1, np.int32)
     return rows.take(pa.array(places[: numbering.chosen(flags, places)]))
 

@@ -14,7 +14,7 @@ from augury.errors import QueryError
 from augury.runners.local import LocalRunner
 
 _SCRIPT = """
-CREATE STREAM s (id LONG, tag STRING, kind STRING, t LONG, p DOUBLE)
+CREATE STREAM s (id LONG, tag LONG, kind STRING, t LONG, p DOUBLE)
 ID id KEY tag TIME t TYPE kind PROBABILITY p;
 CREATE QUERY next ON s PATTERN SEQ(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9;
 CREATE QUERY any ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 9;
@@ -29,9 +29,7 @@ def warm_up() -> None:
     queries = {query.name: query for query in checked.queries}
     # What is in doubt is searched, what is certain is not: each has kernels of its own.
     for p in (0.5, 1.0):
-        rows = pa.table(
-            {"id": [1, 2], "tag": ["x", "x"], "kind": ["A", "B"], "t": [1, 2], "p": [p, p]}
-        )
+        rows = pa.table({"id": [1, 2], "tag": [1, 1], "kind": ["A", "B"], "t": [1, 2], "p": [p, p]})
         runner = LocalRunner(checked.catalog, queries, {"s": rows})
         for name in queries:
             runner.table(name)

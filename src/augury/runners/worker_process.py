@@ -18,13 +18,10 @@ something to send along. A worker has nothing to say before it has read all of t
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import gc
 import os
 import socket
-import stat
-from collections.abc import Iterator
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -73,22 +70,11 @@ def acknowledge() -> int:
     """
     if not hasattr(socket, "TCP_QUICKACK") or not _OPEN.is_dir():
         return 0
-    found = 0
-    for number in _open_sockets():
-        # The list may be outdated, and what is no TCP does not know the option.
-        with contextlib.suppress(OSError):
-            own = socket.socket(fileno=number)
-            try:
-                own.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
-            finally:
-                # It is another's, and must not be closed with ours.
-                own.detach()
-            found += 1
-    return found
-
-
-def _open_sockets() -> Iterator[int]:
-    for name in os.listdir(_OPEN):
-        with contextlib.suppress(OSError):
-            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
-                yield int(name)
+    option, on = (socket.IPPROTO_TCP, socket.TCP_QUICKACK), ctypes.c_int(1)
+    # Not by sockets of Python: these would change whether others wait for what they read. What is
+    # not open any more, or no TCP, is refused.
+    told = (
+        ctypes.CDLL(None).setsockopt(int(each), *option, ctypes.byref(on), ctypes.sizeof(on))
+        for each in os.listdir(_OPEN)
+    )
+    return sum(outcome == 0 for outcome in told)
