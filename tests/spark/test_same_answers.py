@@ -26,7 +26,7 @@ from spark.queries import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -55,6 +55,24 @@ def test_one_query_is_a_lazy_table(spark: SparkSession, name: str) -> None:
     wanted = [row for row in local(rows) if row["query"] == name]
     assert wanted
     assert comparable([r.asDict(recursive=True) for r in found]) == comparable(wanted)
+
+
+def test_a_stream_makes_the_columns_that_are_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+    rows, found = events(42), dict[str, float]()
+    (tmp_path / "files").mkdir()
+    folder = written_in_files(rows, 21, tmp_path / "files")
+    ag = on_spark(spark, files_as_a_stream(spark, folder), 3)
+    answer = ag.table("plain", ["confidence", "match_id"])
+    assert answer.columns == ["confidence", "match_id"]
+
+    def take(batch: DataFrame, _: int) -> None:
+        found.update((row.match_id, row.confidence) for row in batch.collect())
+
+    writer = answer.writeStream.trigger(availableNow=True).foreachBatch(take)
+    writer.option("checkpointLocation", str(tmp_path / "state")).start().awaitTermination()
+    wanted = [row for row in local(rows) if row["query"] == "plain"]
+    assert wanted
+    assert found == {row["match_id"]: row["confidence"] for row in wanted}
 
 
 @pytest.mark.parametrize(("size", "shards", "n"), [(1, 3, 12), (7, 16, 42), (10**6, 1, 60)])

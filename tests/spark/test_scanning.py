@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from augury import AuguryError, Session
-from augury.runners import pipeline, scanning
+from augury.runners import scanning, spark_scanning
 from augury.runners.scanning import ScanTask
 from augury.sources.parquet_files import SETTING, groups_of
 from contracts.live_cases import comparable
@@ -68,7 +68,7 @@ def test_one_query(spark: SparkSession, folder: Path, name: str) -> None:
 def test_more_tasks_than_a_few_share_the_files(
     spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("augury.runners.pipeline.FEW_TASKS", 0)
+    monkeypatch.setattr("augury.runners.spark_scanning.FEW_TASKS", 0)
     answer = session(spark, spark.read.parquet(str(folder))).table("plain")
     assert is_scanned(answer)
     assert "Exchange" in answer._jdf.queryExecution().toString()
@@ -87,7 +87,7 @@ def test_files_in_the_order_of_time_are_cut_by_it(
     wanted.sql(script())
     wanted.bind("s", rows)
     for name in ("plain", "trailing", "contiguous"):
-        with patch.object(pipeline, "ScanTask", wraps=ScanTask) as task:
+        with patch.object(spark_scanning, "ScanTask", wraps=ScanTask) as task:
             answer = session_.table(name, ["match_id", "confidence"])
         assert len(task.call_args.args[3]) == spark.sparkContext.defaultParallelism > 1
         found = answer.toArrow().sort_by("match_id")
@@ -212,7 +212,7 @@ def test_files_without_statistics_are_moved(spark: SparkSession, tmp_path: Path)
 def test_rows_that_would_have_to_wait_are_moved(
     spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("augury.runners.pipeline.MOST_HELD", 6)
+    monkeypatch.setattr("augury.runners.spark_scanning.MOST_HELD", 6)
     answer = session(spark, spark.read.parquet(str(folder))).table("plain")
     assert "Exchange" in answer._jdf.queryExecution().toString()
 

@@ -129,9 +129,7 @@ class Pipeline:
             return self._matches(name)
         known = network_schema(self.network, name).names
         names = chosen(self.network.queries[name.lower()].name, columns, known)
-        thinner = self
-        if not self.is_streaming:
-            thinner = replace(self, network=replace(self.network, made=frozenset(names)))
+        thinner = replace(self, network=replace(self.network, made=frozenset(names)))
         return thinner._matches(name).select(*map(quoted, names))
 
     def _matches(self, name: str) -> DataFrame:
