@@ -12,7 +12,7 @@ from augury.kernels.predicates import Predicates
 from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.counting import Counts, count, is_countable, listed
 from augury.matching.lineage import Formula, Is
-from augury.matching.matcher import ALWAYS, Matcher, sort_order
+from augury.matching.matcher import ALWAYS, Matcher, sort_order, with_dense_groups
 from augury.matching.retention import NEVER_YET
 from augury.matching.settle import Settlement
 from augury.planning.expressions.link import link
@@ -79,7 +79,7 @@ class Evaluation:
         codes, events = self.encoder.strings.known, self.events
         if self.plan.programs.orders_strings:
             codes, events = self._ranked(codes)
-        return _with_dense_groups(events), link(self.plan.programs, codes, self.encoder.tables)
+        return with_dense_groups(events), link(self.plan.programs, codes, self.encoder.tables)
 
     def _ranked(self, codes: dict[str, int]) -> tuple[dict[str, int], Events]:
         """Return codes in the order of the strings, and the events with them."""
@@ -119,11 +119,3 @@ class Evaluation:
         first = row - own
         name = source.schema.name.lower()
         return Is((name, own), own) if group < 0 else Is((name, group - first), own)
-
-
-def _with_dense_groups(events: Events) -> Events:
-    if (events.group < 0).all():
-        return events
-    _, dense = np.unique(events.group, return_inverse=True)
-    shift = int(events.group.min() < 0)
-    return replace(events, group=(dense - shift).astype(np.int64))

@@ -25,6 +25,7 @@ from augury.runners.packing import SHARD
 from augury.runners.results import text_hashes
 from augury.sources.rows import ARROW_TYPES, is_sound
 
+# Texts of a dictionary that are looked at in every step rather than written anew as codes.
 FEW_TEXTS = 256
 
 
