@@ -108,6 +108,15 @@ def test_stretches_between_seen_components_agree_with_the_oracle(
     assert paper(np.array(length)) == pytest.approx(oracle.paper(expected, length), abs=1e-7)
 
 
+def test_the_density_of_the_second_missed_component_is_followed_where_it_bends() -> None:
+    # All that the lognormal one has lies in the last eighth of the integral over the first.
+    y, late = Unseen(0, EXPONENTIAL, 0.5), Unseen(1, Gap("LOGNORMAL", (0.5, 1.0)), 0.5)
+    first = oracle.Unseen(oracle.exponential(1.0), 0.5)
+    second = oracle.Unseen(oracle.lognormal(0.5, 1.0), 0.5)
+    table = score_table(forward([y, late]), "LAW", 5.0)
+    assert table(np.array(4.0)) == pytest.approx(oracle.between([first, second], 4.0), abs=2e-9)
+
+
 @given(first=unseen(negated=False), after=unseen(negated=True), window=st.floats(0.1, 4.0))
 def test_a_missed_first_component_agrees_with_the_oracle(first, after, window: float) -> None:
     plain = exact(Backward(first[0]), window)

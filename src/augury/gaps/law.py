@@ -78,6 +78,8 @@ def _forward(steps: tuple[Step, ...], top: float) -> Parts:
             lambda lengths: _unread(step.negated, lengths),
             (*cuts, *_bounds(step)),
         )
+    # A table of it has to follow its density, and whoever integrates over the table has to, too.
+    cuts = (*cuts, *bends(step.missed.gap))
     kinks = (*_kinks(step.missed.gap), *_bounds(step))
     if _is_plain(rest):
         return _one_missed(step, _sums(kinks, (), cuts))
