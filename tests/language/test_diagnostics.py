@@ -34,6 +34,16 @@ from language.reading import marked, read, refusal, refusals
             "skip-till-any-match",
             "a strategy stands first in WHERE, or in USING",
         ),
+        (
+            "PATTERN SEQ(A a) RETURN PROBABILITY BY TIME OVER 3 TICKS",
+            "TICKS",
+            "where TIME is a LONG, a bare number counts ticks",
+        ),
+        (
+            "PATTERN SEQ(A a) OVER 3 RETURN PROBABILITY BY TIME",
+            "OVER",
+            "OVER ends a RETURN: RETURN PROBABILITY BY TIME OVER ...",
+        ),
     ],
 )
 def test_a_likely_mistake_is_marked_and_the_way_out_named(text: str, under: str, hint: str) -> None:

@@ -27,6 +27,7 @@ from augury.runners.scanning import (
     ScanTask,
     held_at_once,
     in_time,
+    most_reached,
     reached,
     shared,
     spans_of,
@@ -182,6 +183,18 @@ def test_spans_have_as_many_rows_each(at_any_size: None) -> None:
     spans = spans_of(network, [scan], 3)
     assert spans == ((NEVER_YET, 4 * far), (4 * far, 8 * far), (8 * far, ALWAYS))
     assert [len(reached(in_time([scan]), span, network)) for span in spans] == [4, 5, 5]
+
+
+@given(
+    times=st.lists(st.tuples(st.integers(-40, 400), st.integers(0, 60)), min_size=1, max_size=12),
+    starts=st.sets(st.integers(-40, 400), min_size=1, max_size=4),
+)
+def test_rows_of_spans_are_counted_at_once(times: list[tuple[int, int]], starts: set[int]) -> None:
+    network = network_of("plain")
+    groups = in_time(grouped(*((first, first + wide) for first, wide in times)))
+    spans = tuple(pairwise([NEVER_YET, *sorted(starts), ALWAYS]))
+    each = [sum(g.rows for _, g in reached(groups, span, network)) for span in spans]
+    assert most_reached([group for _, group in groups], spans, network) == max(each)
 
 
 ALTERNATIVES = """

@@ -86,6 +86,13 @@ _COVERED: dict[str, frozenset[str]] = {
 }
 _BODIES = frozenset({"PATTERN", "SEQUENCE", "EVENT"})
 _MOST = 4
+# Words that people put where none of them belongs.
+_TICKS = "where TIME is a LONG, a bare number counts ticks"
+_MISPLACED: dict[str, str] = {
+    "TICK": _TICKS,
+    "TICKS": _TICKS,
+    "OVER": "OVER ends a RETURN: RETURN PROBABILITY BY TIME OVER ...",
+}
 
 
 def refuse_syntax(
@@ -138,6 +145,8 @@ def _hint(token: Token, tokens: Sequence[Token], accepted: frozenset[str]) -> st
         return f"write PATTERN {token.text}(...)"
     if token.kind == "STRATEGY":
         return "a strategy stands first in WHERE, or in USING"
+    if word in _MISPLACED:
+        return _MISPLACED[word]
     if word and "NAME" in accepted:
         return f"{token.text} is a keyword here; to use it as a name, write `{token.text}`"
     at = tokens.index(token)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 
 from augury.matching.matcher import ALWAYS
@@ -162,12 +163,17 @@ def reached(
     """Return the groups that have a say in what ends within a span of time."""
     if span == EVER:
         return list(groups)
-    assert network.memory is not None
-    # Once more as far, so that a row of an ID that was there before is known as a repeat.
-    oldest = span[0] - 2 * network.memory
+    oldest = _oldest(span, network)
     return [
         each for each in groups if (each[1].last or 0) >= oldest and (each[1].first or 0) < span[1]
     ]
+
+
+def _oldest(span: Span, network: Network) -> int:
+    """Return from when on events have a say in what ends within a span of time."""
+    assert network.memory is not None
+    # Once more as far, so that a row of an ID that was there before is known as a repeat.
+    return span[0] - 2 * network.memory
 
 
 def spans_of(network: Network, scans: Sequence[Scan], tasks: int) -> tuple[Span, ...]:
@@ -182,12 +188,29 @@ def spans_of(network: Network, scans: Sequence[Scan], tasks: int) -> tuple[Span,
         return ()
     starts, before = list[int](), 0
     for _, group in groups:
-        if before >= rows * (len(starts) + 1) / tasks and group.first not in starts:
+        if before >= rows * (len(starts) + 1) / tasks and starts[-1:] != [group.first]:
             starts.append(group.first or 0)
         before += group.rows
     spans = tuple(pairwise([NEVER_YET, *starts, ALWAYS]))
-    most = max(sum(g.rows for _, g in reached(groups, span, network)) for span in spans)
+    most = most_reached([group for _, group in groups], spans, network)
     return spans if most * tasks <= rows * MOST_TWICE else ()
+
+
+def most_reached(groups: Sequence[Group], spans: Sequence[Span], network: Network) -> int:
+    """Return the most rows that `reached` has of a span; files may have groups by the thousand."""
+    firsts, begun = _running(groups, [group.first or 0 for group in groups])
+    lasts, ended = _running(groups, [group.last or 0 for group in groups])
+    # Before the first span there is all the past, which no number of 64 bits goes beyond.
+    oldest = [max(_oldest(span, network), -(2**63)) for span in spans]
+    ends = [span[1] for span in spans]
+    return int((begun[np.searchsorted(firsts, ends)] - ended[np.searchsorted(lasts, oldest)]).max())
+
+
+def _running(groups: Sequence[Group], times: Sequence[int]) -> tuple[Words, Words]:
+    """Return times in order, and how many rows the groups have that come before each."""
+    order = np.argsort(times, kind="stable")
+    rows = np.array([group.rows for group in groups])[order]
+    return np.array(times)[order], np.concatenate([[0], np.cumsum(rows)])
 
 
 def in_time(scans: Sequence[Scan]) -> list[tuple[int, Group]]:
