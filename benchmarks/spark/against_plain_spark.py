@@ -1,11 +1,12 @@
 """augury against the queries that a Spark user would write for SEQ of 3, over certain events.
 
 Every match (skip till any match): a self-join on the key with bounds on time, and the same join cut
-into time bins as wide as the window, which a patient user comes to. The next match only: LEAD,
-which skips what is of another type, and window functions that look back in rows sorted backwards,
-so that each frame grows by one row. (Frames that look ahead take Spark longer than either.) All are
-asked for the ids of the three events, over 2 M events and over 10 M, for the next match over 50 M,
-too, and must find the same.
+into time bins as wide as the window, which a patient user comes to. The next match only: frames
+that look ahead as far as the window, as WITHIN would be written; and two that do without such
+frames, LEAD, which skips what is of another type, and window functions that look back in rows
+sorted backwards, so that each frame grows by one row. (Frames that look ahead to the end of the key
+take Spark ten times as long.) All are asked for the ids of the three events, over 2 M events and
+over 10 M, for the next match over 50 M, too, and must find the same.
 
 A self-join compares all pairs of a key, once for every step; over 10 M events it is asked for SEQ
 of 3 and of 7. Beside it stand bare Spark of `floor.py`, which moves the rows of SEQ of 3 and
@@ -71,6 +72,9 @@ WITH nearest_c AS (
 SELECT id AS a, b.id AS b, b.c.id AS c FROM nearest_b
 WHERE kind = 'A' AND b.c.t <= t + {INCLUSIVE}
 """
+FRAMES_AHEAD = NEAREST.format(
+    pick="FIRST", frame=f"t RANGE BETWEEN 1 FOLLOWING AND {INCLUSIVE} FOLLOWING"
+)
 LEAD = NEAREST.format(pick="LEAD", frame="t")
 WINDOW_FUNCTIONS = NEAREST.format(
     pick="LAST", frame="t DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
@@ -88,6 +92,7 @@ def frames(spark: Any, rows: Any) -> dict[str, dict[str, Any]]:
         },
         "next_match": {
             "augury": asked(NEXT_MATCH, rows, spark, ["a", "b", "c"]),
+            "frames_ahead": spark.sql(FRAMES_AHEAD),
             "lead": spark.sql(LEAD),
             "window_functions": spark.sql(WINDOW_FUNCTIONS),
         },

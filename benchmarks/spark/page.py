@@ -60,6 +60,7 @@ def plain_spark(f: Figures) -> list[Row]:
     named = {
         "self_join": "a self-join, every match",
         "binned_self_join": "a self-join in time bins, every match",
+        "frames_ahead": "window functions that look ahead as far as the window, next match",
         "lead": "LEAD, next match",
         "window_functions": "window functions over rows sorted backwards, next match",
     }
