@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import pytest
 from click.testing import Result
 
@@ -64,20 +66,22 @@ def test_a_script_without_queries_has_nothing_to_run() -> None:
     assert "the script has no query to run" in shown.output
 
 
+NO_FLAGS: dict[str, Any] = {
+    "queries": (),
+    "sources": (),
+    "sinks": (),
+    "checkpoint": None,
+    "side_tables": None,
+    "streaming": None,
+    "trigger": None,
+    "once": False,
+}
+
+
 def job(text: str, **given: Any) -> Any:
     from augury.cli.job import make_job, read_flags
 
-    flags: dict[str, Any] = {
-        "queries": (),
-        "sources": (),
-        "sinks": (),
-        "checkpoint": None,
-        "side_tables": None,
-        "streaming": None,
-        "trigger": None,
-        "once": False,
-    }
-    return make_job(text, "store.sql", read_flags("store.sql", flags | given))
+    return make_job(text, "store.sql", read_flags("store.sql", NO_FLAGS | given))
 
 
 def test_queries_with_a_target_are_run_or_else_all() -> None:
@@ -129,6 +133,60 @@ def test_state_belongs_to_places_and_queries_but_not_to_options() -> None:
     assert one == texts_of(job(STORE + "WRITE theft TO console;", sources=("reads=kafka:a@y:2",)))
     assert one != texts_of(job(STORE, sources=("reads=kafka:b@x:1",)))
     assert one != texts_of(job(STORE.replace("12 HOURS", "1 HOUR"), sources=("reads=kafka:a@x:1",)))
+
+
+def test_state_belongs_to_the_queries_that_are_run() -> None:
+    from augury.cli.job import texts_of
+
+    over = "CREATE QUERY twice ON theft PATTERN SEQ(theft a, theft b) WITHIN 1 DAY;"
+    assert set(texts_of(job(TWO + over, queries=("back",)))) == {"reads", "back"}
+    assert set(texts_of(job(TWO + over, queries=("twice",)))) == {"reads", "theft", "twice"}
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            {"sinks": ("theft=json:hits", "back=json:./hits/")},
+            "theft and back would be written twice to json ./hits/",
+        ),
+        ({"sinks": ("theft=json:hits", "back=csv:hits/more")}, "no folder inside of another's"),
+        (
+            {"sinks": ("theft=parquet:hits", f"theft=json:file:{Path.cwd()}/hits")},
+            "theft would be written twice",
+        ),
+        (
+            {"sources": ("reads=json:in",), "sinks": ("theft=json:in/../in",)},
+            "theft would be written to json in/../in, where stream reads is read",
+        ),
+        (
+            {"sources": ("reads=kafka:a@x:1",), "sinks": ("theft=kafka:a@x:1",)},
+            "where stream reads is read",
+        ),
+    ],
+)
+def test_no_place_is_used_twice(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(click.UsageError, match=re.escape(sentence)):
+        job(TWO, **given)
+
+
+def test_places_that_look_alike_are_apart() -> None:
+    found = job(
+        TWO,
+        sources=("reads=kafka:a@x:1",),
+        sinks=("theft=kafka:a@y:1", "back=kafka:a@y:1", "theft=json:hits", "back=json:hits-more"),
+    )
+    assert [len(each) for each in found.targets.values()] == [2, 2]
+
+
+def test_bounded_runs_leave_the_side_tables_of_streams_alone() -> None:
+    from augury.cli.job import read_flags
+
+    flags = read_flags("a/store.sql", NO_FLAGS)
+    assert flags.aside(streaming=True) == "augury-checkpoints/store-side-tables"
+    assert flags.aside(streaming=False) == "augury-checkpoints/store-batch-side-tables"
+    given = read_flags("store.sql", NO_FLAGS | {"side_tables": "aside/"})
+    assert given.aside(streaming=True) == given.aside(streaming=False) == "aside"
 
 
 # Folders, on Spark -------------------------------------------------------------------------------
@@ -202,7 +260,9 @@ def test_a_bounded_run_writes_what_the_local_engine_finds(
     shown = run(home, "--sink", f"theft={form}:{home / 'hits'}")
     assert shown.exit_code == 0, shown.output
     assert written(spark, home / "hits", form) == pytest.approx(expected())
-    (bad,) = spark.read.parquet(str(home / "state-side-tables" / "rejected" / "reads")).collect()
+    (bad,) = spark.read.parquet(
+        str(home / "state-batch-side-tables" / "rejected" / "reads")
+    ).collect()
     assert (bad["raw"], bad["reason"]) == ("{oops", "the text is not a JSON object")
     assert shown.output.startswith("1 row of reads rejected: see ")
 
@@ -216,7 +276,7 @@ def test_a_bounded_run_that_is_repeated_replaces_its_answers(
     (home / "in" / "reads.json").write_text("\n".join(lines[:3]) + "\n")
     assert run(home, "--sink", f"theft=parquet:{home / 'hits'}").exit_code == 0
     assert len(written(spark, home / "hits")) == 1
-    assert list((home / "state-side-tables" / "rejected" / "reads").glob("batch=*")) == []
+    assert list((home / "state-batch-side-tables" / "rejected" / "reads").glob("batch=*")) == []
 
 
 @pytest.mark.spark
@@ -254,7 +314,9 @@ def test_a_checkpoint_of_other_queries_is_refused(spark: SparkSession, home: Pat
     (home / "store.sql").write_text(READS.replace("10 MINUTES", "5 MINUTES"))
     shown = run(home, "--once")
     assert shown.exit_code == 1
-    assert "belongs to other queries: theft was added, removed or changed" in shown.output
+    assert (
+        "belongs to other streams or queries: theft was added, removed or changed" in shown.output
+    )
 
 
 @pytest.mark.spark

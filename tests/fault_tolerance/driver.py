@@ -18,7 +18,7 @@ from augury import Session
 from augury.runners.local_spark import start
 from augury.sinks.checkpoint import Identity, claim
 from augury.sinks.delivery import Delivery
-from augury.sinks.folder import FolderSink
+from augury.sinks.folder import FolderSink, Owner
 from fault_tolerance.scenario import QUERIES, SCRIPT
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def started(spark: Any, folder: Path) -> StreamingQuery:
     run = claim(spark, str(folder / "checkpoint"), Identity({"script": SCRIPT}, 1))
     places = [("match", name) for name in QUERIES] + [("late", "reads"), ("rejected", "reads")]
     sinks = {
-        (kind, name): [FolderSink(spark, str(folder / kind / name), "parquet", run)]
+        (kind, name): [FolderSink(spark, str(folder / kind / name), "parquet", Owner(run, name))]
         for kind, name in places
     }
     delivery = Delivery(pipeline, sinks)

@@ -31,8 +31,25 @@ def test_the_same_queries_go_on_with_their_run(spark: SparkSession, tmp_path: Pa
 
 def test_other_queries_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     claim(spark, tmp_path / "ck", theft="CREATE QUERY theft;", reads="CREATE STREAM reads;")
-    with pytest.raises(StateError, match="belongs to other queries: back, theft were added"):
+    with pytest.raises(
+        StateError, match="belongs to other streams or queries: back, theft were added"
+    ):
         claim(spark, tmp_path / "ck", back="CREATE QUERY back;", reads="CREATE STREAM reads;")
+
+
+def test_a_checkpoint_of_a_release_that_noted_every_query_goes_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    first = claim(spark, tmp_path, theft="CREATE QUERY theft;", never_run="CREATE QUERY never_run;")
+    file = tmp_path / "augury.json"
+    stored = json.loads(file.read_text())
+    del stored["only_run"]
+    file.unlink()
+    file.with_name(".augury.json.crc").unlink()
+    file.write_text(json.dumps(stored))
+    assert claim(spark, tmp_path, theft="CREATE QUERY theft;") == first
+    with pytest.raises(StateError, match="theft was added, removed or changed"):
+        claim(spark, tmp_path, theft="CREATE QUERY theft ON other;")
 
 
 def test_state_of_a_later_release_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 
 from augury.errors import StateError
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-def sink(spark: SparkSession, folder: Path, form: str = "parquet", run: str = "one") -> FolderSink:
-    from augury.sinks.folder import FolderSink
+def sink(
+    spark: SparkSession, folder: Path, form: str = "parquet", run: str = "one", name: str = "theft"
+) -> FolderSink:
+    from augury.sinks.folder import FolderSink, Owner
 
-    return FolderSink(spark, str(folder), form, run)
+    return FolderSink(spark, str(folder), form, Owner(run, name))
 
 
 def hits(spark: SparkSession, *names: str) -> DataFrame:
@@ -89,7 +92,19 @@ def test_a_batch_without_rows_is_cleared(spark: SparkSession, tmp_path: Path) ->
 def test_csv_holds_structure_as_json(spark: SparkSession, tmp_path: Path) -> None:
     sink(spark, tmp_path / "hits", "csv").write(hits(spark, "a"), 0)
     (file,) = (tmp_path / "hits" / "batch=000000").glob("*.csv")
-    assert file.read_text().splitlines() == ["match_id,events", 'a,"[{\\"c\\":\\"x\\"}]"']
+    assert file.read_text().splitlines() == ["match_id,events", 'a,"[{""c"":""x""}]"']
+    assert pd.read_csv(file).to_dict("records") == [{"match_id": "a", "events": '[{"c":"x"}]'}]
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_text_holds_times_to_the_microsecond(
+    spark: SparkSession, tmp_path: Path, form: str
+) -> None:
+    moment = "timestamp '2026-01-01 10:00:00.123456Z'"
+    rows = spark.sql(f"SELECT {moment} AS start_ts, array(named_struct('ts', {moment})) AS events")
+    sink(spark, tmp_path / "hits", form).write(rows, 0)
+    (file,) = (tmp_path / "hits" / "batch=000000").glob(f"*.{form}")
+    assert file.read_text().count("2026-01-01T10:00:00.123456Z") == 2
 
 
 def test_a_folder_belongs_to_one_run(spark: SparkSession, tmp_path: Path) -> None:
@@ -97,6 +112,31 @@ def test_a_folder_belongs_to_one_run(spark: SparkSession, tmp_path: Path) -> Non
     sink(spark, tmp_path / "hits").open()
     with pytest.raises(StateError, match="holds the answers of another run"):
         sink(spark, tmp_path / "hits", run="two").open()
+
+
+def test_a_folder_belongs_to_one_query_and_has_one_format(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    sink(spark, tmp_path / "hits").write(hits(spark, "a"), 0)
+    with pytest.raises(StateError, match="holds rows of theft as parquet, and these are of visit"):
+        sink(spark, tmp_path / "hits", name="visit").open()
+    with pytest.raises(StateError, match="and these are of theft as json"):
+        sink(spark, tmp_path / "hits", form="json").open()
+
+
+def test_a_folder_of_an_older_release_is_gone_on_with(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "batch=000000").mkdir()
+    (tmp_path / "_augury.json").write_text('{"run": "one"}')
+    sink(spark, tmp_path).open()
+    with pytest.raises(StateError, match="holds the answers of another run"):
+        sink(spark, tmp_path, run="two").open()
+
+
+@pytest.mark.parametrize("place", ["afile", "afile/hits"])
+def test_a_file_is_no_folder(spark: SparkSession, tmp_path: Path, place: str) -> None:
+    (tmp_path / "afile").touch()
+    with pytest.raises(StateError, match="is a file, or lies below one"):
+        sink(spark, tmp_path / place).open()
 
 
 def test_batches_that_augury_did_not_write_are_left_alone(

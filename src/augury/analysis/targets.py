@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import posixpath
+import re
+
 from augury.analysis import places
 from augury.analysis.declarations import check_options
 from augury.analysis.findings import Findings, listing, suggest
@@ -9,6 +13,11 @@ from augury.errors import Span
 from augury.language.tree import External, Write
 
 FORMATS = ("parquet", "csv", "json", "kafka", "console")
+# They take the answers of many queries.
+_OPEN = {"kafka", "console"}
+_URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<host>//[^/]*)?(?P<path>.*)", re.DOTALL)
+# A query and where its answers go.
+Taken = tuple[str, External]
 
 
 def check_write(statement: Write, earlier: list[Write], findings: Findings) -> None:
@@ -21,7 +30,8 @@ def check_write(statement: Write, earlier: list[Write], findings: Findings) -> N
         return
     _check_place(target, span, findings)
     check_options(target, "A080", findings)
-    if any(_collide(statement, other) for other in earlier):
+    taken = [(other.query, other.target) for other in earlier]
+    if any(collide((statement.query, target), other) for other in taken):
         message = f"{target.format} {target.path or ''}".rstrip() + " is written to already"
         findings.error("A080", message, span, "write to another place, or once")
     earlier.append(statement)
@@ -41,16 +51,32 @@ def _check_place(target: External, span: Span, findings: Findings) -> None:
         findings.error("A080", message, span, f"write TO {target.format} 'path/'")
 
 
-def _collide(one: Write, other: Write) -> bool:
+def collide(one: Taken, other: Taken) -> bool:
     """Whether two targets spoil each other: a folder belongs to one query, a topic takes many."""
-    first, second = one.target, other.target
-    if one.query.lower() != other.query.lower() and first.format in ("kafka", "console"):
+    if one[0].lower() != other[0].lower() and one[1].format in _OPEN:
         return False
-    kinds = {first.format, second.format}
-    is_same_kind = len(kinds) == 1 or not kinds & {"kafka", "console"}
-    return is_same_kind and _place(first) == _place(second)
+    return overlap(one[1], other[1])
 
 
-def _place(target: External) -> str:
-    topic = (str(o.value) for o in target.options if o.key.lower() == "topic")
-    return (target.path or next(topic, "")).rstrip("/")
+def overlap(one: External, other: External) -> bool:
+    """Whether two places are one, or one lies inside of the other."""
+    kinds = {one.format, other.format}
+    if kinds & _OPEN:
+        return len(kinds) == 1 and _topic(one) == _topic(other)
+    first, second = (f"{_folder(each.path or '')}/" for each in (one, other))
+    return first.startswith(second) or second.startswith(first)
+
+
+def _topic(place: External) -> tuple[str, str]:
+    """Return the topic and where it is; the console is no topic anywhere."""
+    given = {option.key.lower(): str(option.value) for option in place.options}
+    servers = given.get("servers", given.get("kafka.bootstrap.servers", ""))
+    return place.path or given.get("topic", ""), servers
+
+
+def _folder(path: str) -> str:
+    """Return a path in one spelling: Spark takes one without a scheme for a local one."""
+    found = _URI.fullmatch(path)
+    if found is None or found["scheme"].lower() == "file":
+        return os.path.abspath(path if found is None else found["path"])
+    return f"{found['scheme']}:{found['host'] or ''}{posixpath.normpath(found['path'] or '/')}"

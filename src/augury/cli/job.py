@@ -14,6 +14,7 @@ import click
 
 from augury.analysis.catalog import StreamSchema
 from augury.analysis.script import Checked, check_text
+from augury.analysis.targets import collide, overlap
 from augury.cli import places, scripts
 from augury.errors import QueryError, Source
 from augury.language.parser import parse
@@ -31,8 +32,13 @@ class Flags:
     sources: Mapping[str, list[External]]
     targets: Mapping[str, list[External]]
     checkpoint: str
-    side_tables: str
+    side_tables: str | None
     streaming: bool | None
+
+    def aside(self, *, streaming: bool) -> str:
+        """Return where late and rejected rows go: a bounded run leaves those of a stream alone."""
+        kind = "" if streaming else "-batch"
+        return self.side_tables or f"{self.checkpoint}{kind}-side-tables"
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ def read_flags(file: str, given: Mapping[str, Any]) -> Flags:
         raise click.UsageError(f"--checkpoint {checkpoint} is a file; give a folder")
     sources = _by_name(places.source_place(each) for each in given["sources"])
     targets = _by_name(places.target_place(each) for each in given["sinks"])
-    side = (given["side_tables"] or f"{checkpoint}-side-tables").rstrip("/")
+    side = (given["side_tables"] or "").rstrip("/") or None
     return Flags(given["queries"], sources, targets, checkpoint, side, streaming)
 
 
@@ -87,6 +93,7 @@ def make_job(text: str, name: str, flags: Flags) -> Job:
     is_kafka = any(s.source is not None and s.source.format == "kafka" for s in streams.values())
     streaming = is_kafka if flags.streaming is None else flags.streaming
     chosen = {query.lower(): targets.get(query.lower(), [_CONSOLE]) for query in queries}
+    _keep_apart(chosen, streams)
     return Job(text, name, checked, queries, streams, chosen, streaming)
 
 
@@ -101,6 +108,28 @@ def _targets(text: str, name: str, checked: Checked, flags: Flags) -> dict[str, 
         own = {each.format: each for each in found.get(query, [])}
         found[query] = [places.with_options_of(each, own.get(each.format)) for each in chosen]
     return found
+
+
+def _keep_apart(targets: Mapping[str, list[External]], streams: Mapping[str, StreamSchema]) -> None:
+    """Refuse a target where other answers are written, or where a stream is read."""
+    taken: list[tuple[str, External]] = []
+    for own in [(query, target) for query, found in targets.items() for target in found]:
+        query, target = own
+        place = f"{target.format} {target.path or ''}".rstrip()
+        for other in taken:
+            if collide(own, other):
+                users = query if query == other[0] else f"{other[0]} and {query}"
+                raise click.UsageError(
+                    f"{users} would be written twice to {place}; give every target a place of its "
+                    "own, and no folder inside of another's"
+                )
+        for stream in streams.values():
+            if stream.source is not None and overlap(target, stream.source):
+                raise click.UsageError(
+                    f"{query} would be written to {place}, where stream {stream.name} is read; "
+                    "write to another place"
+                )
+        taken.append(own)
 
 
 def _queries(
@@ -118,14 +147,8 @@ def _queries(
 def _streams(checked: Checked, queries: Sequence[str], flags: Flags) -> dict[str, StreamSchema]:
     """Return the declared streams that the queries read, with the sources of the flags."""
     by_name = {query.name.lower(): query for query in checked.queries}
-    found: dict[str, StreamSchema] = {}
-    waiting = [name.lower() for name in queries]
-    for name in waiting:
-        for stream in by_name[name].streams:
-            if stream.query is None:
-                found[stream.name.lower()] = stream
-            elif stream.query.lower() not in waiting:
-                waiting.append(stream.query.lower())
+    read = [stream for name in _reached(checked, queries) for stream in by_name[name].streams]
+    found = {stream.name.lower(): stream for stream in read if stream.query is None}
     declared = [s.name for s in checked.catalog.streams.values()]
     for name, given in places.known(flags.sources, "--source", declared).items():
         if name in found:
@@ -134,14 +157,26 @@ def _streams(checked: Checked, queries: Sequence[str], flags: Flags) -> dict[str
     return found
 
 
+def _reached(checked: Checked, queries: Sequence[str]) -> list[str]:
+    """Return the queries that are run, and those that they read, in lower case."""
+    by_name = {query.name.lower(): query for query in checked.queries}
+    found = [name.lower() for name in queries]
+    for name in found:
+        lower = [stream.query.lower() for stream in by_name[name].streams if stream.query]
+        found += [each for each in dict.fromkeys(lower) if each not in found]
+    return found
+
+
 def texts_of(job: Job) -> dict[str, str]:
-    """Return what the state depends on: the streams with their places, and the queries."""
+    """Return what the state depends on: the streams with their places, and the queries run."""
     texts: dict[str, str] = {}
+    run = _reached(job.checked, job.queries)
     for statement in parse(Source(job.name, job.text)).statements:
         if isinstance(statement, CreateStream) and statement.name.lower() in job.streams:
             source = job.streams[statement.name.lower()].source
             place = None if source is None else replace(source, options=())
             texts[statement.name] = to_text(replace(statement, source=place))
-        elif isinstance(statement, CreateQuery) and statement.name is not None:
+        elif isinstance(statement, CreateQuery) and (statement.name or "").lower() in run:
+            assert statement.name is not None
             texts[statement.name] = to_text(statement)
     return texts

@@ -40,7 +40,7 @@ def claim(spark: Any, folder: str, identity: Identity) -> str:
     if stored is None:
         _expect_empty(store, folder)
         run = uuid.uuid4().hex
-        content = {"layout": _LAYOUT, "run": run, "state": identity.state}
+        content = {"layout": _LAYOUT, "run": run, "state": identity.state, "only_run": True}
         store.write(_NAME, content | {"texts": dict(identity.texts)})
         return run
     _compare(stored, identity, folder)
@@ -63,11 +63,13 @@ def _compare(stored: Mapping[str, Any], identity: Identity, folder: str) -> None
             "release that began it, or start with another --checkpoint folder"
         )
     texts = stored["texts"]
-    names = sorted({*texts, *identity.texts})
+    # Older releases noted every query of the script, whether it was run or not.
+    names = sorted({*texts, *identity.texts} if "only_run" in stored else identity.texts)
     changed = [name for name in names if texts.get(name) != identity.texts.get(name)]
     if changed:
         raise StateError(
-            f"the checkpoint {folder} belongs to other queries: {', '.join(changed)} "
+            f"the checkpoint {folder} belongs to other streams or queries: {', '.join(changed)} "
             f"{'was' if len(changed) == 1 else 'were'} added, removed or changed since; go on with "
-            "the script that began it, or start with another --checkpoint folder"
+            "the script, sources and queries that began it, or start with another --checkpoint "
+            "folder"
         )

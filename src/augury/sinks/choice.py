@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from augury import brokers
 from augury.sinks.console import ConsoleSink, Show
-from augury.sinks.folder import FolderSink
+from augury.sinks.folder import FolderSink, Owner
 from augury.sinks.topic import TopicSink
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ class Choice:
         if target.format == "kafka":
             return self._topic(query, target)
         assert target.path is not None
-        return FolderSink(self.spark, target.path, target.format, self.run, target.settings)
+        owner = Owner(self.run, query)
+        return FolderSink(self.spark, target.path, target.format, owner, target.settings)
 
     def _topic(self, query: str, target: External) -> TopicSink:
         settings = brokers.with_servers(target.settings, f"WRITE {query} TO kafka")

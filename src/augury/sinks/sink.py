@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+# How text holds times: as exactly as they are, to be joined with where they came from.
+MICROSECONDS = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+
 
 class Sink(Protocol):
     """A place for rows."""

@@ -17,6 +17,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as f
 
 from augury import brokers
+from augury.sinks.sink import MICROSECONDS
 from augury.sinks.store import Store
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class TopicSink:
         """Do nothing: what was sent cannot be taken back, and a repeated batch has the same."""
 
     def _messages(self, rows: DataFrame, batch: int) -> DataFrame:
-        value = f.to_json(f.struct("*"), {"ignoreNullFields": "false"})
+        form = {"ignoreNullFields": "false", "timestampFormat": MICROSECONDS}
+        value = f.to_json(f.struct("*"), form)
         identity = f.col(_ID) if _ID in rows.columns else f.sha2(value, 256)
         headers = f.array(_header("query", self.query), _header("batch", str(batch)))
         return rows.select(
