@@ -16,6 +16,7 @@ import pytest
 from augury import AuguryError, Session
 from augury.runners import scanning, spark_scanning
 from augury.runners.scanning import ScanTask
+from augury.sources import parquet_files
 from augury.sources.parquet_files import SETTING, groups_of
 from contracts.live_cases import comparable
 from spark.queries import NAMES, events, local, opened, script
@@ -179,6 +180,7 @@ def test_spark_reads_folders_that_are_columns(spark: SparkSession, tmp_path: Pat
         ("spark.sql.files.ignoreCorruptFiles", "TRUE"),
         ("spark.sql.parquet.int96TimestampConversion", "true"),
         ("spark.sql.parquet.datetimeRebaseModeInRead", "LEGACY"),
+        ("spark.sql.parquet.datetimeRebaseModeInRead", "EXCEPTION"),
     ],
 )
 def test_spark_reads_what_its_settings_change(
@@ -189,6 +191,31 @@ def test_spark_reads_what_its_settings_change(
         assert groups_of(spark.read.parquet(str(folder)), COLUMNS, "t") is None
     finally:
         spark.conf.unset(setting)
+
+
+@pytest.mark.parametrize(
+    ("version", "is_left"), [("2.4.8", True), ("3.0.3", True), ("4.0.0", False)]
+)
+def test_spark_reads_days_of_its_old_calendar(
+    spark: SparkSession, tmp_path: Path, version: str, is_left: bool
+) -> None:
+    rows = pa.table({"t": pa.array([1], pa.int64()), "day": pa.array([1], pa.date32())})
+    told = {"org.apache.spark.version": version}
+    pq.write_table(rows.replace_schema_metadata(told), tmp_path / "rows.parquet")
+    frame = spark.read.parquet(str(tmp_path))
+    assert (groups_of(frame, ["t", "day"], "t") is None) == is_left
+    assert groups_of(frame, ["t"], "t") is not None
+
+
+def test_spark_reads_formats_that_are_more_than_parquet(
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = spark.read.parquet(str(folder))
+    assert groups_of(frame, COLUMNS, "t") is not None
+    for name in ("_FORMAT", "_LISTED"):
+        with monkeypatch.context() as patched:
+            patched.setattr(parquet_files, name, "another.Class")
+            assert groups_of(frame, COLUMNS, "t") is None
 
 
 def test_spark_tells_about_damaged_files(spark: SparkSession, folder: Path) -> None:

@@ -81,7 +81,7 @@ class BoundedTask:
             return
         shard = Shard(self.network)
         state, held, rows = shard.start(), list[Blob](), 0
-        step = STEP if self.goes_on_in_steps else ALWAYS
+        step = STEP if self.goes_on_in_steps and self.network.goes_by_time else ALWAYS
         for blob in blobs:
             if rows >= step and blob.first > held[-1].first:
                 batch, put_aside = unpacked(held, shard.schemas)

@@ -7,6 +7,7 @@ and put together twice before it gets there, which costs more than all that augu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -36,8 +37,14 @@ _REBASED = (
     "spark.sql.parquet.datetimeRebaseModeInRead",
     "spark.sql.parquet.int96RebaseModeInRead",
 )
-# Dates of old calendars are moved by Spark while it reads.
+# Dates of old calendars are moved by Spark while it reads: of files that say so, and of its own
+# versions that knew no other calendar.
 _LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+_WRITTEN_BY, _NEW_CALENDAR = b"org.apache.spark.version", (3, 1)
+_DATED = ("date", "timestamp")
+# Formats derived from Spark's own, which tables with a log have, mean more than their files say.
+_FORMAT = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
+_LISTED = "org.apache.spark.sql.execution.datasources.InMemoryFileIndex"
 # What both read alike, by Spark's name for it.
 _TYPES: Mapping[str, tuple[Any, ...]] = {
     "tinyint": (pa.int8(),),
@@ -131,7 +138,7 @@ class Files:
 
 def _reads_alike(found: pq.FileMetaData, kinds: Mapping[str, str]) -> bool:
     schema, old = found.schema.to_arrow_schema(), _old_times(found)
-    if any(name in (found.metadata or {}) for name in _LEGACY):
+    if _has_old_calendar(found) and any(kind in _DATED for kind in kinds.values()):
         return False
     return all(
         schema.names.count(name) == 1
@@ -140,6 +147,13 @@ def _reads_alike(found: pq.FileMetaData, kinds: Mapping[str, str]) -> bool:
         )
         for name, kind in kinds.items()
     )
+
+
+def _has_old_calendar(found: pq.FileMetaData) -> bool:
+    told = found.metadata or {}
+    numbers = re.match(rb"(\d+)\.(\d+)", told.get(_WRITTEN_BY, b""))
+    is_old = numbers is not None and (int(numbers[1]), int(numbers[2])) < _NEW_CALENDAR
+    return is_old or any(name in told for name in _LEGACY)
 
 
 def _old_times(found: pq.FileMetaData) -> set[str]:
@@ -168,7 +182,7 @@ def _is_wanted(frame: DataFrame) -> bool:
     settings, level = frame.sparkSession.conf, frame.storageLevel
     is_kept = level.useMemory or level.useDisk
     is_lenient = any(_text(settings, name) == "true" for name in _LENIENT)
-    moves_dates = any(_text(settings, name) == "legacy" for name in _REBASED)
+    moves_dates = any(settings.get(name).upper() != "CORRECTED" for name in _REBASED)
     asked = settings.get(SETTING, WORKERS) == WORKERS
     return asked and not (is_kept or is_lenient or moves_dates)
 
@@ -193,7 +207,8 @@ def _relation(plan: Any) -> Any:
     if relation.getClass().getSimpleName() != "HadoopFsRelation":
         return None
     options = set(filter(None, relation.options().keySet().mkString("\n").lower().split("\n")))
-    plain = relation.fileFormat().toString() == "Parquet" and relation.partitionSchema().isEmpty()
+    kinds = [each.getClass().getName() for each in (relation.fileFormat(), relation.location())]
+    plain = kinds == [_FORMAT, _LISTED] and relation.partitionSchema().isEmpty()
     return relation if plain and options <= _KNOWN_OPTIONS else None
 
 
