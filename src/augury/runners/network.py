@@ -22,7 +22,8 @@ from augury.matching.retention import NEVER_YET, ends_late, looks_back
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.evaluated import unmatched
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
-from augury.planning.match_plan import MatchPlan, plan_match
+from augury.planning.match_plan import MatchPlan, Play, plan_match
+from augury.planning.reachable import least_chance
 from augury.runners.encoding import rows_of_table
 
 # Without a window of time, a match that waits is known when the stream ends.
@@ -242,6 +243,21 @@ class Network:
     def _plans_of(self, stream: StreamSchema) -> list[MatchPlan]:
         plans = self.plans.values()
         return [p for p in plans if any(own.name == stream.name for own in p.query.streams)]
+
+    def plays_of(self, stream: StreamSchema) -> list[tuple[Play, float | None]] | None:
+        """Return what a row may play, from which probability on; None where every row matters."""
+        # Of alternatives all are needed to tell whether they add up to more than 1.
+        if self.is_whole(stream) or stream.alternatives:
+            return None
+        plans = self._plans_of(stream)
+        if not all(plan.drops_others for plan in plans):
+            return None
+        return [
+            (play, least_chance(plan.query, play.component))
+            for plan in plans
+            for play in plan.plays
+            if play.stream == stream.name
+        ]
 
     def is_whole(self, stream: StreamSchema) -> bool:
         """Return whether all rows of a base stream matter, with all columns.

@@ -16,8 +16,6 @@ import pyarrow as pa
 from augury.analysis.catalog import StreamSchema
 from augury.kernels import numbering
 from augury.kernels.identity import deal, hash_words, mix_hashes
-from augury.planning.match_plan import Play
-from augury.planning.reachable import least_chance
 from augury.records import Flags, Words
 from augury.runners.encoding import chances_of, declaration_of, kinds_of, who_plays, whole
 from augury.runners.network import Network
@@ -41,9 +39,7 @@ class Wanted:
     ) -> None:
         self.network, self.stream = network, stream
         self.codes_types = codes_types and not _reads_type(network, stream)
-        # Of alternatives all are needed to tell whether they add up to more than 1.
-        whole = network.is_whole(stream) or bool(stream.alternatives)
-        self.plays = None if whole else self._plays()
+        self.plays = network.plays_of(stream)
         self.kinds = {column.name: ARROW_TYPES[column.type.value] for column in stream.columns}
         self.kinds[SHARD] = pa.int64()
 
@@ -59,21 +55,6 @@ class Wanted:
         if self.plays is not None:
             sound &= self._may_play(rows)
         return _marked(rows, sound)
-
-    def _plays(self) -> list[tuple[Play, float | None]] | None:
-        """Return what a row may play, from which probability on; None where every row matters."""
-        found: list[tuple[Play, float | None]] = []
-        for plan in self.network.plans.values():
-            if not any(own.name == self.stream.name for own in plan.query.streams):
-                continue
-            if not plan.drops_others:
-                return None
-            found += [
-                (play, least_chance(plan.query, play.component))
-                for play in plan.plays
-                if play.stream == self.stream.name
-            ]
-        return found
 
     def _of_a_type(self, rows: pa.Table) -> tuple[pa.Table, Flags]:
         """Return the rows, with codes for types that nobody reads, and those of a wanted type."""

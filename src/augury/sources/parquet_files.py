@@ -182,7 +182,7 @@ def _is_wanted(frame: DataFrame) -> bool:
     settings, level = frame.sparkSession.conf, frame.storageLevel
     is_kept = level.useMemory or level.useDisk
     is_lenient = any(_text(settings, name) == "true" for name in _LENIENT)
-    moves_dates = any(settings.get(name).upper() != "CORRECTED" for name in _REBASED)
+    moves_dates = any(str(settings.get(name)).upper() != "CORRECTED" for name in _REBASED)
     asked = settings.get(SETTING, WORKERS) == WORKERS
     return asked and not (is_kept or is_lenient or moves_dates)
 
