@@ -11,6 +11,7 @@ from augury.kernels.layout import (
     ABSENT,
     ABSENT_ROOM,
     ABSENTS,
+    ALSO_SINCE,
     ALWAYS_ABSENT,
     COUNT,
     COUNT_WINDOW,
@@ -101,10 +102,13 @@ def forbid_if(s, event, since):
 @part
 def forbid_inside(s, event, since):
     """Forbid an event beyond the match; in a window of events, unless it lies outside."""
-    if get(s.m, COUNT_WINDOW) > 0 and since == ALWAYS_ABSENT:
-        append_absent(s, event, UNLESS_OUTSIDE)
-    else:
+    if get(s.m, COUNT_WINDOW) == 0 or since == ALSO_SINCE:
         forbid_if(s, event, since)
+        return
+    append_absent(s, event, UNLESS_OUTSIDE)
+    # A neighbour in doubt has two excuses: the window, and what may lie between.
+    if since != ALWAYS_ABSENT:
+        append_absent(s, since, ALSO_SINCE)
 
 
 @part
