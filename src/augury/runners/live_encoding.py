@@ -26,6 +26,8 @@ from augury.sources.intake import Arrival
 
 FOREVER = layout.FOREVER
 ID, ROW = "augury id", "augury row"
+# In a whole row, where there are several streams: the name of its own.
+ORIGIN = "augury stream"
 _HEADS = {
     layout.MASK: "mask",
     layout.NULLS: "nulls",
@@ -352,7 +354,7 @@ class _StreamEncoder:
 
     def _value_of(self, name: str) -> Scalar:
         if name == ROW:
-            return lambda values: values
+            return self._row()
         if name == ID:
             return self._id()
         column = self.stream.column(name)
@@ -360,6 +362,13 @@ class _StreamEncoder:
             return lambda values: None
         own = column.name
         return lambda values: values[own]
+
+    def _row(self) -> Scalar:
+        if len(self.owner.plan.query.streams) == 1:
+            return lambda values: values
+        # Streams may have the same columns, so a row does not tell whose it is.
+        origin = {ORIGIN: self.stream.name}
+        return lambda values: values | origin
 
     def _id(self) -> Scalar:
         name = self.stream.id

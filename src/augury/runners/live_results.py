@@ -23,6 +23,7 @@ from augury.planning.expressions.typed import Aggregated, Input
 from augury.records import Matches
 from augury.runners.live_encoding import (
     ID,
+    ORIGIN,
     ROW,
     LiveEncoder,
     Stored,
@@ -217,8 +218,15 @@ class Answers:
         return [self._hashed_id(self.ring.texts[stored[ROW].place][row]) for row in rows]
 
     def _hashed_id(self, values: dict[str, Any]) -> Any:
-        schema = next(s for s in self.query.streams if [c.name for c in s.columns] == list(values))
-        return event_id(schema, values)
+        return event_id(self._schema_of(values), values)
+
+    def _schema_of(self, values: dict[str, Any]) -> StreamSchema:
+        """Return the schema of the stream that a row came by."""
+        streams, origin = self.query.streams, values.get(ORIGIN)
+        if origin is not None:
+            return next(s for s in streams if s.name == origin)
+        # Of one stream only, or from a checkpoint that does not name it.
+        return next(s for s in streams if [c.name for c in s.columns] == list(values))
 
     def _hashed(self, seed: int) -> tuple[np.ndarray, Any]:
         names = text_hashes(pa.array(self.names, pa.string()), seed)
