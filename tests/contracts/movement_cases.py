@@ -22,11 +22,11 @@ from augury.runners.sharding import Sharding
 from augury.runners.tasks import BoundedTask, blobs_of
 from augury.sources.rows import conform
 from matching.as_text import Case
-from matching.random_cases import CONSTRUCTS, random_case
+from matching.random_cases import CONSTRUCTS, OVER_QUERIES, random_case
 
 # One query each, over events that any stream may have.
 FLAT = tuple(
-    name for name in CONSTRUCTS if name not in ("streams", "hierarchy", "alternatives", "keys")
+    name for name in CONSTRUCTS if name not in ("streams", *OVER_QUERIES, "alternatives", "keys")
 )
 
 

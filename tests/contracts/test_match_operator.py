@@ -15,13 +15,13 @@ from augury.operator import Operator
 from augury.records import Events, Matches
 from contracts.operator_cases import Stage, at_once, facts, in_batches, stage_of
 from matching.as_text import Case
-from matching.random_cases import CONSTRUCTS, random_case
+from matching.random_cases import CONSTRUCTS, OVER_QUERIES, random_case
 from oracles.model import Comp, Event, Query, Seq
 
 STRATEGIES = ("any", "next", "strict", "partition")
 cases = st.builds(
     random_case,
-    st.sampled_from([name for name in CONSTRUCTS if name != "hierarchy"]),
+    st.sampled_from([name for name in CONSTRUCTS if name not in OVER_QUERIES]),
     st.sampled_from(STRATEGIES),
     st.integers(0, 2**32),
 )

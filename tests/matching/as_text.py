@@ -9,8 +9,9 @@ event has a group, rows are alternatives: `g`, the group or else the event's own
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +21,14 @@ from oracles.model import Comp, Event, Expr, First, Last, Not, Query
 
 MatchKey = frozenset[tuple[str, tuple[Hashable, ...]]]
 ARROW = {"LONG": pa.int64(), "DOUBLE": pa.float64(), "STRING": pa.string(), "BOOLEAN": pa.bool_()}
+DAY = datetime(2026, 1, 1, tzinfo=UTC)
+TIES: dict[str, tuple[Callable[[int], Any], pa.DataType]] = {
+    "LONG": (int, pa.int64()),
+    "DOUBLE": (lambda tie: tie / 4, pa.float64()),
+    "STRING": ("{:03}".format, pa.string()),
+    "TIMESTAMP": (lambda tie: DAY + timedelta(seconds=tie), pa.timestamp("us", "UTC")),
+    "DATE": (lambda tie: (DAY + timedelta(days=tie)).date(), pa.date32()),
+}
 STRATEGY = {
     "any": "SKIP TILL ANY MATCH",
     "next": "SKIP TILL NEXT MATCH",
@@ -40,7 +49,8 @@ class Case:
         queries: the last is the one that is asked; it may name the others in ON.
         attributes: name to SQL type, the same for all streams.
         key: the attributes that are each stream's KEY; an event's own key is made of them.
-        ties: whether streams have a tie-breaker.
+        ties: whether streams have a tie-breaker; `untied` ones have none all the same.
+        tie_type: the SQL type of tie-breakers; the oracle's are numbers.
         streams: those that are declared, also where no event is of them.
     """
 
@@ -50,6 +60,8 @@ class Case:
     key: tuple[str, ...] = ()
     ties: bool = False
     streams: tuple[str, ...] = ("s",)
+    untied: tuple[str, ...] = ()
+    tie_type: str = "LONG"
 
 
 # --- text ---
@@ -63,14 +75,14 @@ def script(case: Case) -> str:
 
 
 def _stream_text(case: Case, name: str) -> str:
-    columns = ["id STRING", "kind STRING", "t LONG", "tie LONG", "p DOUBLE", "g STRING"]
+    columns = ["id STRING", "kind STRING", "t LONG", f"tie {case.tie_type}", "p DOUBLE", "g STRING"]
     columns += [f"{column} {kind}" for column, kind in case.attributes.items()]
     grouped = has_alternatives(case, name)
     clauses = [
         f"CREATE STREAM {name} ({', '.join(columns)})",
         "ID g ALTERNATIVES id" if grouped else "ID id",
         f"KEY {', '.join(case.key)}" if case.key else "",
-        "TIME t ORDER BY tie" if case.ties else "TIME t",
+        "TIME t ORDER BY tie" if case.ties and name not in case.untied else "TIME t",
         "TYPE kind PROBABILITY p;",
     ]
     return " ".join(filter(None, clauses))
@@ -276,13 +288,19 @@ def stream_table(case: Case, stream: str) -> pa.Table:
         "id": pa.array([str(e.id) for e in events], pa.string()),
         "kind": pa.array([e.type for e in events], pa.string()),
         "t": pa.array([e.ts for e in events], pa.int64()),
-        "tie": pa.array([e.tie for e in events], pa.int64()),
+        "tie": tie_column(case, [e.tie for e in events]),
         "p": pa.array([e.p for e in events], pa.float64()),
         "g": pa.array([str(e.id if e.group is None else e.group) for e in events], pa.string()),
     }
     for name, kind in case.attributes.items():
         columns[name] = pa.array([e.attrs.get(name) for e in events], ARROW[kind])
     return pa.table(columns)
+
+
+def tie_column(case: Case, ties: Sequence[int | None]) -> pa.Array:
+    """Return tie-breakers as values of the case's type that have the order of the numbers."""
+    value, kind = TIES[case.tie_type]
+    return pa.array([None if tie is None else value(tie) for tie in ties], kind)
 
 
 # --- answers ---

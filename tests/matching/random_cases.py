@@ -545,6 +545,24 @@ def windows_around_negations(m: Maker, strategy: str) -> Case:
     return Case((query,), tuple(events), ATTRIBUTES)
 
 
+def windows_around_neighbours(m: Maker, strategy: str) -> Case:
+    """Windows of events with a NEXT(...) that ends in a repetition; keys and equal times."""
+    m.types = "AB"
+    parts: list[Any] = [*m.comps(1, 2), m.repetition()]
+    if m.chance(0.2):
+        parts[0] = And((parts[0], m.comp()))
+    pattern: Any = Next(tuple(parts))
+    if m.chance(0.25):
+        pattern = Seq((m.comp(), pattern))
+    events = stream_of(m, kinds_of_events(m, pattern), same_time=0.3)
+    with_ties = m.chance(0.3)
+    if with_ties:
+        events = [replace(e, tie=m.rng.choice((1, 2, 2, 3, None))) for e in events]
+    query = Query(pattern, strategy=strategy, within=("events", m.rng.randint(2, 5)))
+    case = Case((query,), tuple(events), ATTRIBUTES, ties=with_ties)
+    return _keyed(m, case, m.rng.choice((("tag",), ("v",)))) if m.chance(0.8) else case
+
+
 # --- several streams, hierarchy, thresholds ---
 
 
@@ -637,6 +655,35 @@ def _about_derived(m: Maker, comp: Comp) -> tuple[Expr, ...]:
     return (m.rng.choice([("<=", span, ("lit", 4)), (">=", ("attr", comp.name, "w"), ("lit", 1))]),)
 
 
+def ties_of_derived_events(m: Maker, strategy: str) -> Case:
+    """ON a query ON two streams, each with tie-breakers of any type, or one with none."""
+    m.most_uncertain = min(m.most_uncertain, 4)
+    inner = (m.comp(wild=0.7),) if m.chance(0.6) else (m.comp(wild=0.7), m.comp(wild=0.7))
+    kinds = [m.rng.choice(m.types) for _ in range(m.rng.randint(4, 6))]
+    events = stream_of(m, kinds, same_time=0.6)
+    untied = ("u",) if m.chance(0.15) else ()
+    for k, e in enumerate(events):
+        stream, tie = m.rng.choice("su"), m.rng.choice((1, 2, 3, 4, 5, None))
+        events[k] = replace(e, stream=stream, tie=None if stream in untied else tie)
+    below = Query(Seq(inner), name="p0", streams=("s", "u"), within=("time", 4))
+    parts: list[Any] = [replace(m.comp(), type="p0") for _ in range(2)]
+    if m.chance(0.3):
+        parts.insert(1, Not(replace(m.comp(), type="p0")))
+    pattern = Seq(tuple(parts)) if len(parts) > 2 else m.rng.choice((Seq, Seq, Next))(tuple(parts))
+    within = ("events", 3) if m.chance(0.2) else window(m, events, always=True)
+    above = Query(pattern, streams=("p0",), strategy=strategy, within=within)
+    kind = m.rng.choice(("LONG", "DOUBLE", "STRING", "STRING", "TIMESTAMP", "DATE"))
+    return Case(
+        (below, above),
+        tuple(events),
+        ATTRIBUTES,
+        ties=True,
+        streams=("s", "u"),
+        untied=untied,
+        tie_type=kind,
+    )
+
+
 def thresholds(m: Maker, strategy: str) -> Case:
     """HAVING CONFIDENCE, at and around the confidences that occur."""
     parts: list[Any] = m.comps(2, 3)
@@ -678,11 +725,16 @@ CONSTRUCTS: dict[str, Callable[[Maker, str], Case]] = {
         ties,
         windows,
         windows_around_negations,
+        windows_around_neighbours,
         streams,
         hierarchy,
+        ties_of_derived_events,
         thresholds,
     )
 }
+
+# Those of several queries; all others are of one.
+OVER_QUERIES = ("hierarchy", "ties_of_derived_events")
 
 
 def random_case(construct: str, strategy: str, seed: int) -> Case:

@@ -6,6 +6,7 @@ events of different batches can be compared.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,18 +87,45 @@ def rows_of_table(schema: TableSchema, table: pa.Table) -> list[tuple[Any, ...]]
     return relation_rows(table, f"table {schema.name}", columns)
 
 
+# A tie-breaker as Python orders it: numbers, NaN last, then texts. Events of several streams may
+# become events of one, so their tie-breakers travel as values; a rank says nothing elsewhere.
+Tie = tuple[bool, bool, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where derived events stand: the tie-breaker and the key of the events they came from."""
+    """Where derived events stand: the tie-breaker (None: none) and the key of what they are of."""
 
-    tie: Words
-    has_tie: Flags
+    ties: list[Tie | None]
     keys: list[Any]
 
     def only(self, used: Flags) -> Place:
         """Return the places of some of the events."""
-        kept = [key for key, wanted in zip(self.keys, used, strict=True) if wanted]
-        return Place(self.tie[used], self.has_tie[used], kept)
+        kept = np.flatnonzero(used).tolist()
+        return Place([self.ties[k] for k in kept], [self.keys[k] for k in kept])
+
+    def ranks(self) -> tuple[Words, Flags]:
+        """Return the rank of each tie-breaker among all, and which events have one."""
+        known = np.array([tie is not None for tie in self.ties], np.bool_)
+        rank = {tie: k for k, tie in enumerate(sorted({t for t in self.ties if t is not None}))}
+        ranks = [0 if tie is None else rank[tie] for tie in self.ties]
+        # Where nothing breaks ties, all are alike, as in a stream without ORDER BY.
+        return np.array(ranks, np.int64), known if rank else ~known
+
+
+def ties_of(stream: StreamSchema, table: pa.Table, rows: Words) -> list[Tie | None]:
+    """Return the tie-breakers of some of a stream's rows; None where there is none."""
+    if stream.order_by is None:
+        return [None] * len(rows)
+    column = table.column(stream.order_by).take(pa.array(rows))
+    is_text, is_real = pa.types.is_string(column.type), pa.types.is_floating(column.type)
+    values = column.to_pylist() if is_text or is_real else whole(column).tolist()
+    missing = pc.is_null(column).to_pylist()
+    is_nan = [is_real and value is not None and math.isnan(value) for value in values]
+    return [
+        None if unknown else (is_text, odd, 0.0 if odd else value)
+        for value, odd, unknown in zip(values, is_nan, missing, strict=True)
+    ]
 
 
 class Numbered:
@@ -167,7 +195,7 @@ class Encoder:
             groups = groups[used]
             place = place.only(used) if place else None
         number = [s.name for s in self.plan.query.streams].index(stream.name)
-        tie, known = (place.tie, place.has_tie) if place else self._tie(stream, table)
+        tie, known = place.ranks() if place else self._tie(stream, table)
         values, nulls = self._attributes(table)
         # The key mostly is what partitions, too.
         numbered = Numbered(table)

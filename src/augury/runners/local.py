@@ -31,9 +31,11 @@ from augury.runners.encoding import (
     Encoder,
     Place,
     Tables,
+    Tie,
     chances_of,
     declaration_of,
     rows_of_table,
+    ties_of,
     whole,
 )
 from augury.runners.evaluation import ALL_TIME, Evaluation, Span
@@ -192,7 +194,8 @@ class LocalRunner:
         self.answers[query.name.lower()] = result
         if lineage and query.output_schema is not None:
             by_code = {code: key for key, code in encoder.keys.known.items()}
-            place = _place(matches, events, [by_code[code] for code in events.key.tolist()])
+            keys = [by_code[code] for code in events.key.tolist()]
+            place = _place(matches, events, keys, _ties(sources, inputs, matches.row))
             self.loaded[query.name.lower()] = Loaded(
                 query.output_schema, result, result.slice(0, 0), formulas, place
             )
@@ -343,16 +346,31 @@ def _all_chances(sources: list[Loaded]) -> Reals:
     return np.concatenate([chances_of(s.schema, s.table) for s in sources])
 
 
-def _place(matches: Matches, events: Events, keys: list[Any]) -> Place:
+def _ties(sources: list[Loaded], inputs: Inputs, rows: Words) -> dict[int, Tie | None]:
+    """Return the tie-breakers of some of the inputs' rows."""
+    found: dict[int, Tie | None] = {}
+    for source, first in zip(sources, inputs.first_rows, strict=True):
+        is_own = (rows >= first) & (rows < first + source.table.num_rows)
+        own = np.unique(rows[is_own] - first)
+        if source.place:
+            ties = [source.place.ties[k] for k in own.tolist()]
+        else:
+            ties = ties_of(source.schema, source.table, own)
+        found |= zip((own + first).tolist(), ties, strict=True)
+    return found
+
+
+def _place(
+    matches: Matches, events: Events, keys: list[Any], ties: Mapping[int, Tie | None]
+) -> Place:
     """Return the place of each match as an event: that of its last event, and their common key."""
-    ties, has_tie, common = [], [], []
+    last, common = list[Tie | None](), []
     for m in range(len(matches)):
         rows = matches.row[matches.first_item[m] : matches.first_item[m + 1]]
         at = np.searchsorted(events.row, rows)
-        latest = at[events.time[at] == events.time[at].max()]
-        last = max(latest, key=lambda e: (events.stream[e] >= 0, events.tie[e]))
-        ties.append(int(events.tie[last]))
-        has_tie.append(bool(events.stream[last] >= 0))
+        latest = rows[events.time[at] == events.time[at].max()]
+        known = [tie for row in latest.tolist() if (tie := ties[row]) is not None]
+        last.append(max(known, default=None))
         own = {keys[e] for e in at}
         common.append(own.pop() if len(own) == 1 else ())
-    return Place(np.array(ties, np.int64), np.array(has_tie, np.bool_), common)
+    return Place(last, common)
