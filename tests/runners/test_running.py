@@ -1,12 +1,15 @@
-"""What went wrong in Spark, in one sentence."""
+"""A run that fails says why by what failed in its batch, not by what Spark makes of it."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 
 from augury.errors import AuguryError, StateError
-from augury.runners.running import explained
+from augury.runners.running import Trigger, run_stream
+from augury.sinks.delivery import Delivery, StoppedError
 
 
 @pytest.fixture(autouse=True)
@@ -14,48 +17,42 @@ def _no_tracebacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AUGURY_TRACEBACK", raising=False)
 
 
-WORKER = """\
-[STREAM_FAILED] Query terminated with exception: Job aborted
-Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
-  File "worker.py", line 1, in main
-{}
+class Failing:
+    """A DataFrame, its writer and its query in one: waiting for it fails."""
 
-\tat org.apache.spark.api.python.BasePythonRunner.read(PythonRunner.scala:1)
-"""
+    isActive = False  # noqa: N815
+    recentProgress = ()  # noqa: N815
 
+    def __getattr__(self, _: str) -> Any:
+        return lambda *_, **__: self
 
-def test_an_error_of_augury_crosses_spark_as_itself() -> None:
-    raised = "augury.errors.StateError: the state of shard 3 is damaged"
-    found = explained(PySparkException(WORKER.format(raised)))
-    assert isinstance(found, StateError)
-    assert str(found) == "the state of shard 3 is damaged"
+    @property
+    def writeStream(self) -> Failing:  # noqa: N802
+        return self
 
-
-def test_the_error_of_a_worker_is_named() -> None:
-    found = explained(PySparkException(WORKER.format("ZeroDivisionError: division by zero")))
-    assert type(found) is AuguryError
-    assert str(found).startswith("Spark stopped the run: ZeroDivisionError: division by zero; ")
+    def awaitTermination(self, _: float) -> bool:  # noqa: N802
+        raise PySparkException("[STREAM_FAILED] Query [id = a] terminated with exception: oh")
 
 
-def test_a_refusal_of_augury_crosses_spark_as_one() -> None:
-    raised = "augury.planning.refusal.PlanError: query q uses a MARKOV stream"
-    found = explained(PySparkException(WORKER.format(raised)))
-    assert str(found) == "query q uses a MARKOV stream"
+def run(failure: BaseException | None) -> None:
+    delivery = Delivery(None, {}, failure=failure)  # type: ignore[arg-type]
+    run_stream(Failing(), delivery, "ck", Trigger(), print)  # type: ignore[arg-type]
 
 
-def test_an_error_with_another_name_is_named_too() -> None:
-    found = explained(PySparkException(WORKER.format("pyarrow.lib.ArrowInvalid: no such value")))
-    assert str(found).startswith("Spark stopped the run: pyarrow.lib.ArrowInvalid: no such value; ")
+def test_what_failed_in_a_batch_is_told_rather_than_that_the_stream_failed() -> None:
+    with pytest.raises(AuguryError, match="Spark stopped the run: disk full; what was written"):
+        run(PySparkException("java.io.IOException: disk full"))
 
 
-def test_the_last_cause_is_named() -> None:
-    text = (
-        "Job aborted\nCaused by: java.io.IOException: a\nCaused by: java.io.IOException: disk full"
-    )
-    assert "java.io.IOException: disk full" in str(explained(PySparkException(text)))
+def test_an_error_of_augury_in_a_batch_is_the_error_of_the_run() -> None:
+    with pytest.raises(StateError, match="hits is of another run"):
+        run(StateError("hits is of another run"))
 
 
-def test_with_tracebacks_spark_speaks_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AUGURY_TRACEBACK", "1")
-    with pytest.raises(PySparkException):
-        explained(PySparkException("Job aborted"))
+def test_a_stream_that_fails_outside_its_batches_says_why() -> None:
+    with pytest.raises(AuguryError, match="Spark stopped the run: oh; what was written stays; "):
+        run(None)
+
+
+def test_a_run_that_was_told_to_stop_has_not_failed() -> None:
+    run(StoppedError())

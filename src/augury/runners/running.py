@@ -1,4 +1,4 @@
-"""A run that is under way: it is watched, told to stop, and says in one sentence why it failed.
+"""A run that is under way: it is watched, and told to stop.
 
 To stop, the batch that is being delivered is finished and the next one is not begun. So nothing is
 left half written, and the checkpoint is where the sinks are.
@@ -6,16 +6,12 @@ left half written, and the checkpoint is where the sinks are.
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import PySparkException
-
-from augury import errors
 from augury.errors import AuguryError
+from augury.runners.failures import OF_SPARK, explained, told
 from augury.sinks.delivery import Delivery, StoppedError
 
 if TYPE_CHECKING:
@@ -23,8 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _POLL_S = 0.3
-_OURS = re.compile(r"augury\.[\w.]+\.(\w+Error): (.+)")
-_PYTHON = re.compile(r"^(\w[\w.]*(?:Error|Exception)|\w+\.[\w.]+): (.+)$", re.MULTILINE)
 
 Watch = Callable[[Mapping[str, Any]], None]
 
@@ -44,10 +38,8 @@ class Trigger:
 
 def run_batch(answers: DataFrame, delivery: Delivery) -> None:
     """Deliver the answers of a bounded input, as one batch."""
-    try:
+    with told():
         delivery.deliver(answers, 0)
-    except PySparkException as problem:
-        raise explained(problem) from problem
 
 
 def run_stream(
@@ -55,14 +47,15 @@ def run_stream(
 ) -> None:
     """Run until the input is used up, `delivery.stopping` is set, or something fails."""
     writer = answers.writeStream.outputMode("append").option("checkpointLocation", checkpoint)
-    query = trigger.on(writer.foreachBatch(delivery.deliver)).start()
+    with told(streaming=True):
+        query = trigger.on(writer.foreachBatch(delivery.deliver)).start()
     watched = _Watched(query, watch)
     try:
         while not query.awaitTermination(_POLL_S):
             watched.look()
             if delivery.stopping.is_set() and _is_idle(query, delivery):
                 query.stop()
-    except PySparkException as problem:
+    except OF_SPARK as problem:
         _judge(problem, delivery)
     finally:
         if query.isActive:
@@ -74,13 +67,17 @@ def _is_idle(query: StreamingQuery, delivery: Delivery) -> bool:
     return not delivery.is_running and not query.status["isTriggerActive"]
 
 
-def _judge(problem: PySparkException, delivery: Delivery) -> None:
+def _judge(problem: Exception, delivery: Delivery) -> None:
     """Raise what went wrong, unless the run was only told to stop."""
-    if isinstance(delivery.failure, StoppedError):
+    failure = delivery.failure
+    if isinstance(failure, StoppedError):
         return
-    if isinstance(delivery.failure, AuguryError):
-        raise delivery.failure from problem
-    raise explained(problem) from problem
+    if isinstance(failure, OF_SPARK):
+        # What failed in a batch says more than what Spark makes of it on the way here.
+        raise explained(failure, streaming=True) from failure
+    if isinstance(failure, AuguryError):
+        raise failure from problem
+    raise explained(problem, streaming=True) from problem
 
 
 class _Watched:
@@ -96,28 +93,3 @@ class _Watched:
             if stamp > self._shown:
                 self._shown = stamp
                 self._watch(progress)
-
-
-def explained(problem: PySparkException) -> AuguryError:
-    """Return an error of augury that crossed Spark as itself, any other in one sentence."""
-    if os.environ.get("AUGURY_TRACEBACK"):
-        raise problem
-    text = str(problem)
-    ours = _OURS.search(text)
-    if ours is not None:
-        kind = getattr(errors, ours[1], AuguryError)
-        return kind(ours[2]) if kind is not errors.QueryError else AuguryError(ours[2])
-    return AuguryError(
-        f"Spark stopped the run: {_reason(text)}; nothing is lost: start it again to go on "
-        "where it was, with AUGURY_TRACEBACK=1 to see all that Spark says"
-    )
-
-
-def _reason(text: str) -> str:
-    """Return the line that says most: the last error of a Python worker, or the last cause."""
-    inner = _PYTHON.findall(text)
-    if inner:
-        return ": ".join(inner[-1])
-    causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
-    line = causes[-1].removeprefix("Caused by: ") if causes else text.splitlines()[0]
-    return line[:500]
