@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -81,6 +82,28 @@ def line(found: Mapping[str, Any]) -> str:
     return " | ".join(parts)
 
 
+def as_json(value: Any, *, ensure_ascii: bool = True) -> str:
+    """Return a value as JSON. What JSON has no number for is text, as Spark writes it to files.
+
+    >>> as_json({"score": float("nan"), "most": [float("inf"), 1.5]})
+    '{"score": "NaN", "most": ["Infinity", 1.5]}'
+    """
+    try:
+        return json.dumps(value, default=str, ensure_ascii=ensure_ascii, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), default=str, ensure_ascii=ensure_ascii)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Mapping):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return value
+
+
 def _is_terminal() -> bool:
     return sys.stderr.isatty()
 
@@ -97,7 +120,7 @@ class Reporter:
     def tell(self, event: str, **content: Any) -> None:
         """Print an event, for tools."""
         if self.as_json:
-            click.echo(json.dumps({"event": event, **content}, default=str))
+            click.echo(as_json({"event": event, **content}))
 
     def progress(self, progress: Mapping[str, Any], counted: Counted) -> None:
         found = numbers(progress, counted, in_ticks=self.in_ticks)
@@ -118,7 +141,7 @@ class Reporter:
             self.tell("match", query=query, row=row)
         else:
             self._end_line()
-            click.echo(findings.printable(json.dumps(row, default=str, ensure_ascii=False)))
+            click.echo(findings.printable(as_json(row, ensure_ascii=False)))
 
     def _end_line(self) -> None:
         if self._has_line:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import signal
+import sys
 import threading
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from augury.cli import findings, scripts
 from augury.cli.progress import Reporter
-from augury.errors import QueryError
+from augury.errors import AuguryError, QueryError
 
 if TYPE_CHECKING:
     from augury.cli.job import Flags, Job
@@ -88,6 +90,9 @@ def run(ctx: click.Context, /, file: str, as_json: bool, **given: Any) -> None:
     except QueryError as error:
         _refuse(error, as_json)
         ctx.exit(2)
+    except AuguryError as error:
+        Reporter(as_json).tell("error", message=str(error))
+        raise
 
 
 def _refuse(error: QueryError, as_json: bool) -> None:
@@ -103,6 +108,7 @@ def _refuse(error: QueryError, as_json: bool) -> None:
 
 
 def _run(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporter) -> None:
+    from augury.runners.failures import told
     from augury.runners.launch import Launch, spark_session
 
     launch = Launch(
@@ -113,12 +119,13 @@ def _run(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporter) -
         job.uses_kafka,
         given["kafka_jars"],
     )
-    spark, is_ours = spark_session(launch)
-    try:
-        _deliver(spark, job, flags, _trigger(given), reporter)
-    finally:
-        if is_ours:
-            spark.stop()
+    with _ending_on_signals(reporter), told():
+        spark, is_ours = spark_session(launch)
+        try:
+            _deliver(spark, job, flags, _trigger(given), reporter)
+        finally:
+            if is_ours:
+                spark.stop()
 
 
 def _trigger(given: Mapping[str, Any]) -> Trigger:
@@ -143,7 +150,7 @@ def _deliver(spark: Any, job: Job, flags: Flags, trigger: Trigger, reporter: Rep
             run_stream(pipeline.answers, delivery, flags.checkpoint, trigger, watch)
         else:
             run_batch(pipeline.answers, delivery)
-    _sum_up(delivery, flags, reporter)
+    _sum_up(delivery, flags.aside(streaming=job.streaming), reporter)
 
 
 def _pipeline(spark: Any, job: Job) -> Any:
@@ -172,7 +179,7 @@ def _sinks(
     spark: Any, job: Job, flags: Flags, run_id: str, reporter: Reporter
 ) -> dict[tuple[str, str], list[Sink]]:
     from augury.sinks.choice import Choice
-    from augury.sinks.folder import FolderSink
+    from augury.sinks.folder import FolderSink, Owner
 
     choice = Choice(spark, run_id, flags.checkpoint, reporter.row)
     found = {
@@ -181,24 +188,20 @@ def _sinks(
     }
     for kind in ("late", "rejected"):
         for name in job.streams:
-            path = f"{flags.side_tables}/{kind}/{name}"
-            found[kind, name] = [FolderSink(spark, path, "parquet", run_id)]
+            path = f"{flags.aside(streaming=job.streaming)}/{kind}/{name}"
+            found[kind, name] = [FolderSink(spark, path, "parquet", Owner(run_id, name))]
     return found
 
 
+Stop = Callable[[int, Any], None]
+_STANDARD_ERROR = 2
+
+
 @contextlib.contextmanager
-def _stopping_on_signals(delivery: Delivery, reporter: Reporter) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM finish the batch under way; a second Ctrl-C ends the run at once."""
+def _on_signals(stop: Stop) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def stop(number: int, _: object) -> None:
-        if delivery.stopping.is_set() and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        delivery.stopping.set()
-        reporter.note("stopping once the batch under way is done; Ctrl-C again stops at once")
-
     before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -207,7 +210,42 @@ def _stopping_on_signals(delivery: Delivery, reporter: Reporter) -> Iterator[Non
             signal.signal(each, handler)
 
 
-def _sum_up(delivery: Delivery, flags: Flags, reporter: Reporter) -> None:
+@contextlib.contextmanager
+def _ending_on_signals(reporter: Reporter) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end what has not begun to deliver, and Java with it."""
+    with _on_signals(lambda number, _: _end(number, reporter, "stopped before the first batch")):
+        yield
+
+
+@contextlib.contextmanager
+def _stopping_on_signals(delivery: Delivery, reporter: Reporter) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM finish the batch under way; a second Ctrl-C ends the run at once."""
+
+    def stop(number: int, _: object) -> None:
+        if delivery.stopping.is_set() and number == signal.SIGINT:
+            _end(number, reporter, "stopped at once; a batch that was under way is not whole")
+        delivery.stopping.set()
+        reporter.note("stopping once the batch under way is done; Ctrl-C again stops at once")
+
+    with _on_signals(stop):
+        yield
+
+
+def _end(number: int, reporter: Reporter, why: str) -> NoReturn:
+    """End this process and its Java, with the exit code that shells give to a signal."""
+    from augury.runners.java_process import JAVA
+
+    if not JAVA.is_ours:
+        raise KeyboardInterrupt
+    reporter.note(why)
+    sys.stdout.flush()
+    # Threads that wait for Java would each tell that it has gone.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), _STANDARD_ERROR)
+    JAVA.end()
+    os._exit(128 + number)
+
+
+def _sum_up(delivery: Delivery, aside: str, reporter: Reporter) -> None:
     counts = {kind: delivery.total(kind) for kind in ("match", "late", "rejected")}
     reporter.tell("end", matches=counts["match"], late=counts["late"], rejected=counts["rejected"])
     if reporter.is_terminal:
@@ -215,4 +253,4 @@ def _sum_up(delivery: Delivery, flags: Flags, reporter: Reporter) -> None:
     for (kind, name), count in sorted(delivery.totals.items()):
         if kind in ("late", "rejected") and count:
             rows = findings.number(count, "row")
-            reporter.note(f"{rows} of {name} {kind}: see {flags.side_tables}/{kind}/{name}")
+            reporter.note(f"{rows} of {name} {kind}: see {aside}/{kind}/{name}")

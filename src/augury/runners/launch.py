@@ -16,6 +16,8 @@ from pyspark.sql import SparkSession
 from augury import brokers
 from augury.errors import AuguryError
 from augury.runners import local_spark
+from augury.runners.failures import OF_SPARK, explained
+from augury.runners.java_process import JAVA
 
 KAFKA_JARS = "AUGURY_KAFKA_JARS"
 # What goes wrong is said by augury; Spark's own words are there for who asks for them.
@@ -42,11 +44,32 @@ def spark_session(launch: Launch) -> tuple[SparkSession, bool]:
         return running, False
     refuse_connect(launch)
     settings = {**_QUIET, **class_path(launch), **launch.settings}
+    try:
+        with JAVA.starting():
+            return _started(launch, settings), True
+    except OF_SPARK as problem:
+        raise _did_not_start(problem, launch) from problem
+
+
+def _started(launch: Launch, settings: Mapping[str, str]) -> SparkSession:
     if runs_elsewhere(launch):
-        return _on_a_cluster(launch.master, settings), True
+        return _on_a_cluster(launch.master, settings)
     # Spark would warn of any other name that the machine has.
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    return local_spark.start(settings, launch.master), True
+    return local_spark.start(settings, launch.master)
+
+
+def _did_not_start(problem: Exception, launch: Launch) -> AuguryError:
+    """Return why there is no session: Java's own last words, if it ended before it answered."""
+    words = JAVA.last_words()
+    if words is not None:
+        return AuguryError(
+            f"Spark did not start: {words}; correct --master, --conf, --packages or --jars, and "
+            "start again"
+        )
+    if launch.master is not None:
+        problem.add_note(f"the master is {launch.master}; is it right, and can it be reached?")
+    return explained(problem, "Spark did not start")
 
 
 def refuse_connect(launch: Launch) -> None:
