@@ -7,9 +7,12 @@ which readers pass over, and renamed; a file that is there is never overwritten.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import uuid
 from typing import Any
+
+from py4j.protocol import Py4JJavaError
 
 from augury.errors import StateError
 
@@ -32,6 +35,13 @@ class Store:
     def exists(self, name: str) -> bool:
         return bool(self._files.exists(self._at(name)))
 
+    def is_below_a_file(self) -> bool:
+        """Whether the path, or the nearest above it that exists, is a file."""
+        path = self._at("")
+        while path is not None and not self._files.exists(path):
+            path = path.getParent()
+        return path is not None and not self._files.getFileStatus(path).isDirectory()
+
     def names(self, folder: str = "") -> list[str]:
         """Return what a folder holds, in order; a folder that is not there holds nothing."""
         if not self.exists(folder):
@@ -42,17 +52,22 @@ class Store:
         """Return what was written under a name, or None."""
         if not self.exists(name):
             return None
-        stream = self._files.open(self._at(name))
-        try:
-            found: dict[str, Any] = json.loads(bytes(stream.readAllBytes()).decode())
-        except ValueError as problem:
-            raise StateError(
-                f"{self.place(name)} is damaged ({problem}); restore it, or start anew with "
-                "another folder"
-            ) from problem
-        finally:
-            stream.close()
+        with contextlib.closing(self._files.open(self._at(name))) as stream:
+            try:
+                found: dict[str, Any] = json.loads(bytes(stream.readAllBytes()).decode())
+            except ValueError as problem:
+                raise self._damaged(name, str(problem)) from problem
+            except Py4JJavaError as problem:
+                # Hadoop keeps a sum beside each local file, and compares it before it gives a byte.
+                if "ChecksumException" not in str(problem):
+                    raise
+                raise self._damaged(name, "its checksum is another") from problem
         return found
+
+    def _damaged(self, name: str, why: str) -> StateError:
+        return StateError(
+            f"{self.place(name)} is damaged ({why}); restore it, or start anew with another folder"
+        )
 
     def write(self, name: str, content: dict[str, Any]) -> None:
         """Write a file, unless it is there: then it stays as it is."""
