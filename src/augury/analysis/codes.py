@@ -79,6 +79,7 @@ CODES: dict[str, str] = {
     "A080": "the target is unknown, incomplete or taken",
     "A081": "an attribute has several types in the streams that may play its component",
     "A082": "OVER does not apply",
+    "A083": "an option of the source cannot have this value",
     "A090": "a model lacks a part, or names a table that does not fit",
     "A091": "an inferred stream names readings or a model that do not fit",
     "A092": "a method or a clause of an inferred stream does not apply",
@@ -97,4 +98,5 @@ CODES: dict[str, str] = {
     "W013": "every event fits a component of a query with missed events",
     "W014": "the query has no safe plan",
     "W015": "MISS RATE BY has no rate for a component, but one for a value like its own",
+    "W016": "an option of the source is probably misspelt",
 }

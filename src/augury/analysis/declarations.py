@@ -13,6 +13,7 @@ from augury.analysis.catalog import Column, DataType, StreamSchema, TableSchema
 from augury.analysis.columns import column_hint, read_columns
 from augury.analysis.durations import LONGEST, microseconds
 from augury.analysis.findings import Findings, listing, suggest
+from augury.analysis.source_options import source_options_are_heeded
 from augury.errors import Span
 from augury.language.expressions import Duration
 from augury.language.tree import CreateStream, CreateTable, External
@@ -324,6 +325,7 @@ def _check_source(
         message = f"FROM {source.format} says no path"
         findings.error("A020", message, span, f"write FROM {source.format} 'path/'")
     check_options(source, "A020", findings)
+    source_options_are_heeded(source, findings)
 
 
 def _check_kafka(source: External, is_table: bool, span: Span, findings: Findings) -> None:

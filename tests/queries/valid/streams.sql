@@ -27,8 +27,8 @@ TIME at
 MISS RATE 0.15
 LATENESS 2 min
 FROM kafka OPTIONS (kafka.bootstrap.servers = 'localhost:9092', subscribe = 'clicks',
-                    'starting-offsets' = 'earliest', maxOffsetsPerTrigger = 10000, failOnDataLoss = FALSE);
+                    'startingOffsets' = 'earliest', maxOffsetsPerTrigger = 10000, failOnDataLoss = FALSE);
 
 CREATE STREAM ticks (symbol STRING, at LONG, price DOUBLE)
 KEY (symbol) TIME at LATENESS 5
-FROM json 'ticks.json' OPTIONS (multiLine = true);
+FROM json 'ticks.json' OPTIONS (wholetext = FALSE);
