@@ -49,8 +49,10 @@ def test_who_asks_for_tracebacks_gets_the_stack(
 
 
 def test_a_java_that_refuses_its_settings_is_cited() -> None:
-    said = "print('Invalid maximum heap size: -Xmx1x', file=__import__('sys').stderr)"
-    assert ended(said).last_words() == "Invalid maximum heap size: -Xmx1x"
+    said = "Invalid maximum heap size: -Xmx1x\\nError: Could not create the Java Virtual Machine."
+    assert (
+        ended(f"import sys; sys.exit('{said}')").last_words() == "Invalid maximum heap size: -Xmx1x"
+    )
 
 
 def test_a_java_that_still_runs_has_no_last_words_and_can_be_ended() -> None:

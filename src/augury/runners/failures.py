@@ -37,6 +37,8 @@ _WRAPPING = re.compile(
     re.DOTALL,
 )
 _FILE = re.compile(r"while (?:reading|writing)[a-z ]* (\w+:/\S+?)\.?(?=\s|\Z)")
+# After an empty line, and the line that announces it, Spark goes on with places in its own code.
+_PLACES = re.compile(r"(\n[^\n]*:)?\n\n.*", re.DOTALL)
 _STATE = re.compile(r"\s*SQLSTATE: \w+")
 # Conditions that say only that something went wrong, and leave the rest to the cause.
 _VAGUE = (
@@ -79,8 +81,7 @@ class _Cause:
         return self.condition is not None and not self.condition.startswith(_VAGUE)
 
     def sentence(self) -> str:
-        # After an empty line Spark goes on with places in its own code.
-        paragraph = self.message.strip().partition("\n\n")[0]
+        paragraph = _PLACES.sub("", self.message.strip())
         said = _CONDITION.sub("", _STATE.sub("", paragraph), count=1)
         said = " ".join(said.split()).rstrip(".;")
         return said if _PLAIN.fullmatch(self.name) or not self.name else f"{self.name}: {said}"

@@ -24,7 +24,10 @@ from augury.runners import failures
 _PATIENCE_S = 5.0
 _STANDARD_ERROR = 2
 _THROWN = re.compile(r'^Exception in thread "[^"]*" ', re.MULTILINE)
-_CHATTER = re.compile(r"WARNING|Using |Setting |To adjust |\d\d/\d\d/\d\d |\s*$")
+_CHATTER = re.compile(
+    r"WARNING|Using |Setting |To adjust |\d\d/\d\d/\d\d |\s*$"
+    r"|Error: Could not create the Java|Error: A fatal exception"
+)
 _DEAF = SimpleNamespace(SIGINT=signal.SIGINT, signal=lambda *_: None)
 
 
