@@ -52,7 +52,7 @@ _VAGUE = (
 )
 # Names that add nothing to their message; others (UnknownHostException: x) are half of it.
 _PLAIN = re.compile(
-    r"(Spark\w*|Runtime|IO|IllegalArgument|IllegalState|ClassNotFound|\w*Analysis|StreamingQuery|)"
+    r"(Spark\w*|Runtime|IO|IllegalArgument|\w*IllegalState|ClassNotFound|\w*Analysis|StreamingQuery|)"
     r"Exception"
 )
 _PASSING = re.compile(
