@@ -50,3 +50,13 @@ def test_names_are_read_in_any_case() -> None:
     arrival = entrance().take({name.upper(): value for name, value in ROW.items()})
     assert arrival is not None
     assert arrival.values == ROW
+
+
+def test_a_tick_that_no_watermark_reaches_is_rejected_and_moves_nothing() -> None:
+    intake = Intake(Declaration("s", {"t": "LONG"}, "t"), 5)
+    assert intake.take({"t": 10}) is not None
+    assert intake.take({"t": 2**63 - 1}) is None
+    assert intake.take({"t": -(2**63)}) is None
+    assert intake.watermark == 5
+    reason = f"t is not a tick between -{2**62 - 1} and {2**62 - 1}"
+    assert [why for _, why in intake.rejected] == [reason, reason]

@@ -228,7 +228,8 @@ class Pipeline:
         if rows.isStreaming:
             rows = spark_rows.with_watermark(rows, stream)
         columns = rows.columns
-        rows = rows.withColumn(FAULT, spark_rows.fault_of(stream, columns))
+        fault = spark_rows.fault_of(stream, columns, streaming=rows.isStreaming)
+        rows = rows.withColumn(FAULT, fault)
         good = f.col(quoted(FAULT)).isNull()
         asking = self.network if tells else network
         passes = good & spark_rows.matters(asking, stream, streaming=rows.isStreaming)

@@ -26,7 +26,8 @@ from augury.planning.reachable import least_chance
 from augury.runners.network import Network
 from augury.runners.packing import FAULT, TOLD
 from augury.runners.sharding import Sharding
-from augury.sources.rows import REASON
+from augury.runners.watermark import moment_of_tick
+from augury.sources.rows import MOST_TICKS, REASON, beyond_count
 
 SPARK_TYPES = {
     DataType.BOOLEAN: "boolean",
@@ -86,14 +87,21 @@ def _moment_in_utc(column: str) -> str:
     return f"timestamp_micros(CAST(CAST({since} AS DECIMAL(38, 6)) * 1000000 AS BIGINT))"
 
 
-def fault_of(stream: StreamSchema, columns: list[str]) -> Column:
-    """Return why a row cannot be used, or NULL; the reasons are those of `sources.rows`."""
+def fault_of(stream: StreamSchema, columns: list[str], *, streaming: bool = False) -> Column:
+    """Return why a row cannot be used, or NULL; the reasons are those of `sources.rows`.
+
+    In a streaming run there are ticks that the watermark cannot count.
+    """
     cases: list[tuple[Column, Any]] = []
     if SOURCE_FAULT in columns:
         cases.append((f.col(SOURCE_FAULT).isNotNull(), f.col(SOURCE_FAULT)))
     for name in (*stream.key, stream.time):
         assert name is not None
         cases.append((_column(stream, name).isNull(), f.lit(f"{name} is null")))
+    if streaming and stream.time_is_ticks:
+        assert stream.time is not None
+        is_counted = _column(stream, stream.time).between(-MOST_TICKS, MOST_TICKS)
+        cases.append((~is_counted, f.lit(beyond_count(stream.time))))
     if stream.probability:
         p = _column(stream, stream.probability)
         is_one = f.coalesce(p.between(0.0, 1.0), f.lit(False))
@@ -123,14 +131,13 @@ def time_in_units(stream: StreamSchema) -> str:
 
 
 def with_watermark(rows: DataFrame, stream: StreamSchema) -> DataFrame:
-    """Return streaming rows whose latest time, less LATENESS, is Spark's watermark.
-
-    A tick counts as a millisecond, which is what Spark's watermark is made of.
-    """
+    """Return streaming rows whose latest time, less LATENESS, is Spark's watermark."""
     assert stream.time is not None
-    column = _column(stream, stream.time)
-    at = f.timestamp_millis(column) if stream.time_is_ticks else column
-    late = stream.lateness if stream.time_is_ticks else -(-stream.lateness // 1000)
+    if stream.time_is_ticks:
+        moment = moment_of_tick(time_in_units(stream), stream.lateness)
+        at, late = f.expr(f"timestamp_millis({moment})"), 0
+    else:
+        at, late = _column(stream, stream.time), -(-stream.lateness // 1000)
     return rows.withColumn(WATERMARK, at).withWatermark(quoted(WATERMARK), f"{late} milliseconds")
 
 

@@ -21,13 +21,13 @@ from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
 from augury.analysis.catalog import StreamSchema
 from augury.errors import StateError
-from augury.matching.retention import NEVER_YET
 from augury.runners.chain_shard import shard_for
 from augury.runners.encoding import whole
 from augury.runners.network import Network
 from augury.runners.schemas import spark_schema
 from augury.runners.spread import spread
 from augury.runners.tasks import ANSWERS, Answer, Blob, listed, only_told, pieces, unpacked
+from augury.runners.watermark import EXACT, horizon_of, moment_of
 from augury.runners.worker_process import settle_in
 from augury.sources.intake import written
 from augury.sources.rows import REASON
@@ -37,6 +37,8 @@ STATE = "shards bigint, blob binary"
 PART = 2**32
 # How shards are numbered is stored beside how many there are: state under other numbers is lost.
 NUMBERING = 1 * PART
+# The same numbers, and ticks above EXACT are counted as `augury.runners.watermark` says.
+NUMBERING_OF_TICKS = 2 * PART
 # A shard of either kind with its own state: both obey `augury.operator`.
 AnyShard = Any
 AnyState = Any
@@ -122,7 +124,8 @@ class StreamingTask:
         if after.is_empty:
             state.remove()
         else:
-            state.update((NUMBERING + self.shards, shard.dump(after)))
+            numbering = NUMBERING_OF_TICKS if _is_ticks(shard.network) else NUMBERING
+            state.update((numbering + self.shards, shard.dump(after)))
             alarm = self._alarm(shard, state, after)
             if alarm is not None:
                 state.setTimeoutTimestamp(alarm)
@@ -133,7 +136,7 @@ class StreamingTask:
             return shard.start()
         stored, blob = state.get
         numbering, shards = divmod(stored, PART)
-        if numbering * PART != NUMBERING:
+        if numbering * PART not in (NUMBERING, NUMBERING_OF_TICKS):
             raise StateError(
                 "the checkpoint was written by a version that numbers shards in another way; go on "
                 "with that version, or start with a new checkpoint"
@@ -143,14 +146,13 @@ class StreamingTask:
                 f"the checkpoint was written with {shards} shards, and this run has {self.shards}; "
                 "set shards to what it was, or start with a new checkpoint"
             )
+        if numbering * PART == NUMBERING and _is_ticks(shard.network):
+            _refuse_ticks_counted_otherwise(state)
         return shard.load(bytes(blob))
 
     def _horizon(self, shard: AnyShard, state: GroupState) -> int:
-        """Return the watermark in the units of event time; Spark's first one, 0, says nothing."""
-        moment = state.getCurrentWatermarkMs()
-        if moment <= 0:
-            return NEVER_YET
-        return moment if _is_ticks(shard.network) else moment * 1000
+        """Return the watermark in the units of event time."""
+        return horizon_of(state.getCurrentWatermarkMs(), ticks=_is_ticks(shard.network))
 
     def _alarm(self, shard: AnyShard, state: GroupState, after: AnyState) -> int | None:
         """Return the watermark, in milliseconds, at which the shard wants to go on."""
@@ -160,7 +162,16 @@ class StreamingTask:
         due: int | None = shard.due(after)
         if due is None:
             return None
-        return max(soonest, due if _is_ticks(shard.network) else due // 1000 + 1)
+        return max(soonest, moment_of(due, ticks=_is_ticks(shard.network)))
+
+
+def _refuse_ticks_counted_otherwise(state: GroupState) -> None:
+    """Raise where a watermark of former versions would now mean another tick."""
+    if state.getCurrentWatermarkMs() > EXACT:
+        raise StateError(
+            f"the checkpoint was written by a version that counts ticks above {EXACT} in another "
+            "way; go on with that version, or start with a new checkpoint"
+        )
 
 
 def _is_ticks(network: Network) -> bool:

@@ -22,7 +22,14 @@ import pyarrow as pa
 from augury.errors import DataError
 from augury.language.nearest import nearest
 from augury.sources.recent import RecentIds
-from augury.sources.rows import ARROW_TYPES, REASON, ROUNDING, Declaration
+from augury.sources.rows import (
+    ARROW_TYPES,
+    MOST_TICKS,
+    REASON,
+    ROUNDING,
+    Declaration,
+    beyond_count,
+)
 
 NEVER_YET = -(2**62)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -136,6 +143,8 @@ class Intake:
         for name in (*declared.key, declared.time):
             if values[name] is None:
                 return f"{name} is null"
+        if not -MOST_TICKS <= values[declared.time] <= MOST_TICKS:
+            return beyond_count(declared.time)
         if declared.probability:
             p = values[declared.probability]
             if p is None or not 0.0 <= p <= 1.0:

@@ -19,6 +19,8 @@ from augury.errors import DataError
 # Alternatives are given as decimal fractions; their sum may be off by rounding.
 ROUNDING = 1e-9
 REASON = "reason"
+# Beyond it a time and the length of a window cannot be added in 64 bits: no watermark goes there.
+MOST_TICKS = 2**62 - 1
 
 ARROW_TYPES: dict[str, Any] = {
     "BOOLEAN": pa.bool_(),
@@ -118,6 +120,11 @@ class Reasons:
     def texts(self) -> list[str]:
         """Return the reasons of the bad rows."""
         return [self._texts[number] for number in self._number[~self.good]]
+
+
+def beyond_count(name: str) -> str:
+    """Return why a row with a tick that no watermark reaches cannot be used in an endless run."""
+    return f"{name} is not a tick between -{MOST_TICKS} and {MOST_TICKS}"
 
 
 def sift(table: pa.Table, declared: Declaration) -> tuple[pa.Table, pa.Table]:
