@@ -37,6 +37,7 @@ from augury.runners.spark_learning import collected
 from augury.sources import spark_sources
 from augury.sources.rows import REASON, conform
 from augury.sources.tables import arrow_table
+from augury.sources.watermarked import refuse_watermark
 
 
 @dataclass
@@ -212,7 +213,9 @@ class SparkRunner:
         """Return the rows of a declared stream: those bound, or those of its source."""
         bound = self.bound.get(stream.name.lower())
         if bound is not None:
-            return bound if _is_frame(bound) else self._created(bound, stream)
+            rows: DataFrame = bound if _is_frame(bound) else self._created(bound, stream)
+            refuse_watermark(rows, stream.name)
+            return rows
         if stream.source is not None:
             return spark_sources.read(self.spark, stream, self.streaming)
         raise DataError(f"stream {stream.name} has no data; bind it: bind({stream.name!r}, df)")
