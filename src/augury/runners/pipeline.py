@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from augury.analysis.catalog import StreamSchema
-from augury.errors import DataError
+from augury.errors import AuguryError, DataError
+from augury.language.nearest import did_you_mean
 from augury.planning.expressions.spark_sql import quoted
 from augury.planning.layout import Sketches
 from augury.planning.movement import joint
@@ -33,8 +34,11 @@ from augury.runners.sketching import analysed, sketch_text, with_sketches
 from augury.runners.spark_scanning import FileScans, Read
 from augury.runners.spread import spread
 from augury.runners.streaming import StreamingPart, stateful
-from augury.runners.tasks import ANSWERS, BoundedTask, MatchRows, Opened
+from augury.runners.tasks import ANSWERS, ASIDE, BoundedTask, MatchRows, Opened
 from augury.sources.rows import ARROW_TYPES, REASON
+
+# What rows are asked for by; repeated ids, a kind of their own on the way, are rejected rows.
+KINDS = ("match", "late", "rejected", "movement")
 
 
 @dataclass(frozen=True)
@@ -265,12 +269,23 @@ class Pipeline:
 
     def rows(self, answers: DataFrame, kind: str, name: str) -> DataFrame:
         """Return the rows of one kind and name: matches of a query, or rows put aside."""
+        self._expect(kind, name)
         if kind == "match":
             schema = network_schema(self.network, name)
             return _opened(answers, (kind,), name, schema)
         if kind == "movement":
             return _opened(answers, (kind,), name, MOVEMENT)
         return self._put_aside(answers, kind, name)
+
+    def _expect(self, kind: str, name: str) -> None:
+        """Raise where there is no such kind of answers, or none of that name."""
+        if kind not in (*KINDS, *ASIDE):
+            raise _unknown("kind", kind, KINDS)
+        network = self.network
+        if kind in ASIDE and name.lower() not in network.bases:
+            raise _unknown("stream", name, [stream.name for stream in network.bases.values()])
+        if kind not in ASIDE and name.lower() not in network.names:
+            raise _unknown("query", name, [network.queries[each].name for each in network.names])
 
     def _put_aside(self, answers: DataFrame, kind: str, name: str) -> DataFrame:
         """Return rows that were put aside: the declared columns, the raw text, and the reason."""
@@ -285,6 +300,13 @@ class Pipeline:
         return spark_rows.read_told(told, stream).unionByName(
             _opened(answers, ("repeated",), name, schema)
         )
+
+
+def _unknown(what: str, word: str, known: Sequence[str]) -> AuguryError:
+    """Return the error for answers that a pipeline does not have."""
+    hint = did_you_mean(word, known)
+    have = f"the answers of this pipeline have no {what} {word!r}; they have {', '.join(known)}"
+    return AuguryError(f"{have}; {hint}" if hint else have)
 
 
 def _opened(answers: DataFrame, kinds: Sequence[str], name: str, schema: pa.Schema) -> DataFrame:
