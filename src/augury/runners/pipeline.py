@@ -229,11 +229,11 @@ class Pipeline:
         Who tells faults also tells late and repeated rows, so all that matter to anyone pass.
         """
         rows = self.inputs[stream.name.lower()]
-        if rows.isStreaming:
-            rows = spark_rows.with_watermark(rows, stream)
         columns = rows.columns
         fault = spark_rows.fault_of(stream, columns, streaming=rows.isStreaming)
         rows = rows.withColumn(FAULT, fault)
+        if rows.isStreaming:
+            rows = spark_rows.with_watermark(rows, stream)
         good = f.col(quoted(FAULT)).isNull()
         asking = self.network if tells else network
         passes = good & spark_rows.matters(asking, stream, streaming=rows.isStreaming)

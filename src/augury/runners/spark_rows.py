@@ -22,11 +22,11 @@ from augury.planning.expressions.spark_sql import (
 )
 from augury.planning.expressions.typed import Apply, Typed, nodes_within
 from augury.planning.match_plan import Play
-from augury.planning.reachable import least_chance
 from augury.runners.network import Network
 from augury.runners.packing import FAULT, TOLD
 from augury.runners.sharding import Sharding
 from augury.runners.watermark import moment_of_tick
+from augury.sinks.sink import MICROSECONDS
 from augury.sources.rows import MOST_TICKS, REASON, beyond_count
 
 SPARK_TYPES = {
@@ -131,14 +131,19 @@ def time_in_units(stream: StreamSchema) -> str:
 
 
 def with_watermark(rows: DataFrame, stream: StreamSchema) -> DataFrame:
-    """Return streaming rows whose latest time, less LATENESS, is Spark's watermark."""
+    """Return streaming rows whose latest time, less LATENESS, is Spark's watermark.
+
+    A row with a fault says nothing about time: its own may be what is wrong with it.
+    """
     assert stream.time is not None
     if stream.time_is_ticks:
         moment = moment_of_tick(time_in_units(stream), stream.lateness)
         at, late = f.expr(f"timestamp_millis({moment})"), 0
     else:
         at, late = _column(stream, stream.time), -(-stream.lateness // 1000)
-    return rows.withColumn(WATERMARK, at).withWatermark(quoted(WATERMARK), f"{late} milliseconds")
+    told = f.when(f.col(quoted(FAULT)).isNull(), at).otherwise(f.timestamp_micros(f.lit(0)))
+    rows = rows.withColumn(WATERMARK, told)
+    return rows.withWatermark(quoted(WATERMARK), f"{late} milliseconds")
 
 
 def matters(network: Network, stream: StreamSchema, *, streaming: bool) -> Column:
@@ -156,19 +161,10 @@ def matters(network: Network, stream: StreamSchema, *, streaming: bool) -> Colum
 
 def row_filter(network: Network, stream: StreamSchema) -> str | None:
     """Return what a row must pass to matter to some query; None where every row matters."""
-    if network.is_whole(stream):
+    plays = network.plays_of(stream)
+    if plays is None:
         return None
-    conditions: list[str] = []
-    rows = network.relations
-    for plan in network.plans.values():
-        if not any(own.name == stream.name for own in plan.query.streams):
-            continue
-        if not plan.drops_others:
-            return None
-        own = [play for play in plan.plays if play.stream == stream.name]
-        for play in own:
-            least = least_chance(plan.query, play.component)
-            conditions.append(_play(stream, play, rows, least))
+    conditions = [_play(stream, play, network.relations, least) for play, least in plays]
     if "true" in conditions:
         return None
     return " OR ".join(dict.fromkeys(conditions)) or "false"
@@ -213,13 +209,14 @@ def told_rows(stream: StreamSchema, columns: list[str]) -> Column:
     """Return the whole row as text where it has a fault; NULL for a good one."""
     fields = [f.col(quoted(c.name)) for c in stream.columns]
     raw = f.col(SOURCE_RAW) if SOURCE_RAW in columns else f.lit(None).cast("string")
-    whole = f.to_json(f.struct(*fields, raw.alias("raw")))
+    whole = f.to_json(f.struct(*fields, raw.alias("raw")), {"timestampFormat": MICROSECONDS})
     return f.when(f.col(quoted(FAULT)).isNotNull(), whole)
 
 
 def read_told(told: DataFrame, stream: StreamSchema) -> DataFrame:
     """Return rows that were told as text, in their columns again."""
     fields = ", ".join(f"{quoted(c.name)} {SPARK_TYPES[c.type]}" for c in stream.columns)
-    row = f.from_json(f.col(quoted(TOLD)), f"{fields}, raw string").alias("row")
-    read = told.select(row, f.col(quoted(FAULT)).alias(REASON))
+    form = {"timestampFormat": MICROSECONDS}
+    row = f.from_json(f.col(quoted(TOLD)), f"{fields}, raw string", form)
+    read = told.select(row.alias("row"), f.col(quoted(FAULT)).alias(REASON))
     return read.select("row.*", REASON)
