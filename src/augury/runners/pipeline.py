@@ -230,8 +230,7 @@ class Pipeline:
         """
         rows = self.inputs[stream.name.lower()]
         columns = rows.columns
-        fault = spark_rows.fault_of(stream, columns, streaming=rows.isStreaming)
-        rows = rows.withColumn(FAULT, fault)
+        rows = rows.withColumn(FAULT, spark_rows.fault_of(stream, columns))
         if rows.isStreaming:
             rows = spark_rows.with_watermark(rows, stream)
         good = f.col(quoted(FAULT)).isNull()

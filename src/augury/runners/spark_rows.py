@@ -87,18 +87,15 @@ def _moment_in_utc(column: str) -> str:
     return f"timestamp_micros(CAST(CAST({since} AS DECIMAL(38, 6)) * 1000000 AS BIGINT))"
 
 
-def fault_of(stream: StreamSchema, columns: list[str], *, streaming: bool = False) -> Column:
-    """Return why a row cannot be used, or NULL; the reasons are those of `sources.rows`.
-
-    In a streaming run there are ticks that the watermark cannot count.
-    """
+def fault_of(stream: StreamSchema, columns: list[str]) -> Column:
+    """Return why a row cannot be used, or NULL; the reasons are those of `sources.rows`."""
     cases: list[tuple[Column, Any]] = []
     if SOURCE_FAULT in columns:
         cases.append((f.col(SOURCE_FAULT).isNotNull(), f.col(SOURCE_FAULT)))
     for name in (*stream.key, stream.time):
         assert name is not None
         cases.append((_column(stream, name).isNull(), f.lit(f"{name} is null")))
-    if streaming and stream.time_is_ticks:
+    if stream.time_is_ticks:
         assert stream.time is not None
         is_counted = _column(stream, stream.time).between(-MOST_TICKS, MOST_TICKS)
         cases.append((~is_counted, f.lit(beyond_count(stream.time))))

@@ -184,7 +184,7 @@ class SparkRunner:
             pipeline = self.pipeline(self._readers(name), tells_faults=True)
             return pipeline.rows(pipeline.answers, "rejected", how.statement.readings)
         rows = spark_rows.declared_rows(self.rows(stream), stream)
-        fault = spark_rows.fault_of(stream, rows.columns, streaming=rows.isStreaming)
+        fault = spark_rows.fault_of(stream, rows.columns)
         if stream.id and not stream.alternatives and not rows.isStreaming:
             rows, fault = self._with_repeats(rows, stream, fault)
         raw = (

@@ -19,7 +19,7 @@ from augury.errors import DataError
 # Alternatives are given as decimal fractions; their sum may be off by rounding.
 ROUNDING = 1e-9
 REASON = "reason"
-# Beyond it a time and the length of a window cannot be added in 64 bits: no watermark goes there.
+# Beyond it a time and the length of a window cannot be added in 64 bits.
 MOST_TICKS = 2**62 - 1
 
 ARROW_TYPES: dict[str, Any] = {
@@ -123,7 +123,7 @@ class Reasons:
 
 
 def beyond_count(name: str) -> str:
-    """Return why a row with a tick that no watermark reaches cannot be used in an endless run."""
+    """Return why a row with a tick that cannot be counted with is of no use."""
     return f"{name} is not a tick between -{MOST_TICKS} and {MOST_TICKS}"
 
 
@@ -155,6 +155,8 @@ def _own_reasons(table: pa.Table, declared: Declaration) -> Reasons:
     for name in (*declared.key, declared.time):
         if table.column(name).null_count:
             reasons.note(pc.is_null(table.column(name)), f"{name} is null")
+    if pa.types.is_integer(table.column(declared.time).type):
+        _note_beyond(reasons, table.column(declared.time), declared.time)
     if declared.probability:
         p = np.asarray(table.column(declared.probability).cast(pa.float64()), np.float64)
         # NULL arrives as NaN, and NaN is inside nothing.
@@ -163,6 +165,14 @@ def _own_reasons(table: pa.Table, declared: Declaration) -> Reasons:
     if declared.id and not declared.has_alternatives and table.column(declared.id).null_count:
         reasons.note(pc.is_null(table.column(declared.id)), f"{declared.id} is null")
     return reasons
+
+
+def _note_beyond(reasons: Reasons, ticks: Any, name: str) -> None:
+    reached = pc.min_max(ticks).as_py()
+    if reached["min"] is None or -MOST_TICKS <= reached["min"] <= reached["max"] <= MOST_TICKS:
+        return
+    counted = pc.and_(pc.greater_equal(ticks, -MOST_TICKS), pc.less_equal(ticks, MOST_TICKS))
+    reasons.note(pc.invert(pc.fill_null(counted, True)), beyond_count(name))
 
 
 def _note_repeated(reasons: Reasons, ids: Any, name: str) -> None:
@@ -214,9 +224,5 @@ def _note_overfull(reasons: Reasons, table: pa.Table, declared: Declaration) -> 
 def _codes(column: Any) -> np.ndarray:
     if not len(column):
         return np.zeros(0, np.int64)
-    encoded = pc.dictionary_encode(column, null_encoding="encode")
-    whole = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    if isinstance(whole, pa.ChunkedArray):
-        whole = whole.chunk(0) if whole.num_chunks else pa.array([], pa.int32())
-        return np.asarray(getattr(whole, "indices", whole), np.int64)
-    return np.asarray(whole.indices, np.int64)
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return np.asarray(pc.dictionary_encode(whole, null_encoding="encode").indices, np.int64)
