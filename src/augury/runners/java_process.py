@@ -33,6 +33,10 @@ _DEAF = SimpleNamespace(SIGINT=signal.SIGINT, signal=lambda *_: None)
 
 @contextlib.contextmanager
 def _replaced(module: ModuleType, name: str, value: Any) -> Iterator[None]:
+    """Put a value in the place of one that a module has; a pyspark without it starts as it does."""
+    if name not in vars(module):
+        yield
+        return
     own = vars(module)[name]
     vars(module)[name] = value
     try:

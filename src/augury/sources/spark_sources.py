@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
 from augury.errors import DataError
 from augury.sources.declared import DeclaredStream, DeclaredTable, needed
 from augury.sources.files import read_folder
@@ -26,9 +29,14 @@ def read(spark: SparkSession, schema: DeclaredStream, streaming: bool) -> DataFr
             f"stream {schema.name} has no FROM; add one, bind a DataFrame from Python, or name "
             f"its place with --source {schema.name}=parquet:PATH"
         )
-    if source.format == "kafka":
-        return read_topic(spark, schema, source, streaming)
-    return read_folder(spark, schema, source, streaming, needed(schema))
+    try:
+        if source.format == "kafka":
+            return read_topic(spark, schema, source, streaming)
+        return read_folder(spark, schema, source, streaming, needed(schema))
+    except (Py4JError, PySparkException) as problem:
+        # What Java throws does not know whose place it was.
+        problem.add_note(f"stream {schema.name} is read from {source.format} {source.path!r}")
+        raise
 
 
 def read_table(spark: SparkSession, schema: DeclaredTable) -> DataFrame:
