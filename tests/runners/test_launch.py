@@ -9,7 +9,7 @@ import pyspark
 import pytest
 
 from augury.errors import AuguryError
-from augury.runners.launch import Launch, class_path, refuse_connect, runs_elsewhere
+from augury.runners.launch import Launch, class_path, expect_jars, refuse_connect, runs_elsewhere
 
 CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
 JAR = "spark-sql-kafka-0-10_2.13-4.2.0.jar"
@@ -55,6 +55,13 @@ def test_a_folder_of_jars_takes_the_place_of_the_package(
 def test_a_folder_without_the_connector_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AuguryError, match="has no jar of Spark's Kafka connector"):
         class_path(Launch(kafka=True, kafka_jars=str(tmp_path)))
+
+
+def test_a_jar_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.jar").touch()
+    expect_jars([str(tmp_path / "x.jar"), "hdfs://host/y.jar", "libs/*.jar"])
+    with pytest.raises(AuguryError, match=r"--jars names nowhere/x\.jar, which is no file"):
+        expect_jars(["nowhere/x.jar"])
 
 
 def test_a_local_master_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:

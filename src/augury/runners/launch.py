@@ -43,6 +43,7 @@ def spark_session(launch: Launch) -> tuple[SparkSession, bool]:
     if running is not None:
         return running, False
     refuse_connect(launch)
+    expect_jars(launch.jars)
     settings = {**_QUIET, **class_path(launch), **launch.settings}
     try:
         with JAVA.starting():
@@ -106,6 +107,14 @@ def class_path(launch: Launch) -> dict[str, str]:
             packages.append(brokers.connector(pyspark.__version__))
     found = {"spark.jars": ",".join(jars), "spark.jars.packages": ",".join(packages)}
     return {key: value for key, value in found.items() if value}
+
+
+def expect_jars(jars: Sequence[str]) -> None:
+    """Raise where a jar is not there: Spark would start without it, and say so in its log only."""
+    for jar in jars:
+        is_elsewhere = ":" in jar or any(sign in jar for sign in "*?[")
+        if not is_elsewhere and not Path(jar).is_file():
+            raise AuguryError(f"--jars names {jar}, which is no file; correct the path")
 
 
 def _brings_kafka(named: Sequence[str]) -> bool:
