@@ -62,8 +62,8 @@ def expect_topics(spark: Any, options: Mapping[str, str], topics: Sequence[str],
         if topic.strip() not in known:
             have = ", ".join(sorted(known)[:10]) or "none"
             raise DataError(
-                f"stream {user} reads topic {topic.strip()}, which {options[SERVERS]} does not have; "
-                f"it has {have}: create the topic, or correct its name after FROM kafka"
+                f"stream {user} reads topic {topic.strip()}, which {options[SERVERS]} does not "
+                f"have; it has {have}: create the topic, or correct its name after FROM kafka"
             )
 
 
