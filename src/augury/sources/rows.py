@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,10 @@ class Reasons:
         self._number = np.zeros(n_rows, np.int8)
 
     @property
+    def are_none(self) -> bool:
+        return len(self._texts) == 1
+
+    @property
     def good(self) -> np.ndarray:
         """Which rows have no reason so far."""
         good: np.ndarray = self._number == 0
@@ -134,9 +139,9 @@ def sift(table: pa.Table, declared: Declaration) -> tuple[pa.Table, pa.Table]:
         _note_overfull(reasons, table, declared)
     elif declared.id:
         _note_repeated(reasons, table.column(declared.id), declared.id)
-    good = reasons.good
-    if good.all():
+    if reasons.are_none:
         return table, table.slice(0, 0).append_column(REASON, pa.array([], pa.string()))
+    good = reasons.good
     rejected = table.filter(pa.array(~good))
     return (
         table.filter(pa.array(good)),
@@ -189,8 +194,10 @@ def _is_rising(ids: Any) -> bool:
     """Whether numbers only grow, as ids mostly do: then none is repeated."""
     if not pa.types.is_integer(ids.type) or ids.null_count:
         return False
-    numbers = np.asarray(ids)
-    return bool((numbers[1:] > numbers[:-1]).all())
+    # Piece by piece: put together, millions of them would be copied first.
+    pieces = [np.asarray(chunk) for chunk in ids.chunks if len(chunk)]
+    apart = all(one[-1] < other[0] for one, other in pairwise(pieces))
+    return apart and all(bool((piece[1:] > piece[:-1]).all()) for piece in pieces)
 
 
 def _are_different(ids: Any) -> bool:
