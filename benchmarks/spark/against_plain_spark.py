@@ -6,7 +6,7 @@ that look ahead as far as the window, as WITHIN would be written; and two that d
 frames, LEAD, which skips what is of another type, and window functions that look back in rows
 sorted backwards, so that each frame grows by one row. (Frames that look ahead to the end of the key
 take Spark ten times as long.) All are asked for the ids of the three events, over 2 M events and
-over 10 M, for the next match over 50 M, too, and must find the same.
+over 10 M, for the next match over 50 M, too, and must find the same. Spark has a heap of 8 GB here.
 
 A self-join compares all pairs of a key, once for every step; over 10 M events it is asked for SEQ
 of 3 and of 7. Beside it stand bare Spark of `floor.py`, which moves the rows of SEQ of 3 and
@@ -56,6 +56,8 @@ SELECT p.a, p.b, c.id AS c
 FROM further p JOIN binned c ON c.key = p.key AND c.bin = p.reach
 WHERE c.kind = 'C' AND c.t > p.t AND c.t <= p.start + {INCLUSIVE}
 """
+# Plain Spark sorts in its heap; over 50 M events some of its queries do not fit into two gigabytes.
+HEAP = {"spark.driver.memory": "8g"}
 # By the function that picks an event, and the frame.
 NEAREST = f"""
 WITH nearest_c AS (
@@ -164,7 +166,7 @@ def main() -> None:
     """Measure."""
     few, many, most = scaled(2_000_000), scaled(10_000_000), scaled(50_000_000)
     figures: dict[str, Any] = {}
-    with session("plain Spark") as spark, scratch() as folder:
+    with session("plain Spark", **HEAP) as spark, scratch() as folder:
         for name, n in (("few", few), ("many", many), ("most", most)):
             questions = frames(spark, spark.read.parquet(str(events.files(n))))
             if name == "many":
