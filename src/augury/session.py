@@ -13,6 +13,7 @@ A script is taken as a whole or not at all: `sql` collects every error of it, ra
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from augury.errors import AuguryError, Diagnostic, QueryError, Source, Span
 
 if TYPE_CHECKING:
-    from augury.analysis.catalog import Catalog
+    from augury.analysis.catalog import Catalog, StreamSchema, TableSchema
     from augury.analysis.checked import CheckedQuery
     from augury.language.tree import Explain, Statement
     from augury.planning.layout import Sketches
@@ -111,11 +112,10 @@ class Session:
     def bind(self, name: str, data: Any) -> None:
         """Give a declared stream or table its rows: a pandas DataFrame, Arrow data, or dicts.
 
-        On Spark also a DataFrame of Spark, static or streaming. Binding again replaces the rows.
-        Rows are checked when a query first reads them: bad ones do not stop it, see `rejected`.
+        Also the path of a Parquet file, or of a folder of them; on Spark a DataFrame of Spark too,
+        static or streaming. Binding again replaces the rows. Rows are checked when a query first
+        reads them: bad ones do not stop it, see `rejected`.
         """
-        from augury.sources.tables import arrow_table
-
         declared = self._catalog.stream(name) or self._catalog.table(name)
         if declared is None:
             raise QueryError([self._unbound(name)])
@@ -124,9 +124,22 @@ class Session:
                 f"stream {declared.name} is inferred from {how.statement.readings}; "
                 f"bind the rows of {how.statement.readings}"
             )
-        keeps = self.engine == "spark" and type(data).__module__.startswith("pyspark.sql")
-        self._bound[declared.name.lower()] = data if keeps else arrow_table(declared.name, data)
+        self._bound[declared.name.lower()] = self._rows(declared, data)
         self._runner, self._sketches = None, {}
+
+    def _rows(self, declared: StreamSchema | TableSchema, data: Any) -> Any:
+        """Return what is bound as the engine takes it: an Arrow table, or a DataFrame of Spark."""
+        from augury.analysis.catalog import StreamSchema
+        from augury.sources.tables import arrow_table, is_path, stored_table
+
+        if is_path(data):
+            if self.engine == "spark":
+                return self.spark.read.parquet(os.fspath(data))
+            columns = [column.name for column in declared.columns]
+            coded = declared.type if isinstance(declared, StreamSchema) else None
+            return stored_table(declared.name, data, columns, coded)
+        keeps = self.engine == "spark" and type(data).__module__.startswith("pyspark.sql")
+        return data if keeps else arrow_table(declared.name, data)
 
     def table(self, query: str, columns: Sequence[str] | None = None) -> Any:
         """Return the answer of a query over the bound rows: one row per match, in no set order.

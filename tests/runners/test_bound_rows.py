@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from augury import DataError, Session
+from augury.sources.tables import arrow_table
 
 DECLARED = """
 CREATE STREAM s (id LONG, ty STRING, x LONG, at TIMESTAMP) ID id TIME at TYPE ty;
@@ -51,10 +55,41 @@ def test_a_table_of_another_type_than_declared_is_refused() -> None:
         answer("PATTERN SEQ(A a, B b) WHERE b.x IN numbers", numbers={"x": ["2"]})
 
 
-@pytest.mark.parametrize("rows", [[(1, 2)], [None], [1], "text", 7])
+@pytest.mark.parametrize("rows", [[(1, 2)], [None], [1], 7])
 def test_what_is_no_table_is_refused_in_a_sentence(rows: Any) -> None:
     with pytest.raises(DataError, match="cannot be read as a table"):
         answer("PATTERN SEQ(A a, B b)", numbers=rows)
+
+
+def test_parquet_files_are_bound_by_their_path(tmp_path: Path) -> None:
+    table = arrow_table("s", ROWS).append_column("more", pa.array(["x"] * 3))
+    pq.write_table(table.rename_columns(["ID", "ty", "x", "at", "more"]), tmp_path / "a.parquet")
+    pq.write_table(arrow_table("numbers", [{"x": 2}]), tmp_path / "a.parquet.numbers")
+    ag = Session(engine="local")
+    ag.sql(f"{DECLARED} CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE b.x IN numbers;")
+    ag.bind("numbers", str(tmp_path / "a.parquet.numbers"))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.parquet").rename(tmp_path / "folder" / "a.parquet")
+    for path in (tmp_path / "folder", str(tmp_path / "folder" / "a.parquet")):
+        ag.bind("s", path)
+        (row,) = ag.table("q").to_pylist()
+        assert [event["event_id"] for event in row["events"]] == ["1", "2"]
+
+
+def test_what_cannot_be_read_from_a_path_is_told(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("id,ty\n1,A\n")
+    ag = Session(engine="local")
+    ag.sql(f"{DECLARED} CREATE QUERY q ON s PATTERN SEQ(A a, B b);")
+    with pytest.raises(DataError, match=r"rows of s cannot be read from .*rows\.csv. .*Parquet"):
+        ag.bind("s", tmp_path / "rows.csv")
+    (tmp_path / "empty").mkdir()
+    for name in ("nowhere", "empty"):
+        with pytest.raises(DataError, match=f"read from '.*{name}' .no Parquet file is there"):
+            ag.bind("s", tmp_path / name)
+    pq.write_table(arrow_table("s", ROWS).drop_columns("ty"), tmp_path / "a.parquet")
+    ag.bind("s", tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"declares column ty, .*they have id, x, at"):
+        ag.table("q")
 
 
 def test_numbers_are_no_moments() -> None:

@@ -22,6 +22,7 @@ def few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "MANY", 10)
     monkeypatch.setattr(threads, "FEW", 7)
     monkeypatch.setattr(threads, "ROWS", 13)
+    monkeypatch.setattr(threads, "LEAST_PART", 5)
 
 
 @pytest.fixture
@@ -63,6 +64,45 @@ def test_shards_do_not_show(seed: int, shards: int, n: int) -> None:
         assert comparable(found.to_pylist()) == comparable(wanted)
 
 
+@given(
+    name=st.sampled_from(sorted(set(KEYED) - {"middle"})),
+    seed=st.integers(0, 2**20),
+    count=st.integers(1, 9),
+    n=st.integers(60, 300),
+    coded=st.booleans(),
+)
+def test_stretches_of_time_do_not_show(
+    name: str, seed: int, count: int, n: int, coded: bool
+) -> None:
+    rows, network = events(n, seed), network_of(name)
+    texts = rows.column("kind")
+    given_rows = rows.set_column(2, "kind", texts.dictionary_encode()) if coded else rows
+    with pytest.MonkeyPatch.context() as patched:
+        # However much they share.
+        patched.setattr(threads, "MOST_TWICE", 1000)
+        found = threads.InThreads(network, count).answer(given_rows)
+    wanted = [row for row in in_one(rows) if row["query"] == name]
+    assert comparable(found.to_pylist()) == comparable(wanted)
+
+
+@pytest.mark.parametrize(("window", "by_time"), [(9, True), (70, False), (5000, False)])
+def test_rows_of_long_windows_are_cut_by_key(window: int, by_time: bool) -> None:
+    lines = list[threads.Line]()
+    matches = threads.InThreads._matches
+
+    def noted(self: Any, line: threads.Line, step: int) -> Any:
+        lines.append(line)
+        return matches(self, line, step)
+
+    query = f"SEQ(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN {window}"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(threads.InThreads, "_matches", noted)
+        patched.setattr(threads, "cores", lambda: 3)
+        assert session(query, events(400)).table("q").num_rows
+    assert len(lines) == 3
+    assert all(line.since > threads.NEVER_YET for line in lines[1:]) == by_time
+
+
 def session(query: str, rows: pa.Table) -> Session:
     ag = Session(engine="local")
     ag.sql(script().split("CREATE QUERY")[0] + f"CREATE QUERY q ON s PATTERN {query};")
@@ -95,6 +135,17 @@ def test_types_that_are_read_stay_texts(cut: list[int]) -> None:
     query = "SEQ(A a, B b) WHERE [tag] AND LOWER(b.kind) = 'b' WITHIN 9 RETURN a.kind AS k"
     assert set(session(query, events(60)).table("q").column("k").to_pylist()) == {"A"}
     assert cut
+
+
+def test_texts_that_come_as_codes_are_the_same_texts(cut: list[int]) -> None:
+    rows = events(60)
+    coded = rows
+    for k in (1, 2):
+        coded = coded.set_column(k, rows.column_names[k], rows.column(k).dictionary_encode())
+    query = "SEQ(A a, B b) WHERE [tag] AND b.v > 0 WITHIN 9 RETURN a.tag AS x, LOWER(b.tag) AS y"
+    found = [session(query, each).table("q").to_pylist() for each in (rows, coded)]
+    assert comparable(found[0]) == comparable(found[1])
+    assert len(cut) == 2
 
 
 def test_an_answer_without_matches_has_its_columns(cut: list[int]) -> None:

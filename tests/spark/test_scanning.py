@@ -44,7 +44,7 @@ def by_spark(spark: SparkSession) -> Iterator[None]:
     spark.conf.unset(SETTING)
 
 
-def session(spark: SparkSession, frame: DataFrame) -> Session:
+def session(spark: SparkSession, frame: DataFrame | Path) -> Session:
     ag = Session(spark, shards=3)
     ag.sql(script())
     ag.bind("s", frame)
@@ -64,6 +64,12 @@ def test_one_query(spark: SparkSession, folder: Path, name: str) -> None:
     answer = session(spark, spark.read.parquet(str(folder))).table(name)
     assert is_scanned(answer)
     assert rows_of(answer) == comparable([r for r in local(events(60)) if r["query"] == name])
+
+
+def test_a_path_is_its_files(spark: SparkSession, folder: Path) -> None:
+    answer = session(spark, folder).table("plain")
+    assert is_scanned(answer)
+    assert rows_of(answer) == comparable([r for r in local(events(60)) if r["query"] == "plain"])
 
 
 def test_more_tasks_than_a_few_share_the_files(

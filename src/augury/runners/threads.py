@@ -1,55 +1,67 @@
-"""The local runner on several cores: a query over many rows is cut by its key, as on Spark.
+"""The local runner on several cores: a query over many rows is cut, as on Spark.
 
-Each thread evaluates shards of its own, step by step in the order of time; kernels, Arrow and most
-of NumPy do not hold the interpreter's lock. Steps keep what is worked on small, so that memory is
-used again instead of asked for: that alone makes one thread faster, too.
+Where windows are short each thread evaluates a stretch of time, and before that the rows that its
+matches may reach back to; where they are long, the rows whose key hashes to its own shard. Both go
+step by step in the order of time; kernels, Arrow and most of NumPy do not hold the interpreter's
+lock. Steps keep what is worked on small, so that memory is used again instead of asked for: that
+alone makes one thread faster, too.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
+from augury.analysis.catalog import StreamSchema
 from augury.analysis.checked import CheckedQuery
 from augury.kernels import sorting
 from augury.matching.matcher import ALWAYS
+from augury.matching.retention import NEVER_YET
 from augury.records import Words
-from augury.runners.encoding import whole
+from augury.runners.encoding import declaration_of, whole
 from augury.runners.local import LocalRunner
 from augury.runners.network import Network
 from augury.runners.packing import ROWS, Packer
+from augury.runners.scanning import MOST_TWICE
 from augury.runners.shard import Shard, steps_of
 from augury.runners.sharding import sharding_of
 from augury.runners.tasks import STEP, BoundedTask
 from augury.runners.wanted import Wanted, shard_numbers
+from augury.sources.rows import CODES, conform, sift
 
 # With fewer rows, threads would not pay.
 MANY = 2 * STEP
-# Rows of one shard that are evaluated in one step: what they need fits a cache.
+# Rows of one thread that are evaluated in one step: what they need fits a cache.
 FEW = STEP // 2
+# Rows of a part are no fewer than that, however many threads there are.
+LEAST_PART = 2**16
 
 
+@dataclass
 class ThreadedRunner(LocalRunner):
-    """A local runner that evaluates large inputs of plain queries in threads."""
+    """A local runner that evaluates large inputs of plain queries in threads.
+
+    `coded` are the good rows of streams that were bound with codes for texts, which threads read.
+    """
+
+    coded: dict[str, pa.Table] = field(default_factory=dict)
 
     def _evaluate(self, query: CheckedQuery) -> None:
-        network = self._cut_by_key(query)
-        if network is None:
-            super()._evaluate(query)
-            return
-        rows = self._load(query.streams[0].name).table
-        if rows.num_rows < MANY or not _is_sorted(whole(rows.column(query.streams[0].time))):
+        network = self._cut(query)
+        rows = None if network is None else self._many(query.streams[0])
+        if network is None or rows is None:
             super()._evaluate(query)
             return
         self.answers[query.name.lower()] = InThreads(network, cores()).answer(rows)
 
-    def _cut_by_key(self, query: CheckedQuery) -> Network | None:
+    def _cut(self, query: CheckedQuery) -> Network | None:
         """Return the network of a query that each key can answer for itself; None of another."""
         (first, *others), name = query.streams, query.name.lower()
         plain = query.correlated_by is None and query.learn_gaps_from is None
@@ -67,52 +79,126 @@ class ThreadedRunner(LocalRunner):
             return None
         return replace(network, tables=tables, made=self.plan(name).made)
 
+    def _many(self, stream: StreamSchema) -> pa.Table | None:
+        """Return the good rows of a stream if they are many, and in the order of time."""
+        bound = self.bound[stream.name.lower()]
+        if bound.num_rows < MANY:
+            return None
+        rows = self._coded(stream) if CODES in bound.schema.types else self._load(stream.name).table
+        is_fit = rows.num_rows >= MANY and _is_sorted(rows.column(stream.time))
+        return rows if is_fit else None
+
+    def _coded(self, stream: StreamSchema) -> pa.Table:
+        name, declared = stream.name.lower(), declaration_of(stream)
+        if name not in self.coded:
+            self.coded[name], _ = sift(conform(self.bound[name], declared, codes=True), declared)
+        return self.coded[name]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one thread evaluates: rows in the order of time, each part with the time of the next.
+
+    Matches that end before `since` are found elsewhere.
+    """
+
+    since: int
+    parts: Sequence[tuple[pa.Table, int]]
+
 
 @dataclass(frozen=True)
 class InThreads:
-    """One query over the rows of one stream, which are in the order of time, cut into shards."""
+    """One query over the rows of one stream, which are in the order of time."""
 
     network: Network
-    shards: int
+    threads: int
 
     def answer(self, rows: pa.Table) -> pa.Table:
-        """Return the matches, shard by shard."""
-        (stream,) = self.network.bases.values()
-        shard, wanted = Shard(self.network), Wanted(self.network, stream, codes_types=True)
-        packer = Packer(stream, shard.schemas[stream.name.lower()])
-        cut_by = dict(sharding_of(self.network, bounded=True).columns)[stream.name.lower()]
-        parts = [rows.slice(at, ROWS) for at in range(0, rows.num_rows, ROWS)]
-
-        def dealt(part: pa.Table) -> list[pa.Table]:
-            own = wanted.of(part.select(packer.columns))
-            return _dealt(
-                packer.travelling(own),
-                shard_numbers(own, cut_by, self.shards, wanted.kinds),
-                self.shards,
-            )
-
-        with ThreadPoolExecutor(self.shards) as pool:
-            by_part = list(pool.map(dealt, parts))
-            ends = [int(whole(part.column(stream.time))[0]) for part in parts[1:]]
-            own = [[part[k] for part in by_part] for k in range(self.shards)]
-            times = whole(rows.column(stream.time))
-            step = steps_of(self.network, FEW, int(times[0]), int(times[-1]))
-            found = pool.map(
-                lambda each: list(self._matches(shard, each, [*ends, ALWAYS], step)), own
-            )
+        """Return the matches, line by line."""
+        size = max(LEAST_PART, min(ROWS, rows.num_rows // self.threads))
+        parts = [rows.slice(at, size) for at in range(0, rows.num_rows, size)]
+        times = rows.column(self.stream.time)
+        firsts = [_one(times, at) for at in range(0, rows.num_rows, size)]
+        step = steps_of(self.network, FEW, firsts[0], _one(times, rows.num_rows - 1))
+        with ThreadPoolExecutor(self.threads) as pool:
+            own = list(pool.map(self._wanted, parts))
+            lines = self._by_time(own, firsts) if step != ALWAYS else []
+            lines = lines or self._by_key(own, firsts, pool)
+            found = pool.map(lambda line: list(self._matches(line, step)), lines)
             return pa.concat_tables(table for tables in found for table in tables)
 
-    def _matches(
-        self, shard: Shard, parts: list[pa.Table], ends: list[int], step: int
-    ) -> Iterator[pa.Table]:
-        """Yield the matches of one shard, step by step."""
+    @cached_property
+    def stream(self) -> StreamSchema:
+        """The stream that is read."""
+        (stream,) = self.network.bases.values()
+        return stream
+
+    @cached_property
+    def _shard(self) -> Shard:
+        return Shard(self.network)
+
+    @cached_property
+    def _packer(self) -> Packer:
+        return Packer(self.stream, self._shard.schemas[self.stream.name.lower()])
+
+    @cached_property
+    def _wants(self) -> Wanted:
+        return Wanted(self.network, self.stream, codes_types=True)
+
+    def _wanted(self, part: pa.Table) -> pa.Table:
+        """Return the rows of a part that matter, with the columns that do."""
+        return self._packer.travelling(self._wants.of(part.select(self._packer.columns)))
+
+    def _by_time(self, parts: list[pa.Table], firsts: list[int]) -> list[Line]:
+        """Return lines that are stretches of time; none where they would share too many rows."""
+        assert self.network.memory is not None
+        count = min(self.threads, len(parts))
+        starts = [round(len(parts) * k / count) for k in range(count + 1)]
+        ends, lines = [*firsts[1:], ALWAYS], list[Line]()
+        for a, b in pairwise(starts):
+            since = firsts[a] if a else NEVER_YET
+            before = self._since(parts[:a], firsts[a] - self.network.memory)
+            own = [pa.concat_tables([*before, parts[a]]), *parts[a + 1 : b]]
+            lines.append(Line(since, list(zip(own, ends[a:b], strict=True))))
+        most = max(sum(rows.num_rows for rows, _ in line.parts) for line in lines)
+        rows = sum(part.num_rows for part in parts)
+        return lines if most * count <= rows * MOST_TWICE else []
+
+    def _since(self, parts: list[pa.Table], oldest: int) -> list[pa.Table]:
+        """Return the last rows of some parts: those of a time and later."""
+        found = list[pa.Table]()
+        for part in reversed(parts):
+            place = int(np.searchsorted(whole(part.column(self.stream.time)), oldest))
+            found.insert(0, part.slice(place))
+            if place:
+                break
+        return found
+
+    def _by_key(
+        self, parts: list[pa.Table], firsts: list[int], pool: ThreadPoolExecutor
+    ) -> list[Line]:
+        """Return lines that are shards of keys."""
+        name = self.stream.name.lower()
+        cut_by = dict(sharding_of(self.network, bounded=True).columns)[name]
+        kinds, shards = self._wants.kinds, self.threads
+        by_part = pool.map(
+            lambda part: _dealt(part, shard_numbers(part, cut_by, shards, kinds), shards), parts
+        )
+        ends = [*firsts[1:], ALWAYS]
+        return [
+            Line(NEVER_YET, list(zip(own, ends, strict=True))) for own in zip(*by_part, strict=True)
+        ]
+
+    def _matches(self, line: Line, step: int) -> Iterator[pa.Table]:
+        """Yield the matches of one line, step by step."""
         (stream,), (name,) = self.network.bases, self.network.names
-        state, held = shard.start(), list[pa.Table]()
-        for part, end in zip(parts, ends, strict=True):
+        state = replace(self._shard.start(), horizon=line.since)
+        held = list[pa.Table]()
+        for k, (part, end) in enumerate(line.parts):
             held.append(part)
-            if end == ALWAYS or sum(each.num_rows for each in held) >= step:
+            if k + 1 == len(line.parts) or sum(each.num_rows for each in held) >= step:
                 batch = {stream: pa.concat_tables(held)}
-                state, answers = shard.advance(state, batch, end)
+                state, answers = self._shard.advance(state, batch, end)
                 held = []
                 table = answers.found.get(self.network.queries[name].name)
                 if table is not None:
@@ -135,5 +221,12 @@ def _dealt(rows: pa.Table, numbers: Words, shards: int) -> list[pa.Table]:
     return [taken.slice(a, b - a) for a, b in pairwise(ends)]
 
 
-def _is_sorted(time: Words) -> bool:
-    return bool((time[1:] >= time[:-1]).all())
+def _one(times: pa.ChunkedArray, place: int) -> int:
+    return int(whole(times.slice(place, 1))[0])
+
+
+def _is_sorted(times: pa.ChunkedArray) -> bool:
+    """Whether times never go back; told piece by piece, since to join them would be a copy."""
+    pieces = [whole(chunk) for chunk in times.chunks if len(chunk)]
+    apart = all(one[-1] <= other[0] for one, other in pairwise(pieces))
+    return apart and all(bool((piece[1:] >= piece[:-1]).all()) for piece in pieces)

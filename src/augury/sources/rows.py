@@ -23,6 +23,8 @@ REASON = "reason"
 # Beyond it a time and the length of a window cannot be added in 64 bits.
 MOST_TICKS = 2**62 - 1
 
+# Texts as Arrow keeps them where few differ.
+CODES = pa.dictionary(pa.int32(), pa.string())
 ARROW_TYPES: dict[str, Any] = {
     "BOOLEAN": pa.bool_(),
     "LONG": pa.int64(),
@@ -46,8 +48,11 @@ class Declaration:
     has_alternatives: bool = False
 
 
-def conform(table: pa.Table, declared: Declaration) -> pa.Table:
-    """Return the table with the declared columns, in their order and types."""
+def conform(table: pa.Table, declared: Declaration, *, codes: bool = False) -> pa.Table:
+    """Return the table with the declared columns, in their order and types.
+
+    With `codes`, texts that are codes into a dictionary stay so, but for those of the ID.
+    """
     if not table.num_rows and not table.column_names:
         kinds = {name: ARROW_TYPES[kind] for name, kind in declared.columns.items()}
         return pa.schema(kinds.items()).empty_table()
@@ -59,7 +64,9 @@ def conform(table: pa.Table, declared: Declaration) -> pa.Table:
                 f"{declared.name} declares column {name}, which the data do not have; "
                 f"they have {', '.join(table.column_names)}: rename one, or change the declaration"
             )
-        columns.append(_cast(table.column(by_name[name.lower()]), kind, name, declared.name))
+        column = table.column(by_name[name.lower()])
+        stays = codes and name != declared.id and column.type == CODES and kind == "STRING"
+        columns.append(column if stays else _cast(column, kind, name, declared.name))
     return pa.table(columns, names=list(declared.columns))
 
 
