@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
+# The horizon before any event.
+NEVER_YET = -(2**62)
 Batch_contra = TypeVar("Batch_contra", contravariant=True)
 State = TypeVar("State")
 Answer_co = TypeVar("Answer_co", covariant=True)

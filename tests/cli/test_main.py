@@ -52,6 +52,18 @@ def test_a_crash_owns_up_and_tells_how_to_reproduce_it(
     assert "AUGURY_TRACEBACK=1 augury check 'my script.sql'" in shown
 
 
+def test_an_interrupted_command_has_the_exit_code_of_shells(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main_module.doctor, "callback", interrupt)
+    shown = augury("doctor")
+    assert shown.exit_code == 130
+    assert shown.output == "stopped\n"
+
+
 def test_a_terminal_without_utf8_is_no_reason_to_crash() -> None:
     run = subprocess.run(
         [sys.executable, "-m", "augury", "check", "-"],

@@ -7,13 +7,8 @@ import pytest
 
 from augury.analysis.script import check_text
 from augury.matching.pattern import Pattern
-from augury.matching.retention import (
-    NEVER_YET,
-    ends_late,
-    looks_back,
-    oldest_counted,
-    oldest_needed,
-)
+from augury.matching.retention import ends_late, looks_back, oldest_counted, oldest_needed
+from augury.operator import NEVER_YET
 from augury.planning.match_plan import plan_match
 
 STREAM = "CREATE STREAM s (kind STRING, t LONG, p DOUBLE) TIME t TYPE kind PROBABILITY p;"

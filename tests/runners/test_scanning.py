@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from augury import Session
 from augury.matching.matcher import ALWAYS
-from augury.matching.retention import NEVER_YET
+from augury.operator import NEVER_YET
 from augury.runners import scanning
 from augury.runners import wanted as wanting
 from augury.runners.network import Network

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augury.errors import StateError
-from augury.matching.retention import NEVER_YET
+from augury.operator import NEVER_YET
 from augury.runners.streaming import NUMBERING, NUMBERING_OF_TICKS, StreamingTask
 from augury.runners.watermark import EXACT, STEP, horizon_of, moment_of
 from augury.sources.rows import MOST_TICKS

@@ -1,13 +1,15 @@
 """The `augury` command: its subcommands, its exit codes, and what happens when something breaks.
 
 Exit codes: 0 all is well; 1 a file, the data or the environment is at fault; 2 the query (or the
-command line) is. A crash is our fault, says so, and prints the command that reproduces it.
+command line) is; 130 Ctrl-C. A crash is our fault, says so, and prints the command that reproduces
+it.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+import signal
 import sys
 from typing import Any, NoReturn
 
@@ -24,6 +26,7 @@ from augury.errors import AuguryError, QueryError
 
 EXIT_ENVIRONMENT = 1
 EXIT_QUERY = 2
+EXIT_INTERRUPTED = 128 + signal.SIGINT
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -41,6 +44,9 @@ class Guarded(click.Group):
         except AuguryError as error:
             click.echo(findings.printable(f"error: {error}"), err=True)
             ctx.exit(EXIT_QUERY if isinstance(error, QueryError) else EXIT_ENVIRONMENT)
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+            ctx.exit(EXIT_INTERRUPTED)
 
 
 @click.group(

@@ -17,8 +17,9 @@ from augury.matching import codec
 from augury.matching.arena import Report
 from augury.matching.find import Found, find
 from augury.matching.pattern import Pattern
-from augury.matching.retention import NEVER_YET, oldest_counted, oldest_needed
+from augury.matching.retention import oldest_counted, oldest_needed
 from augury.matching.succession import can_follow, followed
+from augury.operator import NEVER_YET
 from augury.records import Events, Matches, Words
 
 ALWAYS = layout.FOREVER

@@ -11,9 +11,8 @@ import numpy as np
 
 from augury.kernels.layout import FOREVER, TOLERANCE
 from augury.matching.pattern import Pattern
+from augury.operator import NEVER_YET
 from augury.records import Reals, Words
-
-NEVER_YET = -(2**62)
 
 
 def looks_back(pattern: Pattern) -> bool:

@@ -105,14 +105,6 @@ def plan_query(query: CheckedQuery, catalog: Catalog | None = None) -> PhysicalP
     )
 
 
-def row_filter(plan: PhysicalPlan, stream: str) -> str | None:
-    """Return the Spark filter that drops what no component can use; None where nothing may go."""
-    conditions = [play.sql for play in plan.plays if play.stream.name == stream]
-    if not plan.drops_others or "true" in conditions:
-        return None
-    return " OR ".join(dict.fromkeys(conditions)) or "false"
-
-
 def _plays(play: LogicalPlay, query: CheckedQuery) -> list[Play]:
     return [
         Play(

@@ -31,7 +31,7 @@ from augury.matching.marginal import (
     TooManyNumbersError,
 )
 from augury.matching.matcher import ALWAYS
-from augury.matching.retention import NEVER_YET
+from augury.operator import NEVER_YET
 from augury.planning.chain_plan import ChainPlan
 from augury.records import Words
 from augury.runners.beliefs import Numbers, Told, told

@@ -13,8 +13,8 @@ from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.counting import Counts, count, is_countable, listed
 from augury.matching.lineage import Formula, Is
 from augury.matching.matcher import ALWAYS, Matcher, sort_order, with_dense_groups
-from augury.matching.retention import NEVER_YET
 from augury.matching.settle import Settlement
+from augury.operator import NEVER_YET
 from augury.planning.expressions.link import link
 from augury.planning.match_plan import MatchPlan
 from augury.records import Events, Matches

@@ -17,14 +17,9 @@ from augury.kernels import layout
 from augury.kernels.gather import WHEN
 from augury.matching.matcher import ALWAYS
 from augury.matching.probe import Probe, final_components
-from augury.matching.retention import (
-    NEVER_YET,
-    ends_late,
-    looks_back,
-    oldest_counted,
-    oldest_needed,
-)
+from augury.matching.retention import ends_late, looks_back, oldest_counted, oldest_needed
 from augury.matching.ring import Ring
+from augury.operator import NEVER_YET
 from augury.planning.expressions.link import link
 from augury.planning.expressions.scalar import Tables
 from augury.planning.match_plan import MatchPlan

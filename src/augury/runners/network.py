@@ -18,7 +18,8 @@ from augury.analysis.checked import CheckedQuery
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.matching.pattern import Pattern
-from augury.matching.retention import NEVER_YET, ends_late, looks_back
+from augury.matching.retention import ends_late, looks_back
+from augury.operator import NEVER_YET
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.evaluated import unmatched
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within

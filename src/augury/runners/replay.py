@@ -16,7 +16,7 @@ import pyarrow as pa
 from augury.analysis.catalog import Catalog, DataType, StreamSchema
 from augury.analysis.checked import CheckedQuery
 from augury.matching.matcher import ALWAYS
-from augury.matching.retention import NEVER_YET
+from augury.operator import NEVER_YET
 from augury.planning.match_plan import MatchPlan
 from augury.runners.learning import learned
 from augury.runners.local import LocalRunner

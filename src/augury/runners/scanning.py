@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from augury.matching.matcher import ALWAYS
-from augury.matching.retention import NEVER_YET
+from augury.operator import NEVER_YET
 from augury.records import Words
 from augury.runners.network import Network
 from augury.runners.packing import ROWS, SHARD, Packer

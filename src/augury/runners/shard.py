@@ -20,7 +20,8 @@ from augury.analysis.catalog import StreamSchema
 from augury.errors import StateError
 from augury.matching.codec import Format, fingerprint, ipc_bytes
 from augury.matching.matcher import ALWAYS
-from augury.matching.retention import NEVER_YET, oldest_counted
+from augury.matching.retention import oldest_counted
+from augury.operator import NEVER_YET
 from augury.runners.encoding import chances_of, declaration_of, whole
 from augury.runners.evaluation import Span
 from augury.runners.loaded import EVENT_ID, Loaded
@@ -262,14 +263,13 @@ def _put_aside(rejected: dict[str, pa.Table], readings: str, inferred: Loaded) -
     if not inferred.rejected.num_rows:
         return
     known = rejected.get(readings)
-    rows = inferred.rejected.to_pylist()
-    if known is not None:
-        told = known.to_pylist()
-        rows = [row for row in rows if row not in told]
-        inferred_rows = pa.Table.from_pylist(rows, known.schema)
-        rejected[readings] = pa.concat_tables([known, inferred_rows])
-    else:
+    if known is None:
         rejected[readings] = inferred.rejected
+        return
+    told = {tuple(row.values()) for row in known.to_pylist()}
+    rows = inferred.rejected.select(known.column_names).to_pylist()
+    more = [row for row in rows if tuple(row.values()) not in told]
+    rejected[readings] = pa.concat_tables([known, pa.Table.from_pylist(more, known.schema)])
 
 
 def _cut(rows: pa.Table, stream: StreamSchema, horizon: int) -> tuple[pa.Table, pa.Table]:

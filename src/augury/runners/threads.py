@@ -23,7 +23,7 @@ from augury.analysis.catalog import StreamSchema
 from augury.analysis.checked import CheckedQuery
 from augury.kernels import sorting
 from augury.matching.matcher import ALWAYS
-from augury.matching.retention import NEVER_YET
+from augury.operator import NEVER_YET
 from augury.records import Words
 from augury.runners.encoding import declaration_of, whole
 from augury.runners.local import LocalRunner

@@ -8,7 +8,7 @@ never ahead, and no row is late that would not be late by the tick.
 
 from __future__ import annotations
 
-from augury.matching.retention import NEVER_YET
+from augury.operator import NEVER_YET
 from augury.sources.rows import MOST_TICKS
 
 # Microseconds since 1970 stay below it for another eighty years.

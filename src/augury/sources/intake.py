@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from augury.errors import DataError
 from augury.language.nearest import nearest
+from augury.operator import NEVER_YET
 from augury.sources.recent import RecentIds
 from augury.sources.rows import (
     ARROW_TYPES,
@@ -31,7 +32,6 @@ from augury.sources.rows import (
     beyond_count,
 )
 
-NEVER_YET = -(2**62)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1).toordinal()
 _MICROSECOND = timedelta(microseconds=1)
