@@ -129,15 +129,14 @@ class Session:
 
     def _rows(self, declared: StreamSchema | TableSchema, data: Any) -> Any:
         """Return what is bound as the engine takes it: an Arrow table, or a DataFrame of Spark."""
-        from augury.analysis.catalog import StreamSchema
-        from augury.sources.tables import arrow_table, is_path, stored_table
+        from augury.sources.tables import arrow_table, is_path
 
+        if is_path(data) and self.engine == "spark":
+            return self.spark.read.parquet(os.fsdecode(data))
         if is_path(data):
-            if self.engine == "spark":
-                return self.spark.read.parquet(os.fspath(data))
-            columns = [column.name for column in declared.columns]
-            coded = declared.type if isinstance(declared, StreamSchema) else None
-            return stored_table(declared.name, data, columns, coded)
+            from augury.runners.encoding import stored_rows
+
+            return stored_rows(declared, data)
         keeps = self.engine == "spark" and type(data).__module__.startswith("pyspark.sql")
         return data if keeps else arrow_table(declared.name, data)
 
@@ -171,7 +170,7 @@ class Session:
             found += [f"query {name}: {each.message} ({each.code}); {each.hint}" for each in own]
             self._warnings += tuple(each for each in own if each not in self._warnings)
         if isinstance(runner, LocalRunner):
-            found += unmatched_rates(runner.loaded.values())
+            found += unmatched_rates(runner.streams_read)
         unsaid = [each for each in found if each not in self._said]
         self._said |= set(unsaid)
         return unsaid

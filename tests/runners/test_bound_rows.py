@@ -80,16 +80,64 @@ def test_what_cannot_be_read_from_a_path_is_told(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("id,ty\n1,A\n")
     ag = Session(engine="local")
     ag.sql(f"{DECLARED} CREATE QUERY q ON s PATTERN SEQ(A a, B b);")
-    with pytest.raises(DataError, match=r"rows of s cannot be read from .*rows\.csv. .*Parquet"):
+    with pytest.raises(DataError, match=r"stream s cannot be read from .*rows\.csv. .*Parquet"):
         ag.bind("s", tmp_path / "rows.csv")
     (tmp_path / "empty").mkdir()
     for name in ("nowhere", "empty"):
         with pytest.raises(DataError, match=f"read from '.*{name}' .no Parquet file is there"):
             ag.bind("s", tmp_path / name)
     pq.write_table(arrow_table("s", ROWS).drop_columns("ty"), tmp_path / "a.parquet")
-    ag.bind("s", tmp_path / "a.parquet")
-    with pytest.raises(DataError, match=r"declares column ty, .*they have id, x, at"):
-        ag.table("q")
+    with pytest.raises(DataError, match=r"declares column ty, .*a\.parquet does.* has id, x, at"):
+        ag.bind("s", tmp_path / "a.parquet")
+
+
+def stored(tmp_path: Path, *parts: pa.Table) -> list[list[str]]:
+    for k, part in enumerate(parts):
+        pq.write_table(part, tmp_path / f"{k}.parquet", use_deprecated_int96_timestamps=True)
+    ag = Session(engine="local")
+    ag.sql(f"{DECLARED} CREATE QUERY q ON s PATTERN SEQ(A a, B b);")
+    ag.bind("s", tmp_path)
+    return [[e["event_id"] for e in row["events"]] for row in ag.table("q").to_pylist()]
+
+
+def test_files_of_a_folder_may_spell_columns_and_count_in_their_own_way(tmp_path: Path) -> None:
+    table = arrow_table("s", ROWS)
+    narrow = table.set_column(2, "x", table.column("x").cast(pa.int32()))
+    narrow = narrow.set_column(3, "at", table.column("at").cast(pa.timestamp("ms", "UTC")))
+    first, second = table.slice(0, 1), narrow.slice(1).rename_columns(["ID", "TY", "X", "At"])
+    assert stored(tmp_path, first, second) == [["1", "2"], ["1", "3"]]
+
+
+def test_files_of_a_folder_do_not_differ_in_kind(tmp_path: Path) -> None:
+    table = arrow_table("s", ROWS)
+    texts = table.set_column(2, "x", table.column("x").cast(pa.string()))
+    with pytest.raises(DataError, match=r"x of stream s in .*1\.parquet is declared LONG, but"):
+        stored(tmp_path, table.slice(0, 1), texts.slice(1))
+
+
+def test_times_of_96_bits_may_be_far_away(tmp_path: Path) -> None:
+    rows = [row | {"at": datetime(3000, 1, row["id"])} for row in ROWS]
+    assert stored(tmp_path, arrow_table("s", rows)) == [["1", "2"], ["1", "3"]]
+
+
+def test_folders_may_be_columns_of_the_declared_type(tmp_path: Path) -> None:
+    for name, ids in (("007", [1]), ("7", [2, 3]), ("__HIVE_DEFAULT_PARTITION__", [4])):
+        (tmp_path / f"k={name}").mkdir()
+        times = pa.array(ids)
+        table = pa.table({"id": ids, "ty": ["AB"[n % 2] for n in ids], "t": times})
+        pq.write_table(table, tmp_path / f"k={name}" / "part.parquet")
+    ag = Session(engine="local")
+    ag.sql(
+        "CREATE STREAM s (id LONG, k STRING, ty STRING, t LONG) ID id KEY k TIME t TYPE ty;"
+        "CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [k] WITHIN 9;"
+    )
+    ag.bind("s", tmp_path)
+    assert ag.table("q").select(["k", "start_ts", "end_ts"]).to_pylist() == [
+        {"k": "7", "start_ts": 2, "end_ts": 3}
+    ]
+    assert ag.rejected("s").select(["id", "reason"]).to_pylist() == [
+        {"id": 4, "reason": "k is null"}
+    ]
 
 
 def test_numbers_are_no_moments() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,12 +86,45 @@ def test_stretches_of_time_do_not_show(
     assert comparable(found.to_pylist()) == comparable(wanted)
 
 
+@given(
+    runs=st.lists(st.integers(1, 25), min_size=10, max_size=16),
+    count=st.integers(1, 5),
+    window=st.integers(1, 3),
+)
+def test_a_time_may_be_that_of_more_rows_than_a_part(
+    runs: list[int], count: int, window: int
+) -> None:
+    times = [t for t, n in enumerate(runs) for _ in range(n)]
+    rows = pa.table(
+        {
+            "id": range(len(times)),
+            "tag": ["x"] * len(times),
+            "kind": ["AB"[t % 2] for t in times],
+            "t": times,
+            "tie": [0] * len(times),
+            "p": [1.0] * len(times),
+            "v": [0] * len(times),
+        }
+    )
+    ag = session(f"SEQ(A a, B b) WHERE [tag] WITHIN {window}", rows)
+    pairs = [
+        (a, b)
+        for a, start in enumerate(times)
+        for b, end in enumerate(times)
+        if start < end <= start + window and start % 2 == 0 and end % 2 == 1
+    ]
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in (("ROWS", 5), ("MOST_TWICE", 1000), ("cores", lambda: count)):
+            patched.setattr(threads, name, value)
+        assert ag.table("q").num_rows == len(pairs)
+
+
 @pytest.mark.parametrize(("window", "by_time"), [(9, True), (70, False), (5000, False)])
 def test_rows_of_long_windows_are_cut_by_key(window: int, by_time: bool) -> None:
     lines = list[threads.Line]()
     matches = threads.InThreads._matches
 
-    def noted(self: Any, line: threads.Line, step: int) -> Any:
+    def noted(self: Any, line: threads.Line, step: int) -> list[pa.Table]:
         lines.append(line)
         return matches(self, line, step)
 
@@ -146,6 +180,37 @@ def test_texts_that_come_as_codes_are_the_same_texts(cut: list[int]) -> None:
     found = [session(query, each).table("q").to_pylist() for each in (rows, coded)]
     assert comparable(found[0]) == comparable(found[1])
     assert len(cut) == 2
+
+
+def test_dictionaries_may_have_null_among_their_texts(cut: list[int]) -> None:
+    rows = events(60)
+    kinds = rows.column("kind").combine_chunks()
+    kinds = pc.if_else(pc.equal(kinds, "X"), None, kinds)
+    coded = pa.chunked_array(
+        [part.dictionary_encode("encode") for part in (kinds[:20], kinds[20:])]
+    )
+    query = "SEQ(A a, B b) WHERE [tag] WITHIN 9"
+    found = [session(query, rows.set_column(2, "kind", each)) for each in (kinds, coded)]
+    one, other = (comparable(ag.table("q").to_pylist()) for ag in found)
+    assert one == other
+    assert len(cut) == 2
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_values_of_miss_rate_that_no_row_has_are_told(cut: list[int], coded: bool) -> None:
+    ag = Session(engine="local")
+    ag.sql(
+        "CREATE STREAM s (id LONG, tag STRING, kind STRING, t LONG) ID id KEY tag TIME t TYPE kind "
+        "MISS RATE BY kind ('A' 0.1, 'Bee' 0.2);"
+        "CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 9 ALLOW 1 MISSED OF (b);"
+        "CREATE GAPS g ON q (a TO b EXPONENTIAL(4));"
+    )
+    rows = events(60).select(["id", "tag", "kind", "t"])
+    kinds = rows.column("kind").dictionary_encode() if coded else rows.column("kind")
+    ag.bind("s", rows.set_column(2, "kind", kinds))
+    with pytest.warns(UserWarning, match="gives a rate to 'Bee', which no row has"):
+        ag.table("q")
+    assert cut
 
 
 def test_an_answer_without_matches_has_its_columns(cut: list[int]) -> None:

@@ -106,6 +106,11 @@ class LocalRunner:
         """Return the bad rows of a stream, with their reasons."""
         return self._load(stream).rejected
 
+    @property
+    def streams_read(self) -> list[Loaded]:
+        """The streams that were read so far."""
+        return list(self.loaded.values())
+
     def _load(self, name: str) -> Loaded:
         if name.lower() not in self.loaded:
             if self.catalog.stream(name) is None:

@@ -1,7 +1,8 @@
 """The local runner on several cores: a query over many rows is cut, as on Spark.
 
-Where windows are short each thread evaluates a stretch of time, and before that the rows that its
-matches may reach back to; where they are long, the rows whose key hashes to its own shard. Both go
+Only queries whose key can cut them are. Where windows are short each thread evaluates a stretch of
+time, and before that the rows that its matches may reach back to; where they are long, the rows
+whose key hashes to its own shard. Both go
 step by step in the order of time; kernels, Arrow and most of NumPy do not hold the interpreter's
 lock. Steps keep what is worked on small, so that memory is used again instead of asked for: that
 alone makes one thread faster, too.
@@ -10,7 +11,7 @@ alone makes one thread faster, too.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,6 +27,7 @@ from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.records import Words
 from augury.runners.encoding import declaration_of, whole
+from augury.runners.loaded import Loaded
 from augury.runners.local import LocalRunner
 from augury.runners.network import Network
 from augury.runners.packing import ROWS, Packer
@@ -48,10 +50,14 @@ LEAST_PART = 2**16
 class ThreadedRunner(LocalRunner):
     """A local runner that evaluates large inputs of plain queries in threads.
 
-    `coded` are the good rows of streams that were bound with codes for texts, which threads read.
+    `coded` are streams whose types were bound as codes, and stay so for threads.
     """
 
-    coded: dict[str, pa.Table] = field(default_factory=dict)
+    coded: dict[str, Loaded] = field(default_factory=dict)
+
+    @property
+    def streams_read(self) -> list[Loaded]:
+        return [*super().streams_read, *self.coded.values()]
 
     def _evaluate(self, query: CheckedQuery) -> None:
         network = self._cut(query)
@@ -84,14 +90,23 @@ class ThreadedRunner(LocalRunner):
         bound = self.bound[stream.name.lower()]
         if bound.num_rows < MANY:
             return None
-        rows = self._coded(stream) if CODES in bound.schema.types else self._load(stream.name).table
-        is_fit = rows.num_rows >= MANY and _is_sorted(rows.column(stream.time))
-        return rows if is_fit else None
+        has_codes = CODES in bound.schema.types
+        read = self._coded(stream, bound) if has_codes else self._load(stream.name)
+        if read is None or read.table.num_rows < MANY:
+            return None
+        return read.table if _is_sorted(read.table.column(stream.time)) else None
 
-    def _coded(self, stream: StreamSchema) -> pa.Table:
+    def _coded(self, stream: StreamSchema, bound: pa.Table) -> Loaded | None:
+        """Return the rows of a stream in the order of time, with codes for types; None of others.
+
+        To sift takes longest: what is evaluated in one in the end is not sifted here.
+        """
         name, declared = stream.name.lower(), declaration_of(stream)
         if name not in self.coded:
-            self.coded[name], _ = sift(conform(self.bound[name], declared, codes=True), declared)
+            rows = conform(bound, declared, coded=stream.type)
+            if not _is_sorted(rows.column(stream.time)):
+                return None
+            self.coded[name] = Loaded(stream, *sift(rows, declared))
         return self.coded[name]
 
 
@@ -99,7 +114,8 @@ class ThreadedRunner(LocalRunner):
 class Line:
     """What one thread evaluates: rows in the order of time, each part with the time of the next.
 
-    Matches that end before `since` are found elsewhere.
+    Matches that end before `since` are found elsewhere; rows before it are what others reach back
+    to, and must be taken in together with the first ones after it.
     """
 
     since: int
@@ -124,7 +140,7 @@ class InThreads:
             own = list(pool.map(self._wanted, parts))
             lines = self._by_time(own, firsts) if step != ALWAYS else []
             lines = lines or self._by_key(own, firsts, pool)
-            found = pool.map(lambda line: list(self._matches(line, step)), lines)
+            found = pool.map(lambda line: self._matches(line, step), lines)
             return pa.concat_tables(table for tables in found for table in tables)
 
     @cached_property
@@ -156,15 +172,15 @@ class InThreads:
         starts = [round(len(parts) * k / count) for k in range(count + 1)]
         ends, lines = [*firsts[1:], ALWAYS], list[Line]()
         for a, b in pairwise(starts):
+            before = self._latest(parts[:a], firsts[a] - self.network.memory)
+            stretch = [pa.concat_tables([*before, parts[a]]), *parts[a + 1 : b]]
             since = firsts[a] if a else NEVER_YET
-            before = self._since(parts[:a], firsts[a] - self.network.memory)
-            own = [pa.concat_tables([*before, parts[a]]), *parts[a + 1 : b]]
-            lines.append(Line(since, list(zip(own, ends[a:b], strict=True))))
-        most = max(sum(rows.num_rows for rows, _ in line.parts) for line in lines)
-        rows = sum(part.num_rows for part in parts)
-        return lines if most * count <= rows * MOST_TWICE else []
+            lines.append(Line(since, list(zip(stretch, ends[a:b], strict=True))))
+        most = max(sum(part.num_rows for part, _ in line.parts) for line in lines)
+        total = sum(part.num_rows for part in parts)
+        return lines if most * count <= total * MOST_TWICE else []
 
-    def _since(self, parts: list[pa.Table], oldest: int) -> list[pa.Table]:
+    def _latest(self, parts: list[pa.Table], oldest: int) -> list[pa.Table]:
         """Return the last rows of some parts: those of a time and later."""
         found = list[pa.Table]()
         for part in reversed(parts):
@@ -189,20 +205,21 @@ class InThreads:
             Line(NEVER_YET, list(zip(own, ends, strict=True))) for own in zip(*by_part, strict=True)
         ]
 
-    def _matches(self, line: Line, step: int) -> Iterator[pa.Table]:
-        """Yield the matches of one line, step by step."""
+    def _matches(self, line: Line, step: int) -> list[pa.Table]:
+        """Return the matches of one line, step by step."""
         (stream,), (name,) = self.network.bases, self.network.names
         state = replace(self._shard.start(), horizon=line.since)
-        held = list[pa.Table]()
+        held, found = list[pa.Table](), list[pa.Table]()
         for k, (part, end) in enumerate(line.parts):
             held.append(part)
-            if k + 1 == len(line.parts) or sum(each.num_rows for each in held) >= step:
+            is_step = end > line.since and sum(each.num_rows for each in held) >= step
+            if is_step or k + 1 == len(line.parts):
                 batch = {stream: pa.concat_tables(held)}
                 state, answers = self._shard.advance(state, batch, end)
                 held = []
                 table = answers.found.get(self.network.queries[name].name)
-                if table is not None:
-                    yield table
+                found += [] if table is None else [table]
+        return found
 
 
 def cores() -> int:

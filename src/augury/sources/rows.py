@@ -23,7 +23,7 @@ REASON = "reason"
 # Beyond it a time and the length of a window cannot be added in 64 bits.
 MOST_TICKS = 2**62 - 1
 
-# Texts as Arrow keeps them where few differ.
+# Texts as codes, as Arrow reads them from files.
 CODES = pa.dictionary(pa.int32(), pa.string())
 ARROW_TYPES: dict[str, Any] = {
     "BOOLEAN": pa.bool_(),
@@ -48,10 +48,10 @@ class Declaration:
     has_alternatives: bool = False
 
 
-def conform(table: pa.Table, declared: Declaration, *, codes: bool = False) -> pa.Table:
+def conform(table: pa.Table, declared: Declaration, coded: str | None = None) -> pa.Table:
     """Return the table with the declared columns, in their order and types.
 
-    With `codes`, texts that are codes into a dictionary stay so, but for those of the ID.
+    The texts of the column `coded` stay codes where they are, unless it identifies events.
     """
     if not table.num_rows and not table.column_names:
         kinds = {name: ARROW_TYPES[kind] for name, kind in declared.columns.items()}
@@ -65,9 +65,14 @@ def conform(table: pa.Table, declared: Declaration, *, codes: bool = False) -> p
                 f"they have {', '.join(table.column_names)}: rename one, or change the declaration"
             )
         column = table.column(by_name[name.lower()])
-        stays = codes and name != declared.id and column.type == CODES and kind == "STRING"
+        stays = name == coded and name not in (declared.id, *declared.key) and _has_codes(column)
         columns.append(column if stays else _cast(column, kind, name, declared.name))
     return pa.table(columns, names=list(declared.columns))
+
+
+def _has_codes(column: Any) -> bool:
+    """Whether texts are codes; Arrow joins no dictionaries that have NULL among their texts."""
+    return column.type == CODES and not any(c.dictionary.null_count for c in column.chunks)
 
 
 def _cast(column: Any, kind: str, name: str, stream: str) -> Any:
