@@ -20,7 +20,7 @@ from measuring import cores, scale
 BUDGET_SECONDS = {
     "floor": 600,
     "selective": 600,
-    "against_plain_spark": 900,
+    "against_plain_spark": 1500,
     "against_flink": 2400,
     "streaming": 900,
     "stateful": 900,
