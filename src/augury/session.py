@@ -134,7 +134,7 @@ class Session:
         if is_path(data) and self.engine == "spark":
             return self.spark.read.parquet(os.fsdecode(data))
         if is_path(data):
-            from augury.runners.encoding import stored_rows
+            from augury.runners.stored import stored_rows
 
             return stored_rows(declared, data)
         keeps = self.engine == "spark" and type(data).__module__.startswith("pyspark.sql")

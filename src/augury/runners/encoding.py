@@ -23,7 +23,6 @@ from augury.planning.expressions.typed import Typed, inputs_within
 from augury.planning.match_plan import MatchPlan, Play
 from augury.records import Events, Flags, Reals, Words
 from augury.sources.rows import Declaration, relation_rows
-from augury.sources.tables import stored_table
 
 Tables = Mapping[str, Sequence[Sequence[Any]]]
 NULL_CODE = -1
@@ -80,14 +79,6 @@ def declaration_of(schema: StreamSchema) -> Declaration:
         probability=schema.probability,
         has_alternatives=bool(schema.alternatives),
     )
-
-
-def stored_rows(schema: StreamSchema | TableSchema, path: Any) -> pa.Table:
-    """Return the rows of a stream or table that lie in Parquet files, types of events as codes."""
-    if isinstance(schema, StreamSchema):
-        return stored_table(declaration_of(schema), path, coded=schema.type)
-    columns = {column.name: column.type.value for column in schema.columns}
-    return stored_table(Declaration(f"table {schema.name}", columns, time=""), path)
 
 
 def rows_of_table(schema: TableSchema, table: pa.Table) -> list[tuple[Any, ...]]:

@@ -36,7 +36,7 @@ from augury.runners.shard import Shard, steps_of
 from augury.runners.sharding import sharding_of
 from augury.runners.tasks import STEP, BoundedTask
 from augury.runners.wanted import Wanted, shard_numbers
-from augury.sources.rows import CODES, conform, sift
+from augury.sources.rows import CODES, conform, follow, sift
 
 # With fewer rows, threads would not pay.
 MANY = 2 * STEP
@@ -243,7 +243,4 @@ def _one(times: pa.ChunkedArray, place: int) -> int:
 
 
 def _is_sorted(times: pa.ChunkedArray) -> bool:
-    """Whether times never go back; told piece by piece, since to join them would be a copy."""
-    pieces = [whole(chunk) for chunk in times.chunks if len(chunk)]
-    apart = all(one[-1] <= other[0] for one, other in pairwise(pieces))
-    return apart and all(bool((piece[1:] >= piece[:-1]).all()) for piece in pieces)
+    return follow(np.less_equal, [whole(chunk) for chunk in times.chunks])

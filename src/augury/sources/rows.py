@@ -6,7 +6,7 @@ is wrong with the whole table (a column is missing, or of another type) is an er
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -206,10 +206,17 @@ def _is_rising(ids: Any) -> bool:
     """Whether numbers only grow, as ids mostly do: then none is repeated."""
     if not pa.types.is_integer(ids.type) or ids.null_count:
         return False
-    # Piece by piece: put together, millions of them would be copied first.
-    pieces = [np.asarray(chunk) for chunk in ids.chunks if len(chunk)]
-    apart = all(one[-1] < other[0] for one, other in pairwise(pieces))
-    return apart and all(bool((piece[1:] > piece[:-1]).all()) for piece in pieces)
+    return follow(np.less, [np.asarray(chunk) for chunk in ids.chunks])
+
+
+def follow(precedes: np.ufunc, pieces: Sequence[np.ndarray]) -> bool:
+    """Whether each number precedes the next one.
+
+    Told piece by piece: put together, millions of them would be copied first.
+    """
+    there = [piece for piece in pieces if len(piece)]
+    apart = all(precedes(one[-1], other[0]) for one, other in pairwise(there))
+    return apart and all(bool(precedes(piece[:-1], piece[1:]).all()) for piece in there)
 
 
 def _are_different(ids: Any) -> bool:

@@ -1,0 +1,86 @@
+"""Parquet files that users bind by their path, as an Arrow table.
+
+Apart from `tables`, since what reads files takes long to load, and workers do without.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from augury.errors import DataError
+from augury.sources.rows import ARROW_TYPES, Declaration, conform
+
+
+def stored_table(
+    declared: Declaration, path: str | os.PathLike[Any], coded: str | None = None
+) -> pa.Table:
+    """Return the declared columns of a Parquet file, or of all files of a folder.
+
+    Texts of the column `coded` are read as the codes that the files have for them. What a file does
+    not have may be in the name of its folder, as Hive has it.
+    """
+    place = os.fsdecode(path)
+    try:
+        found = pq.ParquetDataset(place, partitioning=None)
+        parts = [_Stored(declared, each, found.filesystem).rows(coded) for each in found.files]
+    except FileNotFoundError:
+        parts = []
+    except (OSError, pa.ArrowException) as problem:
+        raise _unread(declared, place, str(problem)) from problem
+    if not parts:
+        raise _unread(declared, place, "no Parquet file is there")
+    return pa.concat_tables(parts)
+
+
+def _unread(declared: Declaration, place: str, reason: str) -> DataError:
+    return DataError(
+        f"the rows of {declared.name} cannot be read from {place!r} ({reason}); "
+        "bind a Parquet file, a folder of them, or rows"
+    )
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """One file of a stream or table."""
+
+    declared: Declaration
+    path: str
+    filesystem: Any
+
+    def rows(self, coded: str | None) -> pa.Table:
+        """Return the declared columns, in the declared types."""
+        names = pq.read_schema(self.path, filesystem=self.filesystem).names
+        by_name = {name.lower(): name for name in names} | {name: name for name in names}
+        theirs = {own: by_name.get(own, by_name.get(own.lower())) for own in self.declared.columns}
+        told = self._told([own for own, name in theirs.items() if name is None], names)
+        read = {own: name for own, name in theirs.items() if name is not None}
+        rows = pq.read_table(
+            self.path,
+            columns=list(read.values()),
+            filesystem=self.filesystem,
+            partitioning=None,
+            read_dictionary=[read[coded]] if coded in read else None,
+            coerce_int96_timestamp_unit="us",
+        )
+        found = {own: rows.column(name) for own, name in read.items()}
+        more = {own: pa.repeat(value, rows.num_rows) for own, value in told.items()}
+        here = replace(self.declared, name=f"{self.declared.name} in {self.path}")
+        return conform(pa.table(found | more), here, coded)
+
+    def _told(self, missing: list[str], names: list[str]) -> dict[str, pa.Scalar]:
+        """Return the values of columns that the names of folders tell."""
+        kinds = pa.schema([(name, ARROW_TYPES[self.declared.columns[name]]) for name in missing])
+        told = ds.get_partition_keys(ds.HivePartitioning(kinds).parse(self.path))
+        for name in missing:
+            if name not in told:
+                raise DataError(
+                    f"{self.declared.name} declares column {name}, which {self.path} does not "
+                    f"have; it has {', '.join(names)}: rename one, or change the declaration"
+                )
+        return {name: pa.scalar(told[name], kinds.field(name).type) for name in missing}
