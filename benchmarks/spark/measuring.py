@@ -17,7 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -135,12 +135,16 @@ def median(taken: Iterable[Seconds]) -> Seconds:
 
 
 def medians(
-    pieces: Mapping[str, Callable[[], Any]], rounds: int = ROUNDS, warm_ups: int = 1
+    pieces: Mapping[str, Callable[[], Any]],
+    rounds: int = ROUNDS,
+    warm_ups: int = 1,
+    roused: Container[str] = (),
 ) -> dict[str, Seconds]:
     """Return the median seconds of each piece of work.
 
     First rounds warm up and do not count. The pieces take turns, so that a neighbour who is busy
-    for a while slows all of them down.
+    for a while slows all of them down. Meanwhile Spark ends Python workers that have had nothing to
+    do for a minute, while the JVM stays warm: those of `roused` run once more before they count.
     """
     for _ in range(warm_ups):
         for work in pieces.values():
@@ -148,6 +152,8 @@ def medians(
     taken: dict[str, list[Seconds]] = {name: [] for name in pieces}
     for _ in range(rounds):
         for name, work in pieces.items():
+            if name in roused:
+                work()
             taken[name].append(seconds(work))
     return {name: median(times) for name, times in taken.items()}
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,7 @@ def cache_folder() -> Path:
     return Path(root) / f"kernels-{_fingerprint()}"
 
 
+@cache
 def _fingerprint() -> str:
     """Return a hash of every kernel source: Numba itself looks at one file only."""
     digest = sha256(numba.__version__.encode())

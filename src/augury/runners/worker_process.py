@@ -8,8 +8,8 @@ these back to the system, which gives them out again page by page, each one clea
 step's time on a virtual machine. So a worker keeps what one step needed, and no more than that.
 
 After every task Spark collects garbage, and that looks at all objects of all modules: a twentieth
-of a second with Arrow, pandas and Numba, more than many a task takes. What the first tasks have
-loaded is there for good, so the collector need not look at it.
+of a second with Arrow, pandas and Numba, more than many a task takes. What tasks have loaded is
+there for good, so the collector need not look at it.
 
 Spark writes what it sends to a worker in small pieces, and holds each back until the one before is
 acknowledged; the system waits a twenty-fifth of a second before it does so, in case there is
@@ -22,8 +22,9 @@ import ctypes
 import gc
 import os
 import socket
+import sys
+from dataclasses import dataclass
 from functools import cache
-from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,9 +33,9 @@ import pyarrow as pa
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 # Older versions of glibc refuse more than the smaller size.
 _SIZES = (2**29, 2**25)
-# By then all modules and kernels are loaded; later, what is forgotten must be found.
-_FIRST_CALLS = 4
-_calls = count(1)
+# Tasks after which all that came with new modules, such as compiled kernels, is there. Later, what
+# a task has forgotten must be found.
+_FIRST_TASKS = 4
 # Where Linux lists what a process has open.
 _OPEN = Path("/proc/self/fd")
 
@@ -43,8 +44,27 @@ def settle_in() -> None:
     """Let this process keep what it needs for all tasks; to be called where a task begins."""
     keep_freed_memory()
     acknowledge()
-    if next(_calls) <= _FIRST_CALLS:
-        gc.freeze()
+    _LOADED.freeze()
+
+
+@dataclass
+class _Loaded:
+    """How many modules this process has loaded, and for how many more tasks it is frozen."""
+
+    modules: int = 0
+    tasks: int = 0
+
+    def freeze(self) -> None:
+        """Hide from the collector what is there, in the first tasks after something was loaded."""
+        if len(sys.modules) > self.modules:
+            # A worker may pack rows for a while before it first evaluates any.
+            self.modules, self.tasks = len(sys.modules), _FIRST_TASKS
+        if self.tasks:
+            self.tasks -= 1
+            gc.freeze()
+
+
+_LOADED = _Loaded()
 
 
 @cache
