@@ -54,7 +54,7 @@ def scan_of(network: Network, paths: list[Path], shards: int) -> Scan:
     read = [file_groups(str(path), pq.read_metadata(path), "t") for path in paths]
     groups = tuple(group for own in read for group in own)
     names = tuple((name, name) for name in packer.columns)
-    cut_by = dict(sharding_of(network, bounded=True).columns)["s"]
+    cut_by = dict(sharding_of(network, bounded=True).columns).get("s", ())
     return Scan(packer, groups, names, cut_by, shards)
 
 
@@ -81,16 +81,19 @@ def with_faults(rows: pa.Table) -> pa.Table:
     return pa.concat_tables([rows, pa.Table.from_pylist(more, SCHEMA)])
 
 
-def keyed(name: str) -> bool:
-    network = network_of(name)
-    return network.is_flat and sharding_of(network, bounded=True).kind == "key"
+def cut_by(kind: str) -> list[str]:
+    """Return the queries over the stream that are cut by key, or by time where no key does."""
+    networks = {name: network_of(name) for name in NAMES}
+    flat = {name: network for name, network in networks.items() if network.is_flat}
+    return [name for name in flat if sharding_of(flat[name], bounded=True).kind == kind]
 
 
-KEYED = [name for name in NAMES if keyed(name)]
+KEYED, TIMED = cut_by("key"), cut_by("time")
 
 
 def test_the_queries_are_not_few() -> None:
     assert len(KEYED) > 8
+    assert len(TIMED) > 2
 
 
 @pytest.mark.parametrize("name", KEYED)
@@ -126,7 +129,7 @@ def answered(task: ScanTask, tasks: int) -> list[dict[str, Any]]:
 
 
 @given(
-    name=st.sampled_from([name for name in KEYED if network_of(name).memory is not None]),
+    name=st.sampled_from([name for name in KEYED + TIMED if network_of(name).memory is not None]),
     seed=st.integers(0, 2**20),
     files=st.tuples(st.integers(1, 3), st.integers(1, 30), st.booleans()),
     starts=st.sets(st.integers(-1, 80), max_size=5),

@@ -14,7 +14,7 @@ from augury import DataError, Session
 from augury.runners import threads
 from augury.runners.local import LocalRunner
 from contracts.live_cases import comparable
-from runners.test_scanning import KEYED, network_of, with_faults
+from runners.test_scanning import KEYED, TIMED, network_of, with_faults
 from spark.queries import NAMES, events, local, script
 
 
@@ -48,25 +48,25 @@ def in_one(rows: pa.Table) -> list[dict[str, Any]]:
     return [row for name in NAMES for row in runner.table(name).to_pylist()]
 
 
-def test_what_a_key_cuts_is_answered_in_threads(cut: list[int]) -> None:
+def test_what_key_or_time_cuts_is_answered_in_threads(cut: list[int]) -> None:
     rows = with_faults(events(80))
     rows = rows.take(pa.array(sorted(range(86), key=lambda k: rows["t"][k].as_py() or 0)))
     assert comparable(local(rows)) == comparable(in_one(rows))
     # "middle" is read by another query, which needs to know what its matches are made of.
-    assert len(cut) == len(set(KEYED) - {"middle"})
+    assert len(cut) == len({*KEYED, *TIMED} - {"middle"})
 
 
 @given(seed=st.integers(0, 2**20), shards=st.integers(1, 5), n=st.integers(1, 60))
 def test_shards_do_not_show(seed: int, shards: int, n: int) -> None:
     rows = events(n, seed)
-    for name in ("plain", "greedy", "trailing", "repeated"):
+    for name in ("plain", "greedy", "trailing", "repeated", "anywhere"):
         found = threads.InThreads(network_of(name), shards).answer(rows)
         wanted = [row for row in in_one(rows) if row["query"] == name]
         assert comparable(found.to_pylist()) == comparable(wanted)
 
 
 @given(
-    name=st.sampled_from(sorted(set(KEYED) - {"middle"})),
+    name=st.sampled_from(sorted({*KEYED, *TIMED} - {"middle"})),
     seed=st.integers(0, 2**20),
     count=st.integers(1, 9),
     n=st.integers(60, 300),
@@ -120,7 +120,8 @@ def test_a_time_may_be_that_of_more_rows_than_a_part(
 
 
 @pytest.mark.parametrize(("window", "by_time"), [(9, True), (70, False), (5000, False)])
-def test_rows_of_long_windows_are_cut_by_key(window: int, by_time: bool) -> None:
+@pytest.mark.parametrize("has_key", [True, False])
+def test_rows_of_long_windows_are_cut_by_key(window: int, by_time: bool, has_key: bool) -> None:
     lines = list[threads.Line]()
     matches = threads.InThreads._matches
 
@@ -128,13 +129,15 @@ def test_rows_of_long_windows_are_cut_by_key(window: int, by_time: bool) -> None
         lines.append(line)
         return matches(self, line, step)
 
-    query = f"SEQ(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN {window}"
+    key = "WHERE [tag]" if has_key else ""
+    query = f"SEQ(A a, B b) {key} USING SKIP TILL NEXT MATCH WITHIN {window}"
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(threads.InThreads, "_matches", noted)
         patched.setattr(threads, "cores", lambda: 3)
         assert session(query, events(400)).table("q").num_rows
-    assert len(lines) == 3
-    assert all(line.since > threads.NEVER_YET for line in lines[1:]) == by_time
+    # What neither can cut is one line.
+    assert len(lines) == (3 if has_key or by_time else 1)
+    assert [line.since > threads.NEVER_YET for line in lines[1:]] == [by_time] * (len(lines) - 1)
 
 
 def session(query: str, rows: pa.Table) -> Session:
@@ -147,12 +150,12 @@ def session(query: str, rows: pa.Table) -> Session:
 @pytest.mark.parametrize(
     "query",
     [
-        "SEQ(A a, C c) WITHIN 9",
+        "SEQ(A a, C c) WITHIN 9 EVENTS",
         "SEQ(A a, B b) WHERE [tag] WITHIN 9 RETURN COUNT",
         "SEQ(A a, B b) WHERE [tag] WITHIN 9 RETURN PROBABILITY",
     ],
 )
-def test_what_no_key_cuts_is_answered_in_one(cut: list[int], query: str) -> None:
+def test_what_cannot_be_cut_is_answered_in_one(cut: list[int], query: str) -> None:
     assert session(query, events(60)).table("q").num_rows
     assert not cut
 

@@ -93,12 +93,30 @@ def test_files_in_the_order_of_time_are_cut_by_it(
     session_, wanted = session(spark, spark.read.parquet(str(tmp_path))), Session(engine="local")
     wanted.sql(script())
     wanted.bind("s", rows)
-    for name in ("plain", "trailing", "contiguous"):
+    for name in ("plain", "trailing", "contiguous", "anywhere", "strict"):
         with patch.object(spark_scanning, "ScanTask", wraps=ScanTask) as task:
             answer = session_.table(name, ["match_id", "confidence"])
         assert len(task.call_args.args[3]) == spark.sparkContext.defaultParallelism > 1
         found = answer.toArrow().sort_by("match_id")
         assert found.equals(wanted.table(name, ["match_id", "confidence"]).sort_by("match_id"))
+
+
+@pytest.mark.parametrize(
+    "options", ["movement = 'events'", "movement = 'results'", "partitions = 2"]
+)
+def test_what_is_to_be_moved_is_moved(
+    spark: SparkSession, folder: Path, options: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scanning, "LEAST", 1)
+    monkeypatch.setattr(scanning, "MOST_TWICE", 1000)
+    ag = session(spark, spark.read.parquet(str(folder)))
+    head = "ON s PATTERN SEQ(A a, C c) WITHIN 4"
+    ag.sql(f"CREATE QUERY stays {head}; CREATE QUERY moves {head} OPTIONS ({options});")
+    stays, moves = ag.table("stays"), ag.table("moves")
+    assert [is_scanned(each) for each in (stays, moves)] == [True, False]
+    columns = [name for name in stays.columns if name not in ("query", "match_id")]
+    found = [each.select(columns).toArrow().to_pylist() for each in (stays, moves)]
+    assert sorted(map(str, found[0])) == sorted(map(str, found[1])) != []
 
 
 def test_columns_that_are_asked_for_are_all_that_is_sent(spark: SparkSession, folder: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from augury.analysis.catalog import StreamSchema
+from augury.planning.movement import asked_movement, has_parts
 from augury.runners.network import Network
 from augury.runners.packing import BLOBS, Packer
 from augury.runners.scanning import (
@@ -42,6 +43,8 @@ class FileScans:
 
     def blobs(self, network: Network, sharding: Sharding, shards: int) -> DataFrame | None:
         """Return the rows of all streams, packed by shard to be moved."""
+        if sharding.moving is not None:
+            return None
         scans = self._scans(network, sharding, shards)
         if scans is None:
             return None
@@ -57,7 +60,8 @@ class FileScans:
     def answer(self, network: Network, sharding: Sharding) -> DataFrame | None:
         """Return the answer where tasks read all they need: a span of time, or on few cores all."""
         task = BoundedTask(network, sharding)
-        if sharding.kind != "key" or not task.goes_on_in_steps or not network.is_flat:
+        may_stay = sharding.kind == "key" or (sharding.kind == "time" and not _is_moved(network))
+        if not may_stay or not task.goes_on_in_steps or not network.is_flat:
             return None
         spark, tasks = self._session(network)
         scans = self._scans(network, sharding, tasks) if tasks else None
@@ -65,7 +69,7 @@ class FileScans:
         if scans is None or held is None or held > MOST_HELD:
             return None
         spans = spans_of(network, scans, tasks)
-        if not spans and tasks > FEW_TASKS:
+        if not spans and (sharding.kind == "time" or tasks > FEW_TASKS):
             return None
         (name,) = network.names
         schema = network_schema(network, name)
@@ -79,8 +83,6 @@ class FileScans:
         return spark, spark.sparkContext.defaultParallelism if hasattr(frame, "_jdf") else 0
 
     def _scans(self, network: Network, sharding: Sharding, shards: int) -> tuple[Scan, ...] | None:
-        if sharding.moving is not None:
-            return None
         scans = [self._scan(network, sharding, s, shards) for s in network.bases.values()]
         found = tuple(scan for scan in scans if scan is not None)
         return found if len(found) == len(scans) else None
@@ -106,3 +108,9 @@ class FileScans:
         groups = self._groups[asked]
         cut_by = dict(sharding.columns).get(stream.name.lower(), ())
         return Scan(packer, groups, names, cut_by, shards) if groups else None
+
+
+def _is_moved(network: Network) -> bool:
+    """Whether OPTIONS says how rows are moved to ranges of time."""
+    queries = network.queries.values()
+    return any(asked_movement(query) is not None or has_parts(query) for query in queries)

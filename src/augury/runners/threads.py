@@ -1,11 +1,10 @@
 """The local runner on several cores: a query over many rows is cut, as on Spark.
 
-Only queries whose key can cut them are. Where windows are short each thread evaluates a stretch of
-time, and before that the rows that its matches may reach back to; where they are long, the rows
-whose key hashes to its own shard. Both go
-step by step in the order of time; kernels, Arrow and most of NumPy do not hold the interpreter's
-lock. Steps keep what is worked on small, so that memory is used again instead of asked for: that
-alone makes one thread faster, too.
+Where windows are short each thread evaluates a stretch of time, and before that the rows that its
+matches may reach back to; where they are long, the rows whose key hashes to its own shard. Without
+a key one thread then evaluates all. Each goes step by step in the order of time; kernels, Arrow and
+most of NumPy do not hold the interpreter's lock. Steps keep what is worked on small, so that memory
+is used again instead of asked for: that alone makes one thread faster, too.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class ThreadedRunner(LocalRunner):
         self.answers[query.name.lower()] = InThreads(network, cores()).answer(rows)
 
     def _cut(self, query: CheckedQuery) -> Network | None:
-        """Return the network of a query that each key can answer for itself; None of another."""
+        """Return the network of a query that key or time can cut; None of another."""
         (first, *others), name = query.streams, query.name.lower()
         plain = query.correlated_by is None and query.learn_gaps_from is None
         # Steps would count the matches of one event apart.
@@ -81,7 +80,7 @@ class ThreadedRunner(LocalRunner):
         tables = {each: self.bound[each] for each in network.tables_read if each in self.bound}
         sharding = sharding_of(network, bounded=True)
         goes_on = BoundedTask(network, sharding).goes_on_in_steps
-        if sharding.kind != "key" or not goes_on or len(tables) < len(network.tables_read):
+        if sharding.kind == "single" or not goes_on or len(tables) < len(network.tables_read):
             return None
         return replace(network, tables=tables, made=self.plan(name).made)
 
@@ -193,14 +192,15 @@ class InThreads:
     def _by_key(
         self, parts: list[pa.Table], firsts: list[int], pool: ThreadPoolExecutor
     ) -> list[Line]:
-        """Return lines that are shards of keys."""
-        name = self.stream.name.lower()
-        cut_by = dict(sharding_of(self.network, bounded=True).columns)[name]
+        """Return lines that are shards of keys; one line where no key cuts."""
+        name, ends = self.stream.name.lower(), [*firsts[1:], ALWAYS]
+        cut_by = dict(sharding_of(self.network, bounded=True).columns).get(name)
+        if cut_by is None:
+            return [Line(NEVER_YET, list(zip(parts, ends, strict=True)))]
         kinds, shards = self._wants.kinds, self.threads
         by_part = pool.map(
             lambda part: _dealt(part, shard_numbers(part, cut_by, shards, kinds), shards), parts
         )
-        ends = [*firsts[1:], ALWAYS]
         return [
             Line(NEVER_YET, list(zip(own, ends, strict=True))) for own in zip(*by_part, strict=True)
         ]
