@@ -218,6 +218,17 @@ def test_a_folder_that_does_not_exist_is_named(
         read(spark, schema, streaming)
 
 
+@pytest.mark.parametrize("form", ["parquet", "csv", "json"])
+def test_a_file_does_not_arrive(spark: SparkSession, tmp_path: Path, form: str) -> None:
+    from augury.sources.spark_sources import read
+
+    (tmp_path / "one").write_text("tag,at\n")
+    for path in (tmp_path / "one", f"file://{tmp_path}/one"):
+        schema = stream("tag STRING, at TIMESTAMP", origin=f"{form} '{path}'")
+        with pytest.raises(DataError, match=f"is a file, .* name the folder '{tmp_path}', or run"):
+            read(spark, schema, True)
+
+
 def test_a_column_that_the_header_lacks_is_named(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "part.csv").write_text("tag,time\na,2026-01-31\n")
     schema = stream("tag STRING, at TIMESTAMP", origin=f"csv '{tmp_path}'")

@@ -8,6 +8,7 @@ fault (`augury.sources.texts`); what is wrong with the folder is a `DataError`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
@@ -34,6 +35,8 @@ def read_folder(
     must_have: list[str],
 ) -> DataFrame:
     """Return the rows of a folder; `must_have` are the columns that a JSON row cannot lack."""
+    if streaming:
+        _refuse_a_file(declared, source)
     if source.format == "parquet":
         return _parquet(spark, declared, source, streaming)
     if source.format == "csv":
@@ -41,6 +44,16 @@ def read_folder(
     lines = _reader(spark, source, streaming).format("text").load(_found(spark, declared, source))
     filled = lines.where(f.trim(f.col("value")) != "")
     return read_objects(filled, kinds(declared), must_have)
+
+
+def _refuse_a_file(declared: DeclaredTable, source: External) -> None:
+    """Raise where a path of this machine is one file: Spark streams what arrives in folders."""
+    path = Path(_path(source).removeprefix("file://"))
+    if path.is_file():
+        raise DataError(
+            f"{declared.name} comes from {source.format} {_path(source)!r}, which is a file, and a "
+            f"streaming run reads folders; name the folder {str(path.parent)!r}, or run it in batch"
+        )
 
 
 def _reader(spark: SparkSession, source: External, streaming: bool) -> Any:
