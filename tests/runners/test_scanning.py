@@ -81,14 +81,14 @@ def with_faults(rows: pa.Table) -> pa.Table:
     return pa.concat_tables([rows, pa.Table.from_pylist(more, SCHEMA)])
 
 
-def cut_by(kind: str) -> list[str]:
+def queries_cut_by(kind: str) -> list[str]:
     """Return the queries over the stream that are cut by key, or by time where no key does."""
     networks = {name: network_of(name) for name in NAMES}
     flat = {name: network for name, network in networks.items() if network.is_flat}
     return [name for name in flat if sharding_of(flat[name], bounded=True).kind == kind]
 
 
-KEYED, TIMED = cut_by("key"), cut_by("time")
+KEYED, TIMED = queries_cut_by("key"), queries_cut_by("time")
 
 
 def test_the_queries_are_not_few() -> None:

@@ -36,6 +36,7 @@ QUERIES = {
     "neighbours": "NEXT(A a, B b) WITHIN 9",
     "keyless": "SEQ(A a, C c) WHERE a.v = c.v WITHIN 4",
     "anywhere": "SEQ(A a, !B b, C c) WHERE a.v < c.v WITHIN 4",
+    "nowhere_after": "SEQ(A a, C+ c, !B b) WHERE a.v > 1 WITHIN 4",
     "counted": "SEQ(A a, C c) WITHIN 4 EVENTS",
     "unread_middle": "SEQ(A a, B b, C c) WHERE [tag] WITHIN 15 ALLOW 1 MISSED OF (b) "
     "MISS RATE (b 0.2)",

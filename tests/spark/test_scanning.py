@@ -59,7 +59,9 @@ def rows_of(answer: DataFrame) -> dict[str, Any]:
     return comparable(answer.toArrow().to_pylist())
 
 
-@pytest.mark.parametrize("name", ["plain", "trailing", "contiguous", "unread_middle", "over"])
+@pytest.mark.parametrize(
+    "name", ["plain", "trailing", "contiguous", "unread_middle", "over", "anywhere", "strict"]
+)
 def test_one_query(spark: SparkSession, folder: Path, name: str) -> None:
     answer = session(spark, spark.read.parquet(str(folder))).table(name)
     assert is_scanned(answer)
@@ -93,7 +95,7 @@ def test_files_in_the_order_of_time_are_cut_by_it(
     session_, wanted = session(spark, spark.read.parquet(str(tmp_path))), Session(engine="local")
     wanted.sql(script())
     wanted.bind("s", rows)
-    for name in ("plain", "trailing", "contiguous", "anywhere", "strict"):
+    for name in ("plain", "trailing", "contiguous", "anywhere", "nowhere_after", "strict"):
         with patch.object(spark_scanning, "ScanTask", wraps=ScanTask) as task:
             answer = session_.table(name, ["match_id", "confidence"])
         assert len(task.call_args.args[3]) == spark.sparkContext.defaultParallelism > 1

@@ -156,6 +156,11 @@ def asked_parts(query: CheckedQuery) -> int | None:
     return int(str(found["partitions"])) if "partitions" in found else None
 
 
+def asks_for_movement(query: CheckedQuery) -> bool:
+    """Return whether OPTIONS says how rows are moved, or to how many ranges."""
+    return asked_movement(query) is not None or has_parts(query)
+
+
 def has_parts(query: CheckedQuery) -> bool:
     """Return whether OPTIONS says how many ranges there are."""
     return asked_parts(query) is not None

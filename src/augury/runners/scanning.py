@@ -184,7 +184,7 @@ def spans_of(network: Network, scans: Sequence[Scan], tasks: int) -> tuple[Span,
     groups = in_time(scans)
     rows = sum(group.rows for _, group in groups)
     tasks *= -(-rows // (tasks * SPAN))
-    if not network.goes_by_time or tasks < 2 or rows < tasks * LEAST:
+    if not network.goes_by_time or are_few(scans, tasks):
         return ()
     starts, before = list[int](), 0
     for _, group in groups:
@@ -194,6 +194,11 @@ def spans_of(network: Network, scans: Sequence[Scan], tasks: int) -> tuple[Span,
     spans = tuple(pairwise([NEVER_YET, *starts, ALWAYS]))
     most = most_reached([group for _, group in groups], spans, network)
     return spans if most * tasks <= rows * MOST_TWICE else ()
+
+
+def are_few(scans: Sequence[Scan], tasks: int) -> bool:
+    """Return whether one task may as well read all rows."""
+    return tasks < 2 or sum(group.rows for scan in scans for group in scan.groups) < tasks * LEAST
 
 
 def most_reached(groups: Sequence[Group], spans: Sequence[Span], network: Network) -> int:

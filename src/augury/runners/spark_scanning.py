@@ -13,15 +13,17 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from augury.analysis.catalog import StreamSchema
-from augury.planning.movement import asked_movement, has_parts
+from augury.planning.movement import asks_for_movement
 from augury.runners.network import Network
 from augury.runners.packing import BLOBS, Packer
 from augury.runners.scanning import (
+    EVER,
     FEW_TASKS,
     MOST_HELD,
     Scan,
     ScanPacker,
     ScanTask,
+    are_few,
     held_at_once,
     shared,
     spans_of,
@@ -43,7 +45,7 @@ class FileScans:
 
     def blobs(self, network: Network, sharding: Sharding, shards: int) -> DataFrame | None:
         """Return the rows of all streams, packed by shard to be moved."""
-        if sharding.moving is not None:
+        if sharding.moving is not None:  # how ranges are cut is found out by Spark
             return None
         scans = self._scans(network, sharding, shards)
         if scans is None:
@@ -60,8 +62,7 @@ class FileScans:
     def answer(self, network: Network, sharding: Sharding) -> DataFrame | None:
         """Return the answer where tasks read all they need: a span of time, or on few cores all."""
         task = BoundedTask(network, sharding)
-        may_stay = sharding.kind == "key" or (sharding.kind == "time" and not _is_moved(network))
-        if not may_stay or not task.goes_on_in_steps or not network.is_flat:
+        if not _may_stay(network, sharding) or not task.goes_on_in_steps or not network.is_flat:
             return None
         spark, tasks = self._session(network)
         scans = self._scans(network, sharding, tasks) if tasks else None
@@ -69,6 +70,8 @@ class FileScans:
         if scans is None or held is None or held > MOST_HELD:
             return None
         spans = spans_of(network, scans, tasks)
+        if not spans and sharding.kind == "time" and are_few(scans, tasks):
+            spans = (EVER,)
         if not spans and (sharding.kind == "time" or tasks > FEW_TASKS):
             return None
         (name,) = network.names
@@ -110,7 +113,7 @@ class FileScans:
         return Scan(packer, groups, names, cut_by, shards) if groups else None
 
 
-def _is_moved(network: Network) -> bool:
-    """Whether OPTIONS says how rows are moved to ranges of time."""
-    queries = network.queries.values()
-    return any(asked_movement(query) is not None or has_parts(query) for query in queries)
+def _may_stay(network: Network, sharding: Sharding) -> bool:
+    """Whether tasks may read what they need: shards of keys, or ranges that nobody wants moved."""
+    asked = any(asks_for_movement(query) for query in network.queries.values())
+    return sharding.kind == "key" or (sharding.kind == "time" and not asked)

@@ -1,10 +1,10 @@
 """The local runner on several cores: a query over many rows is cut, as on Spark.
 
 Where windows are short each thread evaluates a stretch of time, and before that the rows that its
-matches may reach back to; where they are long, the rows whose key hashes to its own shard. Without
-a key one thread then evaluates all. Each goes step by step in the order of time; kernels, Arrow and
-most of NumPy do not hold the interpreter's lock. Steps keep what is worked on small, so that memory
-is used again instead of asked for: that alone makes one thread faster, too.
+matches may reach back to; where they are long, the rows whose key hashes to its own shard. Where
+they are long and there is no key, one evaluates all. Each goes step by step in the order of time;
+kernels, Arrow and most of NumPy do not hold the interpreter's lock. Steps keep what is worked on
+small, so that memory is used again instead of asked for: that alone makes one thread faster, too.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class InThreads:
         with ThreadPoolExecutor(self.threads) as pool:
             own = list(pool.map(self._wanted, parts))
             lines = self._by_time(own, firsts) if step != ALWAYS else []
-            lines = lines or self._by_key(own, firsts, pool)
+            lines = lines or self._by_key(own, firsts, pool) or [_line(own, firsts)]
             found = pool.map(lambda line: self._matches(line, step), lines)
             return pa.concat_tables(table for tables in found for table in tables)
 
@@ -192,18 +192,16 @@ class InThreads:
     def _by_key(
         self, parts: list[pa.Table], firsts: list[int], pool: ThreadPoolExecutor
     ) -> list[Line]:
-        """Return lines that are shards of keys; one line where no key cuts."""
-        name, ends = self.stream.name.lower(), [*firsts[1:], ALWAYS]
+        """Return lines that are shards of keys; none where no key cuts."""
+        name = self.stream.name.lower()
         cut_by = dict(sharding_of(self.network, bounded=True).columns).get(name)
         if cut_by is None:
-            return [Line(NEVER_YET, list(zip(parts, ends, strict=True)))]
+            return []
         kinds, shards = self._wants.kinds, self.threads
         by_part = pool.map(
             lambda part: _dealt(part, shard_numbers(part, cut_by, shards, kinds), shards), parts
         )
-        return [
-            Line(NEVER_YET, list(zip(own, ends, strict=True))) for own in zip(*by_part, strict=True)
-        ]
+        return [_line(own, firsts) for own in zip(*by_part, strict=True)]
 
     def _matches(self, line: Line, step: int) -> list[pa.Table]:
         """Return the matches of one line, step by step."""
@@ -220,6 +218,11 @@ class InThreads:
                 table = answers.found.get(self.network.queries[name].name)
                 found += [] if table is None else [table]
         return found
+
+
+def _line(parts: Sequence[pa.Table], firsts: Sequence[int]) -> Line:
+    """Return a line of all time."""
+    return Line(NEVER_YET, list(zip(parts, [*firsts[1:], ALWAYS], strict=True)))
 
 
 def cores() -> int:

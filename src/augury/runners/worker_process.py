@@ -44,7 +44,7 @@ def settle_in() -> None:
     """Let this process keep what it needs for all tasks; to be called where a task begins."""
     keep_freed_memory()
     acknowledge()
-    _LOADED.freeze()
+    _KEPT.freeze()
 
 
 @dataclass
@@ -59,12 +59,14 @@ class _Loaded:
         if len(sys.modules) > self.modules:
             # A worker may pack rows for a while before it first evaluates any.
             self.modules, self.tasks = len(sys.modules), _FIRST_TASKS
+            # What has been forgotten by now would be kept for good.
+            gc.collect()
         if self.tasks:
             self.tasks -= 1
             gc.freeze()
 
 
-_LOADED = _Loaded()
+_KEPT = _Loaded()
 
 
 @cache
