@@ -69,10 +69,10 @@ class FileScans:
         held = None if scans is None else held_at_once(scans)
         if scans is None or held is None or held > MOST_HELD:
             return None
-        spans = spans_of(network, scans, tasks)
-        if not spans and sharding.kind == "time" and are_few(scans, tasks):
+        spans, has_key = spans_of(network, scans, tasks), sharding.kind == "key"
+        if not has_key and not spans and network.goes_by_time and are_few(scans, tasks):
             spans = (EVER,)
-        if not spans and (sharding.kind == "time" or tasks > FEW_TASKS):
+        if not spans and (not has_key or tasks > FEW_TASKS):
             return None
         (name,) = network.names
         schema = network_schema(network, name)
