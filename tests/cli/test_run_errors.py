@@ -148,10 +148,10 @@ def test_an_option_that_spark_refuses_is_to_be_corrected(
 ) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text(READ)
-    # The folder of a stream is a folder, which Spark finds out only once the stream runs.
-    source = f"reads=csv:{tmp_path}/in/a.csv"
-    given = ("--source", source, "--once", "--checkpoint", str(tmp_path / "state"))
-    shown = augury("run", "-", *given, stdin=STORE)
+    # Spark looks at this option only once the stream runs.
+    origin = f"TYPE reader FROM csv '{tmp_path}/in' OPTIONS (maxFilesPerTrigger = 'many');"
+    given = ("--once", "--checkpoint", str(tmp_path / "state"))
+    shown = augury("run", "-", *given, stdin=STORE.replace("TYPE reader;", origin))
     assert shown.exit_code == 1
     assert "what was written stays; correct the cause" in shown.stderr
     assert "STREAM_FAILED" not in shown.stderr
