@@ -23,8 +23,8 @@ twentieth of the events. Figures are medians of three, after a warm-up, on local
 cores of the machine. *Clock* is what a user waits; *processor* is the work of the driver, its JVM
 and all Python workers together, which neighbours on the same machine do not lengthen. Where the
 two disagree, the machine was busy: *load* says how busy. Spark ends Python workers that had nothing
-to do for a minute, and never its JVM: where plain queries take that long, augury runs once more,
-unmeasured, before it is measured. Who asks once in a while waits one to two seconds longer.
+to do for a minute, and never its JVM. Plain queries take that long: beside them augury runs once
+more, unmeasured, before each measurement. Who asks once in a while waits one to two seconds longer.
 
 Events: 1,000 keys, 8 types, one event per tick, each with a probability; the pattern is
 `SEQ(A a, B b, C c)` per key in a window of about ten events per key. This page is written by
