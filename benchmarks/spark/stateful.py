@@ -3,7 +3,8 @@
 Bare operators: each keeps one blob of fixed size per shard in RocksDB, and returns one. They are
 fed plain rows, or rows that `mapInArrow` has packed into Arrow IPC blobs, one per shard and
 200,000 rows. Printed: seconds per micro-batch of 1 M rows, the median over the batches after the
-first two. Run: python benchmarks/spark/stateful.py [rows a batch, 1 million]
+first two: three of plain rows, which take up to half a minute each, and ten of packed ones, between
+which the choice is. Run: python benchmarks/spark/stateful.py [rows a batch, 1 million]
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pyarrow as pa
 from measuring import ROUNDS, record, rounded, scaled, scratch, session
 
 SHARDS, BLOB, WARM = 8, 500_000, 2
+COUNTED = {"rows": ROUNDS, "packed": 10}
 PACK_ROWS = 200_000
 ANSWER = "n LONG, payload BINARY"
 PACKED = "shard INT, n LONG, payload BINARY"
@@ -178,10 +180,10 @@ def batch_seconds(spark, folder, shape: Callable[[Any], Any]) -> list[float]:
 def main() -> None:
     """Measure."""
     a_batch = scaled(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
-    folder = events.files(a_batch * (WARM + ROUNDS), size=a_batch // 2)
     figures: dict[str, Any] = {"rows_a_batch": a_batch, "shards": SHARDS, "blob_bytes": BLOB}
     with session("stateful operators") as spark:
         for form, feed in FORMS.items():
+            folder = events.files(a_batch * (WARM + COUNTED[form]), size=a_batch // 2)
             for name, operator in OPERATORS.items():
                 taken = batch_seconds(spark, folder, lambda s, f=feed, o=operator: o(f(s)))
                 middle = statistics.median(taken)
