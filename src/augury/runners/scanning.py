@@ -26,6 +26,7 @@ from augury.runners.shard import Shard, steps_of
 from augury.runners.tasks import PAYLOAD, STEP
 from augury.runners.wanted import Wanted, shard_numbers
 from augury.runners.worker_process import settle_in
+from augury.sources.parquet_columns import Choice
 from augury.sources.parquet_files import Files, Group
 
 # Up to so many tasks, reading all files in each is cheaper than moving their rows.
@@ -57,11 +58,26 @@ class Scan:
     cut_by: tuple[str, ...]
     shards: int
 
-    def read(self, files: Files, groups: Sequence[Group]) -> Iterator[pa.Table]:
-        """Yield all rows of some groups."""
+    def read(
+        self, files: Files, group: Group, wanted: Wanted, since: int = NEVER_YET
+    ) -> Iterator[pa.Table]:
+        """Yield the rows of a group that may be wanted, without those before some time."""
         own, theirs = zip(*self.names, strict=True)
-        for batch in files.batches(groups, theirs, ROWS):
-            yield pa.Table.from_batches([batch.select(theirs).rename_columns(own)])
+        is_old = group.first is not None and group.first < since
+        choice = self._choice(wanted, since if is_old else None)
+        for batch in files.batches(group, theirs, ROWS, choice):
+            yield _named(batch.select(theirs), own)
+
+    def _choice(self, wanted: Wanted, since: int | None) -> Choice | None:
+        """Return what tells, of most rows that are not wanted, that they are not."""
+        names = dict(self.names)
+        telling = wanted.telling(since)
+        if not telling:
+            return None
+        return Choice(
+            tuple(names[name] for name in telling),
+            lambda batch: wanted.places(_named(batch, telling), since),
+        )
 
     def numbered(self, rows: pa.Table, wanted: Wanted) -> Words:
         """Return the shard of each row."""
@@ -82,11 +98,12 @@ class ScanPacker:
     def __call__(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of the tasks of the given numbers."""
         settle_in()
-        wanted = Wanted(self.network, self.scan.packer.stream)
+        wanted, files = Wanted(self.network, self.scan.packer.stream), Files()
         for number in _listed(numbers):
             read = (
                 wanted.of(rows.append_column(SHARD, pa.array(self.scan.numbered(rows, wanted))))
-                for rows in self.scan.read(Files(), self.tasks[number])
+                for group in self.tasks[number]
+                for rows in self.scan.read(files, group, wanted)
             )
             batches = (batch for rows in read for batch in rows.combine_chunks().to_batches())
             yield from self.scan.packer.packed(batches)
@@ -139,12 +156,13 @@ class ScanTask:
         wanted = [Wanted(self.network, stream, codes_types=True) for stream in streams]
         held: dict[str, list[pa.Table]] = {}
         files, count, in_order = Files(), 0, reached(in_time(self.scans), span, self.network)
+        since = NEVER_YET if span == EVER else _oldest(span, self.network)
         if not in_order:
             return
         step = steps_of(self.network, self.step, in_order[0][1].first, in_order[-1][1].last)
         for k, (of, group) in enumerate(in_order):
             scan = self.scans[of]
-            for rows in scan.read(files, [group]):
+            for rows in scan.read(files, group, wanted[of], since):
                 here = None if shard is None else scan.numbered(rows, wanted[of]) == shard
                 part = scan.packer.travelling(wanted[of].of(rows, here))
                 held.setdefault(scan.packer.stream.name.lower(), []).append(part)
@@ -238,6 +256,10 @@ def held_at_once(scans: Sequence[Scan]) -> int | None:
         held += group.rows
         most = max(most, held)
     return most
+
+
+def _named(batch: pa.RecordBatch, names: Sequence[str]) -> pa.Table:
+    return pa.Table.from_batches([batch.rename_columns(list(names))])
 
 
 def _listed(numbers: Iterable[pa.RecordBatch]) -> Iterator[int]:

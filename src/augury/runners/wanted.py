@@ -43,6 +43,22 @@ class Wanted:
         self.kinds = {column.name: ARROW_TYPES[column.type.value] for column in stream.columns}
         self.kinds[SHARD] = pa.int64()
 
+    def telling(self, since: int | None) -> list[str]:
+        """Return the columns that tell by themselves of most rows that they are not wanted."""
+        types = {None} if self.plays is None else {play.type for play, _ in self.plays}
+        by_type = None if None in types else self.stream.type
+        by_time = None if since is None else self.stream.time
+        return [name for name in (by_type, by_time) if name is not None]
+
+    def places(self, rows: pa.Table, since: int | None) -> np.ndarray:
+        """Return where rows are of a wanted type, and not before some time, by what tells it."""
+        flags = np.ones(rows.num_rows, np.bool_)
+        if self.stream.type in rows.column_names:
+            flags &= self._of_a_type(rows)[1]
+        if since is not None:
+            flags &= whole(rows.column(self.stream.time)) >= since
+        return _places(flags)
+
     def of(self, rows: pa.Table, here: Flags | None = None) -> pa.Table:
         """Return the rows that are wanted, in the declared types; only those marked, if any are."""
         if self.plays is not None and self.stream.type is not None:
@@ -98,10 +114,12 @@ def _has_few_texts(column: Any) -> bool:
 
 def _marked(rows: pa.Table, flags: Flags) -> pa.Table:
     """Return some of the rows: by their places, which mostly takes half as long as by the marks."""
-    if flags.all():
-        return rows
+    return rows if flags.all() else rows.take(pa.array(_places(flags)))
+
+
+def _places(flags: Flags) -> np.ndarray:
     places = np.empty(len(flags) + 1, np.int32)
-    return rows.take(pa.array(places[: numbering.chosen(flags, places)]))
+    return places[: numbering.chosen(flags, places)]
 
 
 def as_kind(column: Any, kind: Any, *, texts: bool = False) -> Any:

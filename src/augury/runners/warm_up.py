@@ -7,11 +7,16 @@ they find everything compiled; otherwise each would compile for itself.
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from augury.analysis.script import check_text
 from augury.errors import QueryError
 from augury.runners.local import LocalRunner
+from augury.sources.parquet_columns import Columns
 
 _SCRIPT = """
 CREATE STREAM s (id LONG, tag LONG, kind STRING, t LONG, p DOUBLE)
@@ -33,3 +38,12 @@ def warm_up() -> None:
         runner = LocalRunner(checked.catalog, queries, {"s": rows})
         for name in queries:
             runner.table(name)
+    _read(rows)
+
+
+def _read(rows: pa.Table) -> None:
+    """Read rows as workers read files."""
+    with TemporaryDirectory() as folder:
+        path = str(Path(folder) / "rows.parquet")
+        pq.write_table(rows, path)
+        Columns(path, pq.read_metadata(path), 0, rows.column_names).take(rows.num_rows)

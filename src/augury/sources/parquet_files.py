@@ -8,7 +8,7 @@ and put together twice before it gets there, which costs more than all that augu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -16,6 +16,8 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
+
+from augury.sources.parquet_columns import Choice, Columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -113,13 +115,24 @@ class Files:
         self._open: dict[tuple[str, tuple[str, ...]], pq.ParquetFile] = {}
 
     def batches(
-        self, groups: Sequence[Group], columns: Sequence[str], size: int
+        self, group: Group, columns: Sequence[str], size: int, choice: Choice | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield some columns of groups, batch by batch; texts as codes into the texts there are."""
-        for path in dict.fromkeys(group.path for group in groups):
-            numbers = [group.number for group in groups if group.path == path]
-            file = self._file(path, tuple(columns))
-            yield from file.iter_batches(size, numbers, list(columns), use_threads=False)
+        """Yield some columns of a group, in batches of so many rows, or of what is chosen of them.
+
+        Texts come as codes into the texts there are.
+        """
+        file, done = self._file(group.path, tuple(columns)), 0
+        own = Columns(group.path, file.metadata, group.number, columns)
+        while own.are_known and done < group.rows:
+            n = min(size, group.rows - done)
+            batch = own.take(n, choice)
+            if batch is None:
+                break
+            yield batch
+            done += n
+        if done < group.rows:
+            read = file.iter_batches(size, [group.number], list(columns), use_threads=False)
+            yield from (choice.of(batch) if choice else batch for batch in _from(done, read))
 
     def _file(self, path: str, columns: tuple[str, ...]) -> pq.ParquetFile:
         known = self._open.pop((path, columns), None)
@@ -134,6 +147,14 @@ class Files:
         if len(self._open) > MOST_OPEN:
             self._open.pop(next(iter(self._open))).close()
         return known
+
+
+def _from(first: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of batches from one on."""
+    for batch in batches:
+        if first < batch.num_rows:
+            yield batch.slice(first)
+        first = max(0, first - batch.num_rows)
 
 
 def _reads_alike(found: pq.FileMetaData, kinds: Mapping[str, str]) -> bool:

@@ -1,0 +1,216 @@
+"""Pages that are decoded here say what Arrow says of them; what is unusual is left to Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from augury.kernels.parquet.memory import SLACK
+from augury.kernels.parquet.pages import CURSOR, REST, read_codes, read_words
+from augury.sources.parquet_columns import Choice, Columns
+from augury.sources.parquet_files import Files, file_groups
+
+NAMES = ["grow", "few", "noise", "real", "when", "kind"]
+# What the writer of a file may choose.
+OPTIONS = st.fixed_dictionaries(
+    {
+        "row_group_size": st.integers(200, 4000),
+        "compression": st.sampled_from(["snappy", "snappy", "none", "zstd"]),
+        "data_page_version": st.sampled_from(["1.0", "2.0"]),
+        "use_dictionary": st.sampled_from([True, ["kind"], ["kind", "few"], False]),
+        "data_page_size": st.sampled_from([64, 1000, 2**20]),
+        "dictionary_pagesize_limit": st.sampled_from([300, 2000, 2**20]),
+        "write_batch_size": st.sampled_from([10, 1000]),
+    }
+)
+
+
+def table_of(rng: np.random.Generator, n: int, missing: float = 0) -> pa.Table:
+    """Return columns that are packed in every way: literals, copies near and far, runs, codes."""
+    texts = [f"type {k} " * (k % 4) for k in range(int(rng.integers(1, 40)))]
+    columns = {
+        "grow": np.cumsum(rng.integers(0, 3, n)) + int(rng.integers(-(2**62), 2**62)),
+        "few": rng.integers(0, int(rng.integers(1, 3000)), n),
+        "noise": rng.integers(-(2**63), 2**63 - 1, n, dtype=np.int64),
+        "real": np.round(rng.normal(size=n), int(rng.integers(0, 4))),
+        "when": np.repeat(np.arange(-(-n // 3)), 3)[:n].astype("datetime64[us]"),
+        "kind": np.array(texts)[rng.integers(0, len(texts), n)],
+    }
+    return pa.table(
+        {name: pa.array(each, mask=rng.random(n) < missing) for name, each in columns.items()}
+    )
+
+
+def written(path: Path, rows: pa.Table, **options: Any) -> pq.FileMetaData:
+    pq.write_table(rows, path, **options)
+    return pq.read_metadata(path)
+
+
+def all_rows(path: Path, footer: pq.FileMetaData, size: int, choice: Choice | None) -> pa.Table:
+    """Return what workers read of a file, with texts in place of codes."""
+    files, groups = Files(), file_groups(str(path), footer, "grow")
+    read = [each for group in groups for each in files.batches(group, NAMES, size, choice)]
+    found = pa.Table.from_batches(read).select(NAMES)
+    return found.set_column(5, "kind", found.column("kind").cast(pa.string()))
+
+
+def decoded(path: Path, footer: pq.FileMetaData, names: Sequence[str] = NAMES) -> int:
+    """Return how many rows are decoded here."""
+    done = 0
+    for group in range(footer.num_row_groups):
+        columns = Columns(str(path), footer, group, names)
+        rest = footer.row_group(group).num_rows
+        while columns.are_known and rest:
+            batch = columns.take(min(rest, 999))
+            if batch is None:
+                break
+            done, rest = done + batch.num_rows, rest - batch.num_rows
+    return done
+
+
+def odd_places(batch: pa.RecordBatch) -> np.ndarray:
+    """Return the places of odd numbers among the next fifty, if there are any."""
+    few = np.asarray(batch.column("few").fill_null(0))
+    return np.flatnonzero((few % 2 == 1) & (few < 50)).astype(np.int32)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    n=st.integers(1, 5000),
+    missing=st.sampled_from([0, 0, 0, 0, 0.001, 0.5]),
+    choice=st.sampled_from([None, Choice(("few",), odd_places)]),
+    options=OPTIONS,
+)
+def test_all_rows_are_those_that_arrow_reads(
+    tmp_path_factory: pytest.TempPathFactory,
+    seed: int,
+    n: int,
+    missing: float,
+    choice: Choice | None,
+    options: dict[str, Any],
+) -> None:
+    rng, path = np.random.default_rng(seed), tmp_path_factory.mktemp("f") / "f"
+    rows = table_of(rng, n, missing)
+    if not missing and rng.random() < 0.5:
+        rows = rows.cast(pa.schema([field.with_nullable(False) for field in rows.schema]))
+    found = all_rows(path, written(path, rows, **options), int(rng.integers(100, 5000)), choice)
+    wanted = pq.read_table(path)
+    if choice is not None:
+        wanted = wanted.take(odd_places(wanted.combine_chunks().to_batches()[0]))
+    assert found.equals(wanted.cast(found.schema))
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("compression", ["snappy", "none"])
+@pytest.mark.parametrize("nullable", [True, False])
+def test_usual_files_are_decoded_here(
+    tmp_path: Path, version: str, compression: str, nullable: bool
+) -> None:
+    rows = table_of(np.random.default_rng(1), 300_000)
+    rows = rows.cast(pa.schema([field.with_nullable(nullable) for field in rows.schema]))
+    footer = written(
+        tmp_path / "f",
+        rows,
+        compression=compression,
+        data_page_version=version,
+        row_group_size=2**18,
+    )
+    assert decoded(tmp_path / "f", footer) == 300_000
+
+
+@pytest.mark.parametrize(
+    ("column", "options"),
+    [
+        (pa.array([1, None, 3]), {}),
+        (pa.array([1, 2, 3]), {"compression": "zstd"}),
+        (pa.array([1, 2, 3]), {"column_encoding": {"x": "DELTA_BINARY_PACKED"}}),
+        (pa.array([1, 2, 3], pa.int32()), {}),
+        (pa.array([1, 2, 3], pa.uint64()), {}),
+        (pa.array([[1], [2], [3]]), {}),
+        (pa.array(["a", "b", "c"]), {"use_dictionary": False}),
+        (pa.array([b"a", b"b", b"c"]), {}),
+        (pa.array([b"ab", b"bc", b"cd"], pa.binary(2)), {}),
+        (pa.array([True, False, True]), {}),
+    ],
+)
+def test_the_rest_is_left_to_arrow(tmp_path: Path, column: pa.Array, options: Any) -> None:
+    if "column_encoding" in options:
+        options = {**options, "use_dictionary": False}
+    footer = written(tmp_path / "f", pa.table({"x": column}), **options)
+    assert decoded(tmp_path / "f", footer, ["x"]) == 0
+
+
+def test_texts_that_outgrow_their_dictionary_are_read_in_the_end(tmp_path: Path) -> None:
+    rows = pa.table({"kind": [f"text {k}" for k in range(5000)], "grow": range(5000)})
+    footer = written(tmp_path / "f", rows, dictionary_pagesize_limit=1000, data_page_size=1000)
+    names = ["kind", "grow"]
+    (group,) = file_groups(str(tmp_path / "f"), footer, "grow")
+    first, *others = Files().batches(group, names, 50)
+    assert pa.types.is_dictionary(first.schema.field("kind").type)
+    assert 0 < decoded(tmp_path / "f", footer, names) < 5000
+    found = [text for batch in [first, *others] for text in batch.column("kind").to_pylist()]
+    assert found == rows.column("kind").to_pylist()
+
+
+def test_a_file_that_has_shrunk_is_told_by_arrow(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    footer = written(path, table_of(np.random.default_rng(1), 1000))
+    path.write_bytes(path.read_bytes()[:100])
+    assert decoded(path, footer) == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_damage_is_kept_within_the_buffers(tmp_path: Path, name: str, version: str) -> None:
+    rng = np.random.default_rng(5)
+    path = tmp_path / "f"
+    footer = written(
+        path, table_of(rng, 400).select([name]), data_page_size=500, data_page_version=version
+    )
+    chunk = footer.row_group(0).column(0)
+    start = chunk.dictionary_page_offset or chunk.data_page_offset
+    sound = np.frombuffer(path.read_bytes(), np.uint8)[start : start + chunk.total_compressed_size]
+    whole = _read(sound, chunk, name, np.arange(0))
+    assert whole is not None
+    for _ in range(2000):
+        _read(sound, chunk, name, rng.integers(0, len(sound), int(rng.integers(1, 4))), rng)
+
+
+def _read(
+    sound: np.ndarray,
+    chunk: Any,
+    name: str,
+    places: np.ndarray,
+    rng: np.random.Generator | None = None,
+) -> np.ndarray | None:
+    """Read a column with other bytes in some places; what is behind the buffers must stay."""
+    bytes_ = np.concatenate([sound, np.zeros(SLACK, np.uint8)])
+    if rng is not None:
+        bytes_[places] = rng.integers(0, 256, len(places))
+    size, n = chunk.total_uncompressed_size + SLACK, chunk.num_values
+    cursor = np.zeros(CURSOR, np.int64)
+    cursor[REST] = n
+    guarded = [
+        np.full(length + 64, 77, kind)
+        for length, kind in (
+            (size, np.uint8),
+            (n, np.int32),
+            (size, np.uint8),
+            (n, np.int64 if name != "kind" else np.int32),
+        )
+    ]
+    page, codes, known, out = (each[:-64] for each in guarded)
+    reader = read_codes if name == "kind" else read_words
+    wanted = (out,) if name == "kind" else (n, np.empty(0, np.int32), True, out)
+    there = reader(bytes_, True, True, cursor, page, codes, known, *wanted)
+    assert all((each[-64:] == 77).all() for each in guarded)
+    return out if there else None
