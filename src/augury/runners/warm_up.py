@@ -46,4 +46,5 @@ def _read(rows: pa.Table) -> None:
     with TemporaryDirectory() as folder:
         path = str(Path(folder) / "rows.parquet")
         pq.write_table(rows, path)
-        Columns(path, pq.read_metadata(path), 0, rows.column_names).take(rows.num_rows)
+        with pq.ParquetFile(path, read_dictionary=["kind"]) as file:
+            Columns(path, file, 0, rows.column_names).take(rows.num_rows)

@@ -1,14 +1,12 @@
-"""Columns of Parquet files whose pages are decoded here, and not by Arrow.
+"""Columns of a group of rows of a Parquet file, batch by batch.
 
-Arrow takes eleven nanoseconds for each number of a column that grows and is packed by Snappy, as
-ids and times are, and reading is most of what a plain sequence costs (docs/decisions/0017). What is
-not decoded here is left to Arrow.
+Most are decoded by kernels of ours (`parquet_pages`), and what is unusual by Arrow, also from the
+middle of a column on. So those that tell which rows are wanted can come first.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,21 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from augury.kernels.parquet.memory import SLACK
-from augury.kernels.parquet.pages import (
-    CURSOR,
-    KNOWN,
-    KNOWN_UNPACKED,
-    REST,
-    cut_texts,
-    read_codes,
-    read_words,
-)
-
-_PACKED = {"SNAPPY": True, "UNCOMPRESSED": False}
-_WORDS = ("INT64", "DOUBLE")
-_CODES = pa.dictionary(pa.int32(), pa.string())
-_EVERY = np.empty(0, np.int32)
+from augury.sources.parquet_pages import DecodedColumn, decoded
 
 
 @dataclass(frozen=True)
@@ -40,137 +24,89 @@ class Choice:
     columns: tuple[str, ...]
     places: Callable[[pa.RecordBatch], np.ndarray]
 
-    def of(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows of a batch that are wanted."""
-        return batch.take(pa.array(self.places(batch.select(self.columns))))
-
 
 class Columns:
-    """Some columns of a group of rows, read from its beginning to its end.
+    """Some columns of a group of rows, read from its beginning to its end; texts are codes."""
 
-    They are decoded here only if all of them are of a known kind; then `are_known`.
-    """
+    def __init__(self, path: str, file: pq.ParquetFile, group: int, names: Sequence[str]) -> None:
+        self._file, self._group, self._done = file, group, 0
+        self._columns = self._opened(path, names)
 
-    def __init__(
-        self, path: str, footer: pq.FileMetaData, group: int, names: Sequence[str]
-    ) -> None:
-        found = _columns(path, footer, group, names) if sys.byteorder == "little" else None
-        self.are_known = found is not None
-        self._columns = found or {}
-
-    def take(self, n: int, choice: Choice | None = None) -> pa.RecordBatch | None:
-        """Return the next `n` rows, or those of them that are chosen.
-
-        None where a page is to be left to Arrow; then nothing more can be taken.
-        """
+    def take(self, n: int, choice: Choice | None = None) -> pa.RecordBatch:
+        """Return the next `n` rows, or those of them that are chosen."""
         arrays, places = dict[str, Any](), None
         if choice is not None:
-            first = self._batch({name: self._columns[name].take(n) for name in choice.columns})
-            if first is None:
-                return None
+            first = self._batch({name: self._take(name, n) for name in choice.columns})
             places = choice.places(first)
             arrays = {name: first.column(name).take(pa.array(places)) for name in choice.columns}
-        rest = {name: each for name, each in self._columns.items() if name not in arrays}
-        return self._batch(arrays | {name: each.take(n, places) for name, each in rest.items()})
+        rest = [name for name in self._columns if name not in arrays]
+        arrays |= {name: self._take(name, n, places) for name in rest}
+        self._done += n
+        return self._batch(arrays)
 
-    def _batch(self, arrays: Mapping[str, Any]) -> pa.RecordBatch | None:
-        if any(array is None for array in arrays.values()):
-            return None
-        named = {name: each for name, each in self._columns.items() if name in arrays}
-        schema = pa.schema([each.field for each in named.values()])
-        return pa.RecordBatch.from_arrays([arrays[name] for name in named], schema=schema)
+    @property
+    def by_arrow(self) -> set[str]:
+        """The columns that Arrow decodes by now."""
+        return {name for name, each in self._columns.items() if isinstance(each, _ByArrow)}
 
+    def _take(self, name: str, n: int, places: np.ndarray | None = None) -> pa.Array:
+        found = self._columns[name].take(n, places)
+        if found is None:
+            self._columns[name] = _ByArrow(self._file, self._group, name, self._done)
+            found = self._columns[name].take(n, places)
+        return found
 
-class _Column:
-    """One column of a group of rows."""
+    def _batch(self, arrays: Mapping[str, Any]) -> pa.RecordBatch:
+        names = [name for name in self._columns if name in arrays]
+        schema = pa.schema([self._file.schema_arrow.field(name) for name in names])
+        return pa.RecordBatch.from_arrays([arrays[name] for name in names], schema=schema)
 
-    def __init__(
-        self, bytes_: Any, chunk: pq.ColumnChunkMetaData, field: pa.Field, *, has_levels: bool
-    ) -> None:
-        self.is_text = pa.types.is_string(field.type)
-        self.field = field.with_type(_CODES) if self.is_text else field
-        self.texts: pa.Array | None = None
-        self.cursor = np.zeros(CURSOR, np.int64)
-        self.cursor[REST] = chunk.num_values
-        # Of buffers only what is written takes memory: a page is a small part of all.
-        page, known = (np.empty(chunk.total_uncompressed_size + SLACK, np.uint8) for _ in range(2))
-        codes = np.empty(chunk.num_values, np.int32)
-        packed = _PACKED[chunk.compression]
-        self.pages = (bytes_, packed, has_levels, self.cursor, page, codes, known)
-
-    def take(self, n: int, places: np.ndarray | None = None) -> pa.Array | None:
-        """Return the next values, or those at some places."""
-        if self.is_text:
-            texts = self._take_texts(n)
-            return texts if texts is None or places is None else texts.take(pa.array(places))
-        words = np.empty(n if places is None else len(places), np.int64)
-        if not read_words(
-            *self.pages, n, _EVERY if places is None else places, places is None, words
-        ):
-            return None
-        return pa.Array.from_buffers(self.field.type, len(words), [None, pa.py_buffer(words)])
-
-    def _take_texts(self, n: int) -> pa.Array | None:
-        codes = np.empty(n, np.int32)
-        if not read_codes(*self.pages, codes):
-            return None
-        self.texts = self.texts if self.texts is not None else self._dictionary()
-        if self.texts is None:
-            return None
-        return pa.DictionaryArray.from_arrays(pa.array(codes), self.texts, safe=False)
-
-    def _dictionary(self) -> pa.Array | None:
-        known, size = self.pages[-1], int(self.cursor[KNOWN_UNPACKED])
-        offsets = np.empty(int(self.cursor[KNOWN]) + 1, np.int32)
-        texts = np.empty(size, np.uint8)
-        if not cut_texts(known, size, offsets, texts):
-            return None
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(texts)]
-        found = pa.Array.from_buffers(pa.string(), len(offsets) - 1, buffers)
-        try:
-            found.validate(full=True)
-        except pa.ArrowInvalid:
-            return None
+    def _opened(self, path: str, names: Sequence[str]) -> dict[str, DecodedColumn | _ByArrow]:
+        footer, kinds = self._file.metadata, self._file.schema_arrow
+        schema, told = footer.schema, footer.row_group(self._group)
+        paths = [schema.column(k).path for k in range(footer.num_columns)]
+        found = dict[str, DecodedColumn | _ByArrow]()
+        with open(path, "rb", buffering=0) as file:
+            for name in names:
+                own = None
+                # Of a nested column there are parts, and what is named a.b may be one of them.
+                if paths.count(name) == 1:
+                    k, kind = paths.index(name), kinds.field(name).type
+                    own = decoded(file, schema.column(k), told.column(k), kind)
+                found[name] = own or _ByArrow(self._file, self._group, name, 0)
         return found
 
 
-def _columns(
-    path: str, footer: pq.FileMetaData, group: int, names: Sequence[str]
-) -> dict[str, _Column] | None:
-    """Return columns of a group, at their beginnings; None unless all are of a known kind."""
-    kinds, told = footer.schema.to_arrow_schema(), footer.row_group(group)
-    places = {footer.schema.column(k).path: k for k in range(footer.num_columns)}
-    found = dict[str, _Column]()
-    with open(path, "rb", buffering=0) as file:
-        for name in names:
-            if name not in places:
-                return None
-            column, chunk = footer.schema.column(places[name]), told.column(places[name])
-            if not _is_known(column, chunk, kinds.field(name)):
-                return None
-            bytes_ = _read(file, chunk)
-            if bytes_ is None:
-                return None
-            has_levels = column.max_definition_level > 0
-            found[name] = _Column(bytes_, chunk, kinds.field(name), has_levels=has_levels)
-    return found
+class _ByArrow:
+    """One column of a group of rows from some row on, as Arrow reads it."""
 
+    def __init__(self, file: pq.ParquetFile, group: int, name: str, first: int) -> None:
+        self._file, self._group, self._name, self._passed = file, group, name, first
+        self._batches: Iterator[pa.RecordBatch] | None = None
+        self._rest: pa.Array | None = None
 
-def _is_known(column: Any, chunk: pq.ColumnChunkMetaData, field: pa.Field) -> bool:
-    is_flat = column.max_repetition_level == 0 and column.max_definition_level <= 1
-    is_word = chunk.physical_type in _WORDS and (
-        field.type in (pa.int64(), pa.float64()) or pa.types.is_timestamp(field.type)
-    )
-    is_text = chunk.physical_type == "BYTE_ARRAY" and pa.types.is_string(field.type)
-    is_here = chunk.compression in _PACKED and not chunk.file_path
-    return is_flat and is_here and (is_word or is_text)
+    def take(self, n: int, places: np.ndarray | None = None) -> pa.Array:
+        """Return the next `n` values, or those at some places among them."""
+        if self._batches is None:
+            # In pieces of what is asked for, so that most need not be put together.
+            self._batches = self._file.iter_batches(
+                n, [self._group], [self._name], use_threads=False
+            )
+            for _ in self._pieces(self._passed):
+                pass
+        pieces = list(self._pieces(n))
+        values = pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
+        return values if places is None else values.take(pa.array(places))
 
-
-def _read(file: Any, chunk: pq.ColumnChunkMetaData) -> Any:
-    """Return the bytes of a column of a group, and slack; None where a file is too short."""
-    starts = [chunk.data_page_offset, chunk.dictionary_page_offset]
-    size = chunk.total_compressed_size
-    bytes_ = np.empty(size + SLACK, np.uint8)
-    bytes_[size:] = 0
-    file.seek(min(start for start in starts if start))
-    return bytes_ if file.readinto(bytes_[:size]) == size else None
+    def _pieces(self, n: int) -> Iterator[pa.Array]:
+        """Yield the next `n` values."""
+        assert self._batches is not None
+        while n:
+            if self._rest is None or not len(self._rest):
+                batch = next(self._batches, None)
+                if batch is None:
+                    raise pa.ArrowInvalid(f"{self._name} has fewer values than the footer says")
+                self._rest = batch.column(self._name)
+            piece, self._rest = self._rest[:n], self._rest[n:]
+            n -= len(piece)
+            yield piece

@@ -8,7 +8,7 @@ and put together twice before it gets there, which costs more than all that augu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -121,18 +121,10 @@ class Files:
 
         Texts come as codes into the texts there are.
         """
-        file, done = self._file(group.path, tuple(columns)), 0
-        own = Columns(group.path, file.metadata, group.number, columns)
-        while own.are_known and done < group.rows:
-            n = min(size, group.rows - done)
-            batch = own.take(n, choice)
-            if batch is None:
-                break
-            yield batch
-            done += n
-        if done < group.rows:
-            read = file.iter_batches(size, [group.number], list(columns), use_threads=False)
-            yield from (choice.of(batch) if choice else batch for batch in _from(done, read))
+        file = self._file(group.path, tuple(columns))
+        rows = Columns(group.path, file, group.number, columns)
+        for start in range(0, group.rows, size):
+            yield rows.take(min(size, group.rows - start), choice)
 
     def _file(self, path: str, columns: tuple[str, ...]) -> pq.ParquetFile:
         known = self._open.pop((path, columns), None)
@@ -147,14 +139,6 @@ class Files:
         if len(self._open) > MOST_OPEN:
             self._open.pop(next(iter(self._open))).close()
         return known
-
-
-def _from(first: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of batches from one on."""
-    for batch in batches:
-        if first < batch.num_rows:
-            yield batch.slice(first)
-        first = max(0, first - batch.num_rows)
 
 
 def _reads_alike(found: pq.FileMetaData, kinds: Mapping[str, str]) -> bool:

@@ -1,6 +1,6 @@
 """The values of one column in one group of rows, page after page.
 
-Read are plain pages of eight bytes a value, and pages of codes into a dictionary; in blocks of
+Read are plain pages of numbers and times, and pages of codes into a dictionary; in blocks of
 Snappy, or not packed; of both versions of page headers; none of whose values is missing. That is
 what ids, times, keys and types mostly look like. Everything else, and whatever is not as it should
 be, is left to who called: the answer is False, and no byte beyond a buffer has been touched.
@@ -47,6 +47,8 @@ CURSOR = 18
 # Codes of the format.
 _DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_V2 = 0, 2, 3
 _PLAIN, _PLAIN_DICTIONARY, _RLE, _RLE_DICTIONARY = 0, 2, 3, 8
+# The day on which times begin, and its microseconds.
+_EPOCH, _DAY = 2_440_588, 86_400_000_000
 # Fields of the three kinds of pages.
 _V1_COUNT, _V1_ENCODING, _V1_LEVELS = (STRUCT * DATA_V1 + k for k in (1, 2, 3))
 _DICTIONARY_COUNT, _DICTIONARY_ENCODING = (STRUCT * DICTIONARY + k for k in (1, 2))
@@ -56,8 +58,10 @@ _V2_COUNT, _V2_NULLS, _V2_ENCODING, _V2_LEVELS, _V2_REPEATS, _V2_PACKED = (
 
 
 @kernel
-def read_words(chunk, is_packed, has_levels, cursor, page, codes, known, n, places, is_all, out):
-    """Pass `n` values of eight bytes; write those at some rising places, or all of them."""
+def read_words(
+    chunk, is_packed, has_levels, cursor, page, codes, known, width, n, places, is_all, out
+):
+    """Pass `n` values of some bytes each; write those at some rising places, or all of them."""
     done, written = 0, 0
     while done < n:
         if cursor[LEFT] == 0:
@@ -69,16 +73,17 @@ def read_words(chunk, is_packed, has_levels, cursor, page, codes, known, n, plac
         if until > written:
             if not _load(chunk, is_packed, cursor, page, codes, known):
                 return False
-            wanted = places[:0] if is_all else places[written:until]
-            shift, target = cursor[PLACE] - done, out[written:until]
-            if cursor[ENCODING] != _PLAIN:
-                if cursor[KNOWN_UNPACKED] < 8 * cursor[KNOWN]:
-                    return False
-                _coded_words(address(known), codes, shift, done, wanted, target)
-            elif 8 * cursor[COUNT] > cursor[UNPACKED] - cursor[FIRST]:
+            is_coded = cursor[ENCODING] != _PLAIN
+            values = address(known) if is_coded else address(page) + cursor[FIRST]
+            count = cursor[KNOWN] if is_coded else cursor[COUNT]
+            size = cursor[KNOWN_UNPACKED] if is_coded else cursor[UNPACKED] - cursor[FIRST]
+            if count > size // width:
                 return False
-            else:
-                _plain_words(address(page) + cursor[FIRST], shift, done, wanted, target)
+            shift = cursor[PLACE] - (written if is_all else done)
+            for k in range(written, until):
+                place = shift + (k if is_all else places[k])
+                place = np.int64(codes[place]) if is_coded else place
+                out[k] = _value_at(values + width * place, width)
         written = until
         done += step
         _pass(cursor, step)
@@ -138,25 +143,16 @@ def _until(places, start, end):
 
 
 @part
-def _plain_words(first, shift, done, places, out):
-    """Write the values of a plain page at some places, or from `done` on."""
-    if places.shape[0]:
-        for k in range(out.shape[0]):
-            out[k] = np.int64(word_at(first + 8 * (places[k] + shift)))
-    else:
-        for k in range(out.shape[0]):
-            out[k] = np.int64(word_at(first + 8 * (done + shift + k)))
-
-
-@part
-def _coded_words(table, codes, shift, done, places, out):
-    """Write the values of the codes of a page at some places, or from `done` on."""
-    if places.shape[0]:
-        for k in range(out.shape[0]):
-            out[k] = np.int64(word_at(table + 8 * np.int64(codes[places[k] + shift])))
-    else:
-        for k in range(out.shape[0]):
-            out[k] = np.int64(word_at(table + 8 * np.int64(codes[done + shift + k])))
+def _value_at(at, width):
+    """Return a value of four or eight bytes, or the microseconds of a time of twelve."""
+    word = word_at(at)
+    if width == 8:
+        return np.int64(word)
+    if width == 4:
+        return np.int64(np.int32(word & np.uint64(0xFFFFFFFF)))
+    # Nanoseconds of a day, and the day of Julius Scaliger's count.
+    day = np.int64(word_at(at + 8) & np.uint64(0xFFFFFFFF)) - _EPOCH
+    return day * _DAY + np.int64(word // np.uint64(1000))
 
 
 @part
