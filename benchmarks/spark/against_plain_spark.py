@@ -58,6 +58,9 @@ WHERE c.kind = 'C' AND c.t > p.t AND c.t <= p.start + {INCLUSIVE}
 """
 # Plain Spark sorts in its heap; over 50 M events some of its queries do not fit into two gigabytes.
 HEAP = {"spark.driver.memory": "8g"}
+# Rounds before those that count. The JVM compiles for some seconds what it runs for the first time,
+# beside queries that take a tenth of a second over few events.
+WARM_UPS = {"few": 5, "many": 1, "most": 1}
 # By the function that picks an event, and the frame.
 NEAREST = f"""
 WITH nearest_c AS (
@@ -101,14 +104,14 @@ def frames(spark: Any, rows: Any) -> dict[str, dict[str, Any]]:
     }
 
 
-def compared(answers: dict[str, Any], folder: Path, n: int) -> dict[str, Any]:
+def compared(answers: dict[str, Any], folder: Path, n: int, warm_ups: int) -> dict[str, Any]:
     """Return the figures of one question."""
     for name, answer in answers.items():
         answer.write.mode("overwrite").parquet(str(folder / name))
     found = {name: triples(ds.dataset(folder / name).to_table()) for name in answers}
     warm_workers(answers["augury"])
     pieces = {name: lambda k=name: drain(answers[k]) for name in answers}
-    taken = medians(pieces, roused={"augury"})
+    taken = medians(pieces, warm_ups=warm_ups, roused={"augury"})
     return {
         "events": n,
         "matches": require_equal(found),
@@ -177,7 +180,7 @@ def main() -> None:
             if name == "most":
                 del questions["any_match"]
             figures[name] = {
-                question: compared(answers, folder / name / question, n)
+                question: compared(answers, folder / name / question, n, WARM_UPS[name])
                 for question, answers in questions.items()
             }
         for types in ("ABC", "ABCDEFG"):

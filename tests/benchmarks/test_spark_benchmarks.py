@@ -109,7 +109,7 @@ def test_plain_spark_finds_the_same_matches(load: Load, spark: Any, tmp_path: Pa
     compare, events = load("against_plain_spark"), load("events")
     rows = spark.read.parquet(str(events.files(20_000)))
     for question, answers in compare.frames(spark, rows).items():
-        assert compare.compared(answers, tmp_path / question, 20_000)["matches"] > 0
+        assert compare.compared(answers, tmp_path / question, 20_000, 1)["matches"] > 0
 
 
 @pytest.mark.spark

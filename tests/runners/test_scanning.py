@@ -128,6 +128,22 @@ def answered(task: ScanTask, tasks: int) -> list[dict[str, Any]]:
     return [row for one in ones for batch in task(one) for row in batch.to_pylist()]
 
 
+@pytest.mark.parametrize("columns", ["kind STRING, t LONG", "t LONG, kind STRING"])
+def test_columns_may_be_declared_in_any_order(tmp_path: Path, columns: str) -> None:
+    text = f"""
+    CREATE STREAM s (id LONG, tag STRING, {columns}) ID id KEY tag TIME t TYPE kind;
+    CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 7;
+    """
+    rows = events(60).select(["id", "tag", "kind", "t"]).sort_by("t")
+    network = network_of("q", text)
+    paths, spans = written(rows, tmp_path, 2, 9, 0), ((NEVER_YET, 15), (15, 25), (25, ALWAYS))
+    task = ScanTask(network, (scan_of(network, paths, 1),), network_schema(network, "q"), spans)
+    ag = Session(engine="local")
+    ag.sql(text)
+    ag.bind("s", rows)
+    assert comparable(answered(task, 3)) == comparable(ag.table("q").to_pylist())
+
+
 @given(
     name=st.sampled_from([name for name in KEYED + TIMED if network_of(name).memory is not None]),
     seed=st.integers(0, 2**20),

@@ -37,7 +37,7 @@ class Columns:
         arrays, places = dict[str, Any](), None
         if choice is not None:
             first = self._batch({name: self._take(name, n) for name in choice.columns})
-            places = choice.places(first)
+            places = choice.places(first.select(choice.columns))
             arrays = {name: first.column(name).take(pa.array(places)) for name in choice.columns}
         rest = [name for name in self._columns if name not in arrays]
         arrays |= {name: self._take(name, n, places) for name in rest}

@@ -175,6 +175,9 @@ def _next_page(chunk, is_packed, has_levels, cursor):
         return False
     cursor[AT] = body + packed_size - begin
     if found[TYPE] == _DICTIONARY_PAGE:
+        if cursor[KNOWN_BODY]:
+            # There is one dictionary at most.
+            return False
         cursor[KNOWN], cursor[KNOWN_BODY] = found[_DICTIONARY_COUNT], body - begin
         cursor[KNOWN_PACKED], cursor[KNOWN_UNPACKED] = packed_size, size
         cursor[KNOWN_IS_LOADED] = 0

@@ -42,7 +42,7 @@ def header(at, end, found):
         else:
             numbers[depth], at = _zigzag(at, end)
         number = numbers[depth]
-        if number < 0 or number >= STRUCT:
+        if at < 0 or number < 0 or number >= STRUCT:
             return -1
         if kind == _STRUCTURE:
             structure = structure if depth else number
