@@ -76,6 +76,15 @@ def test_parquet_files_are_bound_by_their_path(tmp_path: Path) -> None:
         assert [event["event_id"] for event in row["events"]] == ["1", "2"]
 
 
+def test_types_in_any_encoding_are_read(tmp_path: Path) -> None:
+    encoding = {"use_dictionary": False, "column_encoding": {"ty": "DELTA_BYTE_ARRAY"}}
+    pq.write_table(arrow_table("s", ROWS), tmp_path / "a.parquet", **encoding)
+    ag = Session(engine="local")
+    ag.sql(f"{DECLARED} CREATE QUERY q ON s PATTERN SEQ(A a, B b);")
+    ag.bind("s", tmp_path / "a.parquet")
+    assert ag.table("q").num_rows == 2
+
+
 def test_what_cannot_be_read_from_a_path_is_told(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("id,ty\n1,A\n")
     ag = Session(engine="local")

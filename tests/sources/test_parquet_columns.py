@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from augury.kernels.parquet.memory import SLACK
 from augury.kernels.parquet.pages import CURSOR, REST, read_codes, read_words
-from augury.sources.parquet_columns import Choice, Columns
+from augury.sources.parquet_columns import Choice, Columns, RowGroup
 from augury.sources.parquet_files import Files, file_groups
 
 NAMES = ["grow", "few", "noise", "real", "when", "small", "tiny", "day", "kind"]
@@ -71,9 +71,10 @@ def decoded(path: Path, names: Sequence[str] = NAMES) -> int:
     """Return how many values are decoded here, of groups of whole hundreds of rows."""
     texts = [each.name for each in pq.read_schema(path) if pa.types.is_string(each.type)]
     done = 0
-    with pq.ParquetFile(path, read_dictionary=texts, coerce_int96_timestamp_unit="us") as file:
+    with pa.OSFile(str(path)) as source:
+        file = pq.ParquetFile(source, read_dictionary=texts, coerce_int96_timestamp_unit="us")
         for group in range(file.num_row_groups):
-            columns = Columns(str(path), file, group, names)
+            columns = Columns(RowGroup(source, file, group), names)
             for _ in range(0, file.metadata.row_group(group).num_rows, 100):
                 columns.take(100)
                 done += 100 * (len(names) - len(columns.by_arrow))
@@ -149,6 +150,8 @@ def test_usual_files_are_decoded_here(
         (pa.array([1, 2] * 50, pa.float32()), {}),
         (pa.array([[1], [2]] * 50), {}),
         (pa.array(["a", "b"] * 50), {"use_dictionary": False}),
+        (pa.array(["a", None] * 50), {"column_encoding": "DELTA_BYTE_ARRAY"}),
+        (pa.array(["a", "b"] * 50), {"column_encoding": "DELTA_LENGTH_BYTE_ARRAY"}),
         (pa.array([b"a", b"b"] * 50), {}),
         (pa.array([b"ab", b"bc"] * 50, pa.binary(2)), {}),
         (pa.array([True, False] * 50), {}),
@@ -156,7 +159,8 @@ def test_usual_files_are_decoded_here(
 )
 def test_the_rest_is_left_to_arrow(tmp_path: Path, values: pa.Array, options: Any) -> None:
     if "column_encoding" in options:
-        options = {**options, "use_dictionary": False}
+        ways = {"x": options["column_encoding"]}
+        options = {"column_encoding": ways, "use_dictionary": False}
     rows = pa.table({"x": values, "grow": range(100)})
     footer = written(tmp_path / "f", rows, **options)
     assert decoded(tmp_path / "f", ["x"]) == 0
@@ -194,6 +198,17 @@ def test_arrow_tells_of_a_file_that_has_shrunk(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises((OSError, pa.ArrowException)):
         list(files.batches(group, NAMES, 1000))
+
+
+def test_a_file_that_is_replaced_stays_what_it_was(tmp_path: Path) -> None:
+    path, rows = tmp_path / "f", pa.table({"grow": range(20)})
+    first, second = file_groups(str(path), written(path, rows, row_group_size=10), "grow")
+    files = Files()
+    list(files.batches(first, ["grow"], 10))
+    written(tmp_path / "g", pa.table({"grow": range(500, 520)}), row_group_size=10)
+    (tmp_path / "g").replace(path)
+    (found,) = files.batches(second, ["grow"], 10)
+    assert found.column("grow").to_pylist() == list(range(10, 20))
 
 
 @pytest.mark.parametrize("name", NAMES)

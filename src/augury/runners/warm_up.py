@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from augury.analysis.script import check_text
 from augury.errors import QueryError
 from augury.runners.local import LocalRunner
-from augury.sources.parquet_columns import Columns
+from augury.sources.parquet_columns import Columns, RowGroup
 
 _SCRIPT = """
 CREATE STREAM s (id LONG, tag LONG, kind STRING, t LONG, p DOUBLE)
@@ -46,5 +46,6 @@ def _read(rows: pa.Table) -> None:
     with TemporaryDirectory() as folder:
         path = str(Path(folder) / "rows.parquet")
         pq.write_table(rows, path)
-        with pq.ParquetFile(path, read_dictionary=["kind"]) as file:
-            Columns(path, file, 0, rows.column_names).take(rows.num_rows)
+        with pa.OSFile(path) as source:
+            file = pq.ParquetFile(source, read_dictionary=["kind"])
+            Columns(RowGroup(source, file, 0), rows.column_names).take(rows.num_rows)

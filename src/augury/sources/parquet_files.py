@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 
-from augury.sources.parquet_columns import Choice, Columns
+from augury.sources.parquet_columns import Choice, Columns, RowGroup
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -112,7 +112,7 @@ class Files:
     """Parquet files that are open, the last few of them: a footer is read once, not per group."""
 
     def __init__(self) -> None:
-        self._open: dict[tuple[str, tuple[str, ...]], pq.ParquetFile] = {}
+        self._open: dict[tuple[str, tuple[str, ...]], tuple[pa.NativeFile, pq.ParquetFile]] = {}
 
     def batches(
         self, group: Group, columns: Sequence[str], size: int, choice: Choice | None = None
@@ -121,23 +121,26 @@ class Files:
 
         Texts come as codes into the texts there are.
         """
-        file = self._file(group.path, tuple(columns))
-        rows = Columns(group.path, file, group.number, columns)
+        source, file = self._file(group.path, tuple(columns))
+        rows = Columns(RowGroup(source, file, group.number), columns)
         for start in range(0, group.rows, size):
             yield rows.take(min(size, group.rows - start), choice)
 
-    def _file(self, path: str, columns: tuple[str, ...]) -> pq.ParquetFile:
+    def _file(self, path: str, columns: tuple[str, ...]) -> tuple[pa.NativeFile, pq.ParquetFile]:
+        """Return a file and its reader, which stay the same if it is replaced meanwhile."""
         known = self._open.pop((path, columns), None)
         if known is None:
-            footer = pq.read_metadata(path)
+            source = pa.OSFile(path)
+            footer = pq.read_metadata(source)
             schema = footer.schema.to_arrow_schema()
             texts = [name for name in columns if pa.types.is_string(schema.field(name).type)]
-            known = pq.ParquetFile(
-                path, metadata=footer, read_dictionary=texts, coerce_int96_timestamp_unit="us"
+            file = pq.ParquetFile(
+                source, metadata=footer, read_dictionary=texts, coerce_int96_timestamp_unit="us"
             )
+            known = source, file
         self._open[path, columns] = known
         if len(self._open) > MOST_OPEN:
-            self._open.pop(next(iter(self._open))).close()
+            self._open.pop(next(iter(self._open)))[0].close()
         return known
 
 

@@ -7,7 +7,7 @@ ids and times are, and reading is most of what a plain sequence costs (docs/deci
 from __future__ import annotations
 
 import sys
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +23,16 @@ from augury.kernels.parquet.pages import (
     read_codes,
     read_words,
 )
+from augury.sources.rows import CODES
 
 _PACKED = {"SNAPPY": True, "UNCOMPRESSED": False}
 # Bytes of a value, by its type in files, and the types of Arrow that they are read as.
 _WIDTHS = {"INT32": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12}
 _INTEGERS = {4: (pa.int8(), pa.int16(), pa.int32(), pa.date32()), 8: (pa.int64(),), 12: ()}
-_CODES = pa.dictionary(pa.int32(), pa.string())
+# Sizes in a footer that are no sizes.
+_MOST = 2**31
+# What is written in another way than plain or as codes.
+_OTHERWISE = ("DELTA", "BYTE_STREAM")
 _EVERY = np.empty(0, np.int32)
 
 
@@ -75,6 +79,9 @@ class DecodedColumn:
 
     def _dictionary(self) -> pa.Array | None:
         known, size = self._pages[-1], int(self._cursor[KNOWN_UNPACKED])
+        if not 0 <= 4 * self._cursor[KNOWN] <= size:
+            # Each text has a length of four bytes.
+            return None
         offsets = np.empty(int(self._cursor[KNOWN]) + 1, np.int32)
         texts = np.empty(size, np.uint8)
         if not cut_texts(known, size, offsets, texts):
@@ -89,7 +96,7 @@ class DecodedColumn:
 
 
 def decoded(
-    file: BinaryIO, column: Any, chunk: pq.ColumnChunkMetaData, kind: pa.DataType
+    source: pa.NativeFile, column: Any, chunk: pq.ColumnChunkMetaData, kind: pa.DataType
 ) -> DecodedColumn | None:
     """Return a column of a group of rows, at its beginning; None if it is of no known kind.
 
@@ -97,7 +104,7 @@ def decoded(
     """
     if sys.byteorder != "little" or not _is_known(column, chunk, kind):
         return None
-    bytes_ = _read(file, chunk)
+    bytes_ = _read(source, chunk)
     has_levels = column.max_definition_level > 0
     return None if bytes_ is None else DecodedColumn(bytes_, chunk, kind, has_levels=has_levels)
 
@@ -105,12 +112,17 @@ def decoded(
 def _is_known(column: Any, chunk: pq.ColumnChunkMetaData, kind: pa.DataType) -> bool:
     is_flat = column.max_repetition_level == 0 and column.max_definition_level <= 1
     is_here = chunk.compression in _PACKED and not chunk.file_path
-    return is_flat and is_here and _is_known_kind(chunk.physical_type, kind)
+    is_usual = not any(way.startswith(_OTHERWISE) for way in chunk.encodings)
+    told, is_text = chunk.statistics, chunk.physical_type == "BYTE_ARRAY"
+    has_all = told is None or not told.has_null_count or not told.null_count
+    # Pages would tell all of this, too, and be read twice.
+    is_usual &= has_all and (chunk.has_dictionary_page or not is_text)
+    return is_flat and is_here and is_usual and _is_known_kind(chunk.physical_type, kind)
 
 
 def _is_known_kind(stored: str, kind: pa.DataType) -> bool:
     if stored == "BYTE_ARRAY":
-        return bool(kind == _CODES)
+        return bool(kind == CODES)
     if stored == "DOUBLE":
         return bool(kind == pa.float64())
     width = _WIDTHS.get(stored)
@@ -119,11 +131,14 @@ def _is_known_kind(stored: str, kind: pa.DataType) -> bool:
     return width is not None and kind in _INTEGERS[width]
 
 
-def _read(file: BinaryIO, chunk: pq.ColumnChunkMetaData) -> Any:
+def _read(source: pa.NativeFile, chunk: pq.ColumnChunkMetaData) -> Any:
     """Return the bytes of a column of a group, and slack; None where a file is too short."""
     starts = [chunk.data_page_offset, chunk.dictionary_page_offset]
-    size = chunk.total_compressed_size
+    start, size = min(filter(None, starts), default=-1), chunk.total_compressed_size
+    sizes = (size, chunk.total_uncompressed_size, chunk.num_values)
+    if start < 0 or not all(0 <= each < _MOST for each in sizes):
+        return None
     bytes_ = np.empty(size + SLACK, np.uint8)
     bytes_[size:] = 0
-    file.seek(min(start for start in starts if start))
-    return bytes_ if file.readinto(bytes_[:size]) == size else None  # type: ignore[attr-defined]
+    source.seek(start)
+    return bytes_ if source.readinto(bytes_[:size]) == size else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -60,18 +61,26 @@ class _Stored:
         theirs = {own: by_name.get(own, by_name.get(own.lower())) for own in self.declared.columns}
         told = self._told([own for own, name in theirs.items() if name is None], names)
         read = {own: name for own, name in theirs.items() if name is not None}
-        rows = pq.read_table(
-            self.path,
-            columns=list(read.values()),
-            filesystem=self.filesystem,
-            partitioning=None,
-            read_dictionary=[read[coded]] if coded in read else None,
-            coerce_int96_timestamp_unit="us",
-        )
+        rows = self._read(list(read.values()), [read[coded]] if coded in read else [])
         found = {own: rows.column(name) for own, name in read.items()}
         more = {own: pa.repeat(value, rows.num_rows) for own, value in told.items()}
         here = replace(self.declared, name=f"{self.declared.name} in {self.path}")
         return conform(pa.table(found | more), here, coded)
+
+    def _read(self, columns: list[str], coded: list[str]) -> pa.Table:
+        read = partial(
+            pq.read_table,
+            self.path,
+            columns=columns,
+            filesystem=self.filesystem,
+            partitioning=None,
+            coerce_int96_timestamp_unit="us",
+        )
+        try:
+            return read(read_dictionary=coded)
+        except OSError:
+            # Texts of some encodings Arrow reads as texts only, and not as codes.
+            return read()
 
     def _told(self, missing: list[str], names: list[str]) -> dict[str, pa.Scalar]:
         """Return the values of columns that the names of folders tell."""

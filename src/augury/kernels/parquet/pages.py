@@ -175,35 +175,43 @@ def _next_page(chunk, is_packed, has_levels, cursor):
         return False
     cursor[AT] = body + packed_size - begin
     if found[TYPE] == _DICTIONARY_PAGE:
-        if cursor[KNOWN_BODY]:
-            # There is one dictionary at most.
-            return False
-        cursor[KNOWN], cursor[KNOWN_BODY] = found[_DICTIONARY_COUNT], body - begin
-        cursor[KNOWN_PACKED], cursor[KNOWN_UNPACKED] = packed_size, size
-        cursor[KNOWN_IS_LOADED] = 0
-        return found[_DICTIONARY_ENCODING] in (_PLAIN, _PLAIN_DICTIONARY)
+        return _remember(cursor, found, body - begin)
     cursor[BODY], cursor[PACKED], cursor[UNPACKED] = body - begin, packed_size, size
-    cursor[PLACE], cursor[IS_LOADED] = 0, 0
+    cursor[PLACE], cursor[IS_LOADED], is_known = 0, 0, False
     if found[TYPE] == _DATA_PAGE:
         is_known = not has_levels or found[_V1_LEVELS] == _RLE
         cursor[COUNT], cursor[ENCODING] = found[_V1_COUNT], found[_V1_ENCODING]
         cursor[HAS_LEVELS], cursor[IS_PACKED] = has_levels, is_packed
     elif found[TYPE] == _DATA_PAGE_V2:
-        is_known = found[_V2_NULLS] == 0 and found[_V2_REPEATS] == 0
+        is_known = _behind_levels(cursor, found)
         cursor[COUNT], cursor[ENCODING] = found[_V2_COUNT], found[_V2_ENCODING]
-        cursor[HAS_LEVELS] = 0
-        cursor[IS_PACKED] = is_packed and found[_V2_PACKED] != 0
-        # Levels come first, are never packed, and say what the number of values missing says.
-        levels = found[_V2_LEVELS]
-        is_known &= 0 <= levels <= min(size, packed_size)
-        cursor[BODY] += levels
-        cursor[PACKED] -= levels
-        cursor[UNPACKED] -= levels
-    else:
-        return False
+        cursor[HAS_LEVELS], cursor[IS_PACKED] = 0, is_packed and found[_V2_PACKED] != 0
     cursor[LEFT] = cursor[COUNT]
     cursor[REST] -= cursor[COUNT]
     return is_known and cursor[COUNT] >= 0 and cursor[REST] >= 0
+
+
+@part
+def _remember(cursor, found, body):
+    """Remember where the dictionary is; there is one at most."""
+    is_first = cursor[KNOWN_BODY] == 0
+    cursor[KNOWN], cursor[KNOWN_BODY] = found[_DICTIONARY_COUNT], body
+    cursor[KNOWN_PACKED], cursor[KNOWN_UNPACKED] = found[PACKED_SIZE], found[UNPACKED_SIZE]
+    return is_first and found[_DICTIONARY_ENCODING] in (_PLAIN, _PLAIN_DICTIONARY)
+
+
+@part
+def _behind_levels(cursor, found):
+    """Go behind the levels of a page of the second version; return whether no value is missing.
+
+    They come first, are never packed, and say no more than the number of values that are missing.
+    """
+    levels = found[_V2_LEVELS]
+    is_there = 0 <= levels <= min(cursor[UNPACKED], cursor[PACKED])
+    cursor[BODY] += levels
+    cursor[PACKED] -= levels
+    cursor[UNPACKED] -= levels
+    return is_there and found[_V2_NULLS] == 0 and found[_V2_REPEATS] == 0
 
 
 @part
@@ -219,8 +227,9 @@ def _load(chunk, is_packed, cursor, page, codes, known):
         first = _past_levels(address(page), size, cursor[COUNT])
         if first < 0:
             return False
-    cursor[FIRST], cursor[IS_LOADED] = first, 1
+    cursor[FIRST] = first
     if cursor[ENCODING] == _PLAIN:
+        cursor[IS_LOADED] = 1
         return True
     if cursor[ENCODING] not in (_PLAIN_DICTIONARY, _RLE_DICTIONARY):
         return False
@@ -230,7 +239,8 @@ def _load(chunk, is_packed, cursor, page, codes, known):
             return False
         cursor[KNOWN_IS_LOADED] = 1
     first, end = address(page) + first, address(page) + cursor[UNPACKED]
-    return _coded(first, end, cursor[COUNT], codes, cursor[KNOWN])
+    cursor[IS_LOADED] = _coded(first, end, cursor[COUNT], codes, cursor[KNOWN])
+    return cursor[IS_LOADED] == 1
 
 
 @part

@@ -82,7 +82,7 @@ def varint(at, end):
     """
     value = np.int64(0)
     for k in range(8):
-        if at >= end:
+        if at < 0 or at >= end:
             break
         byte = np.int64(byte_at(at))
         at += 1
