@@ -22,10 +22,10 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from augury import Session
-from augury.planning.movement import joint
-from augury.runners.movement import Movements
-from augury.runners.network import Network
-from augury.runners.sharding import sharding_of
+from augury.evaluation.network import Network
+from augury.evaluation.sharding import sharding_of
+from augury.planning.distribution.movement import joint
+from augury.runners.spark.movement import Movements
 from contracts.movement_cases import loaded, moved, sketches_of
 from dpcep.spark_log import SETTINGS, work_of
 from lahar.lines import draw

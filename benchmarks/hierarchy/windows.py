@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from augury.runners.local import LocalRunner
+from augury.evaluation.evaluator import Evaluator
 from hierarchy import plain
 from lahar.lines import draw
 from matching.harness import chart, checked, median_seconds, on_one_core, record
@@ -92,7 +92,7 @@ def measured(table: pa.Table, task: Task) -> dict[str, Any]:
     """Return what augury takes for one event, and what it finds."""
     catalog, queries = checked(script(task))
     dealt = bound(table, task.streams)
-    seconds, found = median_seconds(lambda: LocalRunner(catalog, queries, dict(dealt)).table("q"))
+    seconds, found = median_seconds(lambda: Evaluator(catalog, queries, dict(dealt)).table("q"))
     return {
         "window": task.window,
         "types": task.kinds,

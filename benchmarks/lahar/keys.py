@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from augury import Session
-from augury.runners.chain_shard import ChainShard
-from augury.runners.loaded import EVENT_ID
-from augury.runners.local_spark import start
-from augury.runners.network import Network
+from augury.evaluation.network import Network
+from augury.evaluation.probability.chain_shard import ChainShard
+from augury.evaluation.stream_rows import EVENT_ID
+from augury.runners.process.local_spark import start
 from matching.harness import machine, record
 
 SHARDS, TICKS = 16, 2

@@ -34,8 +34,8 @@ from augury.inference.learning import even_model, learn, sensors_of
 from augury.inference.model import Model, build
 from augury.inference.readings import Readings, arrange
 from augury.inference.smoothing import Belief, decoded, filtered, smoothed
-from augury.matching.line import Line
 from augury.matching.marginal import BEGINNING, Beliefs, Marginaliser
+from augury.matching.waiting_line import WaitingLine
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from lahar.lines import draw
 from matching.harness import machine, record
@@ -70,7 +70,7 @@ class Asked:
     `over` is how many seconds a match counts; 0 is that of its end alone.
     """
 
-    line: Line
+    line: WaitingLine
     wants: tuple[bool, bool, bool]
     places: frozenset[str]
     over: int = 0

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from augury import Session
+from augury.evaluation.evaluator import Evaluator
+from augury.evaluation.probability.chain_inputs import ChainInputs, feed_of
 from augury.matching.intervals import sequence_probabilities
 from augury.matching.sampled import ends, sample_size
 from augury.planning.chain_plan import ChainPlan, plan_chain
-from augury.runners.feed import Feed, feed_of
-from augury.runners.local import LocalRunner
 from lahar.lines import draw
 from lahar.throughput import seconds
 from matching.harness import machine, on_one_core, record
@@ -37,7 +37,7 @@ CREATE QUERY q AS R(x); S(x); T('a', y);
 Times = dict[str, float]
 
 
-def timed(plan: ChainPlan, feed: Feed) -> Times:
+def timed(plan: ChainPlan, feed: ChainInputs) -> Times:
     """Return the seconds of the safe plan, and of sampling at each error."""
     steps = [feed.steps(key) for key in feed.parts]
     exact = seconds(lambda: [sequence_probabilities(plan.line, own) for own in steps])
@@ -49,7 +49,7 @@ def timed(plan: ChainPlan, feed: Feed) -> Times:
     return found
 
 
-def safe_feed(length: int, values: list[str], last: float = 1.0) -> tuple[ChainPlan, Feed]:
+def safe_feed(length: int, values: list[str], last: float = 1.0) -> tuple[ChainPlan, ChainInputs]:
     """Return a trace of three streams, one event a step for each value or for a value drawn.
 
     Events of the last subgoal are `last` times as likely as the others.
@@ -66,9 +66,9 @@ def safe_feed(length: int, values: list[str], last: float = 1.0) -> tuple[ChainP
     query = ag._queries["q"][0]
     plan = plan_chain(query, ag._catalog)
     assert isinstance(plan, ChainPlan)
-    runner = LocalRunner(ag._catalog, {"q": query}, dict(ag._bound))
+    runner = Evaluator(ag._catalog, {"q": query}, dict(ag._bound))
     feed = feed_of(plan, [runner._load(s.name) for s in query.streams], {}, {})
-    assert isinstance(feed, Feed)
+    assert isinstance(feed, ChainInputs)
     return plan, feed
 
 

@@ -13,22 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from augury.matching.line import Line, Node, Sign
 from augury.matching.marginal import BEGINNING, Beliefs, Marginaliser, MarginalState
 from augury.matching.sampled import ends, sample_size
+from augury.matching.waiting_line import Node, Sign, WaitingLine
 from augury.matching.worlds import Step
 from lahar.lines import draw
 from matching.harness import Seconds, median_seconds, on_one_core, record
 
 VALUES = 5
 BY_STEPS = (100, 200, 400, 800, 1600)
-LINE = Line((Node(0, 0, (1,), False), Node(1, 0, (2,), False), Node(2, 0, (), True)), (0,), "NEXT")
+LINE = WaitingLine(
+    (Node(0, 0, (1,), False), Node(1, 0, (2,), False), Node(2, 0, (), True)), (0,), "NEXT"
+)
 
 
-def line_of(subgoals: int) -> Line:
+def line_of(subgoals: int) -> WaitingLine:
     """Return a sequence of that many subgoals."""
     nodes = [Node(k, 0, (k + 1,), False) for k in range(subgoals - 1)]
-    return Line((*nodes, Node(subgoals - 1, 0, (), True)), (0,), "NEXT")
+    return WaitingLine((*nodes, Node(subgoals - 1, 0, (), True)), (0,), "NEXT")
 
 
 def independent(chains: int, steps: int, values: int = VALUES) -> Beliefs:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.script import check_text
-from augury.runners.local import LocalRunner
+from augury.evaluation.evaluator import Evaluator
 
 ROUNDS = 3
 FIGURES = Path(__file__).parents[2] / "docs" / "benchmarks"
@@ -80,7 +80,7 @@ def checked(text: str) -> tuple[Any, dict[str, CheckedQuery]]:
 def answer(script: tuple[Any, dict[str, CheckedQuery]], table: pa.Table, name: str) -> pa.Table:
     """Return the result of a query over the stream `s`, from scratch."""
     catalog, queries = script
-    return LocalRunner(catalog, queries, {"s": table}).table(name)
+    return Evaluator(catalog, queries, {"s": table}).table(name)
 
 
 def record(name: str, figures: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from harness import checked, median_seconds, on_one_core, rates, record
 
-from augury.runners.local import LocalRunner
+from augury.evaluation.evaluator import Evaluator
 
 QUERIES, LENGTH, POOL, LOOSE, WINDOW = 1000, 10, 50, 2, 100
 STREAM = "CREATE STREAM s (id LONG, v LONG, t LONG) ID id TIME t;"
@@ -60,16 +60,16 @@ def main() -> None:
     start = time.perf_counter()
     catalog, known = checked(STREAM + "".join(query_text(k, q) for k, q in enumerate(queries)))
     plans: dict = {}
-    LocalRunner(catalog, known, {"s": events(1000, queries, rng)}, plans=plans).run_all()
+    Evaluator(catalog, known, {"s": events(1000, queries, rng)}, plans=plans).run_all()
     prepared = time.perf_counter() - start
     table = events(n, queries, rng)
 
     def together() -> dict[str, pa.Table]:
-        return LocalRunner(catalog, known, {"s": table}, plans=plans).run_all()
+        return Evaluator(catalog, known, {"s": table}, plans=plans).run_all()
 
     seconds, found = median_seconds(together)
     some = [f"q{k}" for k in range(0, QUERIES, QUERIES // 10)]
-    alone = LocalRunner(catalog, known, {"s": table}, plans=plans)
+    alone = Evaluator(catalog, known, {"s": table}, plans=plans)
     start = time.process_time()
     for name in some:
         assert alone.table(name).num_rows == found[name].num_rows, name

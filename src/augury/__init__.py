@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from augury.errors import AuguryError, DataError, ModelError, QueryError, StateError
-    from augury.runners.warm_up import warm_up
+    from augury.runners.process.warm_up import warm_up
     from augury.session import Session
 
     __version__: str
@@ -37,7 +37,7 @@ def __getattr__(name: str) -> object:
 
         return Session
     if name == "warm_up":
-        from augury.runners.warm_up import warm_up
+        from augury.runners.process.warm_up import warm_up
 
         return warm_up
     if name in __all__:

@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from augury.errors import AuguryError, Diagnostic, QueryError, Source, Span
 
 if TYPE_CHECKING:
-    from augury.analysis.catalog import Catalog, StreamSchema, TableSchema
     from augury.analysis.checked import CheckedQuery
+    from augury.analysis.declarations.catalog import Catalog, StreamSchema, TableSchema
+    from augury.evaluation.evaluator import Evaluator
     from augury.language.tree import Explain, Statement
-    from augury.planning.layout import Sketches
-    from augury.planning.movement import Priced
-    from augury.runners.live import LiveRunner
-    from augury.runners.local import LocalRunner
-    from augury.runners.pipeline import Pipeline
-    from augury.runners.spark_runner import SparkRunner
+    from augury.planning.distribution.layout import Sketches
+    from augury.planning.distribution.movement import Priced
+    from augury.runners.live.runner import LiveRunner
+    from augury.runners.spark.pipeline import Pipeline
+    from augury.runners.spark.runner import SparkRunner
 
 Engine = Literal["spark", "local"]
 Format = Literal["text", "json", "svg", "mermaid"]
@@ -57,7 +57,7 @@ class Session:
             raise AuguryError("the engine 'local' takes no Spark session; give one or the other")
         if shards is not None and (not isinstance(shards, int) or shards < 1):
             raise AuguryError(f"shards is {shards!r}; expected a positive whole number")
-        from augury.analysis.catalog import Catalog
+        from augury.analysis.declarations.catalog import Catalog
 
         self.engine: Engine = engine or "spark"
         self._spark = spark
@@ -70,7 +70,7 @@ class Session:
         self._said: set[str] = set()
         self._bound: dict[str, Any] = {}
         self._sketches: dict[str, Sketches] = {}
-        self._runner: LocalRunner | SparkRunner | None = None
+        self._runner: Evaluator | SparkRunner | None = None
         self._live: LiveRunner | None = None
         self._live_is_current = False
 
@@ -102,7 +102,7 @@ class Session:
 
     def gaps(self, query: str) -> str:
         """Return the gaps of a query as a statement: as written, or as its history teaches them."""
-        from augury.planning.written_gaps import gaps_text
+        from augury.planning.missed.written_gaps import gaps_text
 
         checked, _ = self._query(query)
         if checked.learn_gaps_from is not None:
@@ -134,7 +134,7 @@ class Session:
         if is_path(data) and self.engine == "spark":
             return self.spark.read.parquet(os.fsdecode(data))
         if is_path(data):
-            from augury.runners.stored import stored_rows
+            from augury.runners.local.stored_rows import stored_rows
 
             return stored_rows(declared, data)
         keeps = self.engine == "spark" and type(data).__module__.startswith("pyspark.sql")
@@ -162,14 +162,14 @@ class Session:
 
     def _unsaid(self, query: CheckedQuery) -> list[str]:
         """Return what was not said yet of missed events, as a query and its rows have them."""
-        from augury.runners.local import LocalRunner
-        from augury.runners.notices import unmatched_rates, warnings_below
+        from augury.evaluation.evaluator import Evaluator
+        from augury.evaluation.notices import unmatched_rates, warnings_below
 
         runner, found = self._run(), list[str]()
         for name, own in warnings_below(runner, query, self._queries).items():
             found += [f"query {name}: {each.message} ({each.code}); {each.hint}" for each in own]
             self._warnings += tuple(each for each in own if each not in self._warnings)
-        if isinstance(runner, LocalRunner):
+        if isinstance(runner, Evaluator):
             found += unmatched_rates(runner.streams_read)
         unsaid = [each for each in found if each not in self._said]
         self._said |= set(unsaid)
@@ -241,7 +241,7 @@ class Session:
 
     def checkpoint(self) -> bytes:
         """Return all that pushed events have left behind, for `restore` in another session."""
-        from augury.runners import live_state
+        from augury.runners.live import state as live_state
 
         return live_state.dump(self._live_runner())
 
@@ -250,7 +250,7 @@ class Session:
 
         Raises `StateError` for bytes of other declarations, of a later release, and damaged ones.
         """
-        from augury.runners import live_state
+        from augury.runners.live import state as live_state
 
         live_state.load(self._live_runner(), data)
 
@@ -277,7 +277,7 @@ class Session:
             raise AuguryError("events are pushed in process; make a Session(engine='local') for it")
         if self._live is not None and self._live_is_current:
             return self._live
-        from augury.runners.live import LiveRunner
+        from augury.runners.live.runner import LiveRunner
 
         if self._live is None:
             self._live = LiveRunner()
@@ -289,11 +289,11 @@ class Session:
         self._live_is_current = True
         return self._live
 
-    def _run(self) -> LocalRunner | SparkRunner:
+    def _run(self) -> Evaluator | SparkRunner:
         if self._runner is None:
             queries = {name: query for name, (query, _) in self._queries.items()}
             if self.engine == "spark":
-                from augury.runners.spark_runner import SparkRunner
+                from augury.runners.spark.runner import SparkRunner
 
                 self._runner = SparkRunner(
                     self.spark,
@@ -304,16 +304,16 @@ class Session:
                     sketches=dict(self._sketches),
                 )
             else:
-                from augury.runners.threads import ThreadedRunner
+                from augury.runners.local.threads import ThreadedRunner
 
                 self._runner = ThreadedRunner(self._catalog, queries, dict(self._bound))
         return self._runner
 
     def _spark_runner(self, asked: str) -> SparkRunner:
-        from augury.runners.local import LocalRunner
+        from augury.evaluation.evaluator import Evaluator
 
         runner = self._run()
-        if isinstance(runner, LocalRunner):
+        if isinstance(runner, Evaluator):
             raise AuguryError(f"{asked} needs Spark; make a Session(spark) or a Session() for it")
         return runner
 
@@ -323,7 +323,7 @@ class Session:
         if self.engine != "spark":
             raise AuguryError("the engine 'local' has no Spark session")
         if self._spark is None:
-            from augury.runners.local_spark import start
+            from augury.runners.process.local_spark import start
 
             self._spark = start()
         return self._spark
@@ -396,7 +396,7 @@ class Session:
 
 def _warn_of_other_workers(spark: Any) -> None:
     """Say so where the Python workers of a Spark session may lack augury."""
-    from augury.runners.worker_python import notice_of
+    from augury.runners.process.worker_python import notice_of
 
     notice = notice_of(spark)
     if notice is not None:
@@ -407,7 +407,7 @@ def _planned(query: CheckedQuery, source: Source) -> tuple[Diagnostic, ...]:
     """Return what only planning finds out about a query that may miss events."""
     if not (query.allow and query.gaps):
         return ()
-    from augury.planning.unreachable import warnings_of
+    from augury.planning.missed.unreachable import warnings_of
 
     return warnings_of(query, source)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analysis.checking import codes
-from augury.analysis.catalog import DataType, StreamSchema
+from augury.analysis.declarations.catalog import DataType, StreamSchema
 from augury.analysis.script import check_text
 
 

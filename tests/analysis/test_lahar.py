@@ -10,7 +10,7 @@ import pytest
 
 from analysis.checking import PLACES, codes, query
 from augury.analysis.checked import CheckedQuery, Shape
-from augury.analysis.walk import renamed
+from augury.analysis.expressions.walk import renamed
 
 STREAMS = (
     PLACES

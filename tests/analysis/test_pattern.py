@@ -6,7 +6,7 @@ import pytest
 
 from analysis.checking import PLACES, READS, codes, query, shown
 from augury.analysis.checked import Branch, Leaf, Negated
-from augury.analysis.shapes import at_an_end, can_be_empty, pattern_text
+from augury.analysis.clauses.shapes import at_an_end, can_be_empty, pattern_text
 
 
 def pattern(text: str, rest: str = "WITHIN 1 HOUR", streams: str = READS) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.checking import PLACES, READS, codes, query
-from augury.analysis.catalog import Catalog
+from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.script import check, check_text
 from augury.errors import Source
 from augury.language.expressions import Attribute, Binary, Expression, Literal, Unary

@@ -58,8 +58,8 @@ INTERRUPTED = """
 import os, signal, sys, time
 from pyspark import java_gateway
 from augury.cli.main import main
-from augury.runners import launch
-from augury.runners.java_process import JAVA
+from augury.runners.process import launch
+from augury.runners.process.java_process import JAVA
 
 number = getattr(signal, sys.argv.pop())
 

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from augury.planning.layout import Layout, Moving, Sketch
-from augury.planning.reachable import least_chance
+from augury.evaluation.encoding import Encoder, chances_of, declaration_of, whole
+from augury.evaluation.network import Network
+from augury.evaluation.packing import SHARD
+from augury.evaluation.shard import Shard
+from augury.evaluation.sharding import Sharding
+from augury.planning.distribution.layout import Layout, Moving, Sketch
+from augury.planning.distribution.reachable import least_chance
 from augury.records import Flags
-from augury.runners.encoding import Encoder, chances_of, declaration_of, whole
-from augury.runners.network import Network
-from augury.runners.packing import SHARD
-from augury.runners.ranges import MOVEMENT
-from augury.runners.ranging import ENTERS, RangePacker
-from augury.runners.shard import Shard
-from augury.runners.sharding import Sharding
-from augury.runners.tasks import BoundedTask, blobs_of
+from augury.runners.spark.range_packing import ENTERS, RangePacker
+from augury.runners.spark.ranges import MOVEMENT
+from augury.runners.spark.tasks import BoundedTask, blobs_of
 from augury.sources.rows import conform
 from matching.as_text import Case
 from matching.random_cases import CONSTRUCTS, OVER_QUERIES, random_case

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from augury.analysis.catalog import DataType
+from augury.analysis.declarations.catalog import DataType
 from augury.analysis.script import check_text
+from augury.evaluation.encoding import Encoder, declaration_of
+from augury.evaluation.stream_rows import StreamRows
 from augury.matching.codec import Codebook
 from augury.matching.matcher import ALWAYS, Matcher, MatchState
 from augury.planning.expressions.link import link
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.records import Events, Matches
-from augury.runners.encoding import Encoder, declaration_of
-from augury.runners.loaded import Loaded
 from augury.sources.rows import conform
 from matching.as_text import Case, bindings, script
 
@@ -45,7 +45,7 @@ def stage_of(case: Case) -> Stage:
     parts, first = [], 0
     for stream in plan.query.streams:
         table = conform(bound[stream.name.lower()], declaration_of(stream))
-        groups = Loaded(stream, table, table.slice(0, 0)).groups()
+        groups = StreamRows(stream, table, table.slice(0, 0)).groups()
         parts.append(encoder.encode(stream, table, first, groups))
         first += table.num_rows
     predicates = link(plan.programs, encoder.strings.known, tables)

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from augury import Session
 from augury.errors import StateError
+from augury.evaluation.encoding import declaration_of
+from augury.evaluation.network import Network
+from augury.evaluation.probability.chain_shard import ChainShard, shard_for
+from augury.evaluation.probability.streamable import uncarried
+from augury.evaluation.sharding import Sharding, sharding_of
+from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.matcher import ALWAYS
-from augury.runners.carried import uncarried
-from augury.runners.chain_shard import ChainShard, shard_for
-from augury.runners.encoding import declaration_of
-from augury.runners.loaded import EVENT_ID
-from augury.runners.network import Network
-from augury.runners.sharding import Sharding, sharding_of
 from augury.sources.rows import REASON, conform
 
 SCRIPT = """

@@ -10,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from augury import Session
-from augury.planning.layout import MOVEMENTS, Layout, Movement, Moving
-from augury.runners.network import Network
-from augury.runners.sharding import sharding_of
+from augury.evaluation.network import Network
+from augury.evaluation.sharding import sharding_of
+from augury.planning.distribution.layout import MOVEMENTS, Layout, Movement, Moving
 from contracts.live_cases import comparable
 from contracts.movement_cases import FLAT, moved, over_streams
 from contracts.test_shards import network_of

@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 
 from augury import Session
 from augury.errors import StateError
+from augury.evaluation.answers.schemas import answer_schema
+from augury.evaluation.encoding import declaration_of
+from augury.evaluation.network import Network
+from augury.evaluation.packing import SHARD, Packer
+from augury.evaluation.shard import Shard
+from augury.evaluation.sharding import Sharding, sharding_of
 from augury.matching.matcher import ALWAYS
-from augury.runners import tasks
-from augury.runners.encoding import declaration_of
-from augury.runners.network import Network
-from augury.runners.packing import SHARD, Packer
-from augury.runners.schemas import answer_schema
-from augury.runners.shard import Shard
-from augury.runners.sharding import Sharding, sharding_of
-from augury.runners.streaming import step
-from augury.runners.tasks import Answer, Blob, BoundedTask, blobs_of
+from augury.runners.spark import tasks
+from augury.runners.spark.streaming import step
+from augury.runners.spark.tasks import Answer, Blob, BoundedTask, blobs_of
 from augury.sources.rows import conform
 from contracts.live_cases import comparable
 from matching.as_text import Case, bindings, session_of

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import StreamingQueryException
 
 from augury import Session
-from augury.runners.local_spark import start
+from augury.runners.process.local_spark import start
 from augury.sinks.checkpoint import Identity, claim
 from augury.sinks.delivery import Delivery
 from augury.sinks.folder import FolderSink, Owner

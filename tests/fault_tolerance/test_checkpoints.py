@@ -35,7 +35,7 @@ def begun(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 def test_other_queries_are_refused(spark: SparkSession, begun: Path) -> None:
-    from augury.runners.running import Trigger, run_stream
+    from augury.runners.process.running import Trigger, run_stream
     from augury.sinks.delivery import Delivery
 
     pipeline = session(spark, OTHER, begun / "in").pipeline(["pair"], tells_faults=True)

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from augury.kernels import opcodes as op
-from augury.kernels.aggregates import add_double, add_long
+from augury.kernels.search import opcodes as op
+from augury.kernels.search.aggregates import add_double, add_long
 
 LARGEST = 2**63 - 1
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from augury.analysis.catalog import DataType
+from augury.analysis.declarations.catalog import DataType
 from augury.errors import DataError
-from augury.kernels import opcodes as op
-from augury.kernels.predicates import evaluate
+from augury.kernels.search import opcodes as op
+from augury.kernels.search.predicates import evaluate
 from augury.planning.expressions.link import float_word, link
 from augury.planning.expressions.program import Program, ProgramSet, TableUse
 from augury.planning.expressions.typed import Constant

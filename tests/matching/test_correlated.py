@@ -9,7 +9,7 @@ import pytest
 
 from augury.analysis.script import check_text
 from augury.errors import DataError, QueryError
-from augury.runners.local import LocalRunner
+from augury.evaluation.evaluator import Evaluator
 from oracles.model import And, Comp, Event, Query, Seq
 from oracles.notation import ABD, stream, times
 from oracles.worlds import matches
@@ -54,7 +54,7 @@ def runner(text, events, links):
     bound = {"s": pa.Table.from_pylist(rows)}
     if links is not None:
         bound["links"] = links if isinstance(links, pa.Table) else table_of(links)
-    return LocalRunner(checked.catalog, {q.name: q for q in checked.queries}, bound)
+    return Evaluator(checked.catalog, {q.name: q for q in checked.queries}, bound)
 
 
 def answered(text, events, links):

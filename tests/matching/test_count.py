@@ -7,9 +7,9 @@ import pytest
 
 from augury.analysis.script import check_text
 from augury.errors import DataError
+from augury.evaluation import enumeration as evaluation
+from augury.evaluation.evaluator import Evaluator
 from augury.matching import counting
-from augury.runners import evaluation
-from augury.runners.local import LocalRunner
 from matching.as_text import bindings, script
 from matching.random_cases import CONSTRUCTS, random_case
 from oracles.worlds import network
@@ -36,7 +36,7 @@ def rows(text, tags="x", values="0"):
 def counted(query, table):
     checked = check_text(f"{STREAM} CREATE QUERY q ON s {query} RETURN COUNT;")
     assert not [d for d in checked.diagnostics if d.severity == "error"]
-    runner = LocalRunner(checked.catalog, {"q": checked.queries[0]}, {"s": table})
+    runner = Evaluator(checked.catalog, {"q": checked.queries[0]}, {"s": table})
     return runner.table("q").to_pylist()
 
 
@@ -136,7 +136,7 @@ def test_counts_agree_with_the_possible_worlds(construct):
         if any(d.severity == "error" for d in checked.diagnostics):
             continue
         queries = {q.name.lower(): q for q in checked.queries}
-        table = LocalRunner(checked.catalog, queries, bindings(case)).table(case.queries[-1].name)
+        table = Evaluator(checked.catalog, queries, bindings(case)).table(case.queries[-1].name)
         found = network(case.queries, case.events)[case.queries[-1].name]
         assert sum(table.column("count").to_pylist()) == len(found), seed
         expected = sum(table.column("expected").to_pylist())

@@ -62,6 +62,6 @@ def test_numba_keeps_the_search_under_the_name_that_is_looked_for() -> None:
     folder = first_search.kernel.stats.cache_path
     assert folder is None or Path(folder).name.startswith("kernels_")
     assert (first_search.kernel.__module__, first_search.kernel.__name__) == (
-        "augury.kernels.search",
+        "augury.kernels.search.search",
         "search",
     )

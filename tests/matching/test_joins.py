@@ -12,7 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from augury import DataError, Session
-from augury.runners import holding
+from augury.evaluation.probability import lineage_probability as holding
 from matching.join_cases import JoinCase, answers, far, random_join
 from oracles.worlds import network
 

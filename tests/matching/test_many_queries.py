@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from augury.analysis.script import check_text
-from augury.matching.many import StandingQueries, Step
-from augury.runners import local
-from augury.runners.local import LocalRunner
-from augury.runners.together import shareable
+from augury.evaluation import evaluator as local
+from augury.evaluation.evaluator import Evaluator
+from augury.evaluation.shared_passes import shareable
+from augury.matching.shared_prefixes import StandingQueries, Step
 from matching.as_text import Case, bindings, script
 from matching.random_cases import random_case
 
@@ -35,7 +35,7 @@ def runner_of(case: Case):
     checked = check_text(script(case))
     faulty = [d for d in checked.diagnostics if d.severity == "error"]
     queries = {q.name.lower(): q for q in checked.queries}
-    return None if faulty else LocalRunner(checked.catalog, queries, bindings(case))
+    return None if faulty else Evaluator(checked.catalog, queries, bindings(case))
 
 
 def rows(table):

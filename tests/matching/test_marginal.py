@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augury.errors import StateError
-from augury.matching.line import Line, Node, Sign
+from augury.evaluation.probability.beliefs import Told
+from augury.evaluation.probability.quiet_steps import with_silences
 from augury.matching.marginal import (
     BEGINNING,
     NOWHERE,
@@ -20,14 +21,15 @@ from augury.matching.marginal import (
     MarginalState,
     mask_step,
 )
+from augury.matching.waiting_line import Node, Sign, WaitingLine
 from augury.matching.worlds import Move, Step, lasting_probabilities
-from augury.runners.beliefs import Told
-from augury.runners.silences import with_silences
 
 SEEDS = st.integers(min_value=0, max_value=10**6)
-AB = Line((Node(0, 0, (1,), False), Node(1, 0, (), True)), (0,), "NEXT")
-ABC = Line((Node(0, 0, (1,), False), Node(1, 0, (1, 2), False), Node(2, 0, (), True)), (0,), "NEXT")
-LINES = (AB, ABC, Line(ABC.nodes, (0,), "ANY"), Line(ABC.nodes, (0,), "STRICT"))
+AB = WaitingLine((Node(0, 0, (1,), False), Node(1, 0, (), True)), (0,), "NEXT")
+ABC = WaitingLine(
+    (Node(0, 0, (1,), False), Node(1, 0, (1, 2), False), Node(2, 0, (), True)), (0,), "NEXT"
+)
+LINES = (AB, ABC, WaitingLine(ABC.nodes, (0,), "ANY"), WaitingLine(ABC.nodes, (0,), "STRICT"))
 
 
 def symbol(matches: int, accepted: int) -> int:
@@ -103,12 +105,12 @@ def assert_close(found: dict[tuple[int, int], float], other: dict[tuple[int, int
         assert other[place] == pytest.approx(value, abs=1e-12)
 
 
-def sign(rows: Beliefs, k: int, line: Line) -> Sign | None:
+def sign(rows: Beliefs, k: int, line: WaitingLine) -> Sign | None:
     matches, accepted = int(rows.matches[k]), int(rows.accepted[k])
     return Sign(matches, accepted) if matches or line.sees_everything else None
 
 
-def by_worlds(line: Line, rows: Beliefs, over: int = 1) -> dict[tuple[int, int], float]:
+def by_worlds(line: WaitingLine, rows: Beliefs, over: int = 1) -> dict[tuple[int, int], float]:
     """Return what the slow twin finds: the mapping of states, over independent rows."""
     found = {}
     for chain in np.unique(rows.chain).tolist():
@@ -125,7 +127,9 @@ def by_worlds(line: Line, rows: Beliefs, over: int = 1) -> dict[tuple[int, int],
     return found
 
 
-def by_worlds_of_objects(line: Line, rows: Beliefs, over: int = 1) -> dict[tuple[int, int], float]:
+def by_worlds_of_objects(
+    line: WaitingLine, rows: Beliefs, over: int = 1
+) -> dict[tuple[int, int], float]:
     """Return what the slow twin finds of objects, with one dense table per step."""
     found, size = {}, int(rows.value.max()) + 1
     for chain in np.unique(rows.chain).tolist():
@@ -147,14 +151,14 @@ def by_worlds_of_objects(line: Line, rows: Beliefs, over: int = 1) -> dict[tuple
 
 @pytest.mark.parametrize("line", LINES)
 @given(seed=SEEDS)
-def test_independent_chains_agree_with_their_slow_twin(line: Line, seed: int) -> None:
+def test_independent_chains_agree_with_their_slow_twin(line: WaitingLine, seed: int) -> None:
     rows = independent_rows(seed)
     assert_close(whole_run(Marginaliser(line), rows), by_worlds(line, rows))
 
 
 @pytest.mark.parametrize("line", LINES)
 @given(seed=SEEDS)
-def test_markovian_chains_agree_with_their_slow_twin(line: Line, seed: int) -> None:
+def test_markovian_chains_agree_with_their_slow_twin(line: WaitingLine, seed: int) -> None:
     rows = markovian_rows(seed)
     found = whole_run(Marginaliser(line, is_markovian=True), rows)
     assert_close(found, by_worlds_of_objects(line, rows))
@@ -170,7 +174,7 @@ def spread(rows: Beliefs, seed: int) -> Beliefs:
 @pytest.mark.parametrize("line", LINES)
 @given(seed=SEEDS, over=st.integers(min_value=2, max_value=9))
 def test_ends_count_down_by_the_time_that_has_passed(
-    line: Line, markovian: bool, seed: int, over: int
+    line: WaitingLine, markovian: bool, seed: int, over: int
 ) -> None:
     rows = spread(ROWS[markovian](seed), seed)
     found = whole_run(Marginaliser(line, markovian, ticks=False, over=over), rows)

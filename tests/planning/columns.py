@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from augury.analysis.catalog import DataType
+from augury.analysis.declarations.catalog import DataType
 from planning.plain import Days, Length, Moment
 from planning.scalars import COLUMNS
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from augury.analysis.catalog import Column, DataType, StreamSchema
 from augury.analysis.checked import (
     Branch,
     CheckedQuery,
@@ -17,6 +16,7 @@ from augury.analysis.checked import (
     Shape,
     Verdict,
 )
+from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
 
 READS = StreamSchema(
     "reads",

@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from augury.analysis.catalog import Column, DataType, StreamSchema
 from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
 from augury.language.expressions import (
     Attribute,
     Between,

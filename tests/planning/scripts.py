@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.script import check_text
 from augury.planning.physical import PhysicalPlan, plan_query
 

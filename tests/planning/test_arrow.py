@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from augury.analysis.catalog import DataType
+from augury.analysis.declarations.catalog import DataType
 from augury.errors import DataError
 from augury.language.expressions import Attribute, Binary, Call, Cast, Expression, Literal
 from augury.planning.expressions.arrow import evaluate_column

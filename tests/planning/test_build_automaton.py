@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from augury.analysis.checked import Branch, Component, Leaf, Negated, Shape
 from augury.errors import QueryError
-from augury.planning.automaton import Automaton, Guard, Skip
-from augury.planning.build_automaton import automaton_of, build_automaton
+from augury.planning.pattern.automaton import Automaton, Guard, Skip
+from augury.planning.pattern.build_automaton import automaton_of, build_automaton
 from planning.queries import all_of, component, components, next_to, no, one_of, query, seq
 from planning.words import Word, words_of
 

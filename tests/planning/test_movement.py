@@ -10,11 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augury.analysis.script import Checked, check_text
+from augury.planning.distribution.layout import MOVEMENTS, Layout, Moving, Sketch, fragment_cuts
+from augury.planning.distribution.movement import (
+    Price,
+    Size,
+    cheaper,
+    equation_4_2,
+    joint,
+    price,
+    price_query,
+)
+from augury.planning.distribution.partitioning import Partitioning
+from augury.planning.distribution.reachable import least_chance
 from augury.planning.explain import explain
-from augury.planning.layout import MOVEMENTS, Layout, Moving, Sketch, fragment_cuts
-from augury.planning.movement import Price, Size, cheaper, equation_4_2, joint, price, price_query
-from augury.planning.partitioning import Partitioning
-from augury.planning.reachable import least_chance
 
 STREAM = "(id LONG, kind STRING, t LONG, p DOUBLE) ID id TIME t TYPE kind PROBABILITY p;"
 BY_TIME = Partitioning("time", "", lookback=10)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from augury.analysis.checked import Conjunct
 from augury.errors import QueryError
-from augury.kernels import opcodes as op
-from augury.kernels.predicates import evaluate
+from augury.kernels.search import opcodes as op
+from augury.kernels.search.predicates import evaluate
 from augury.language.expressions import (
     Aggregate,
     Attribute,

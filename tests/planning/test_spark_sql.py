@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from augury.analysis.catalog import DataType
+from augury.analysis.declarations.catalog import DataType
 from augury.language.expressions import Attribute, Binary, Expression, InTable, Like, Literal, Unary
 from augury.planning.expressions.lower import Scope, lower
 from augury.planning.expressions.spark_sql import constant_sql, quoted, to_spark_sql

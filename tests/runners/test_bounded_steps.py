@@ -6,12 +6,12 @@ import pyarrow as pa
 import pytest
 
 from augury import DataError, Session
-from augury.runners import tasks
-from augury.runners.network import Network
-from augury.runners.packing import SHARD, Packer
-from augury.runners.shard import Shard
-from augury.runners.sharding import sharding_of
-from augury.runners.tasks import BoundedTask, blobs_of
+from augury.evaluation.network import Network
+from augury.evaluation.packing import SHARD, Packer
+from augury.evaluation.shard import Shard
+from augury.evaluation.sharding import sharding_of
+from augury.runners.spark import tasks
+from augury.runners.spark.tasks import BoundedTask, blobs_of
 
 LIMITED = """
 CREATE STREAM s (id LONG, kind STRING, t LONG) ID id TIME t TYPE kind;
@@ -32,7 +32,7 @@ def matches(text: str, rows: pa.Table) -> int:
     blobs = []
     for k in range(rows.num_rows):
         part = rows.slice(k, 1).append_column(SHARD, pa.array([0], pa.int64()))
-        blobs += list(blobs_of(packer.packed(part.to_batches())))
+        blobs += list(blobs_of(packer(part.to_batches())))
     task = BoundedTask(network, sharding_of(network, bounded=False))
     found = [answers.found.get("q") for _, answers in task.steps(iter(blobs))]
     return sum(table.num_rows for table in found if table is not None)

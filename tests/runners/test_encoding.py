@@ -10,9 +10,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from augury.kernels import numbering
-from augury.runners import encoding
-from augury.runners.encoding import NULL_CODE, Codes, Numbered
+from augury.evaluation import encoding
+from augury.evaluation.encoding import NULL_CODE, Codes, Numbered
+from augury.kernels.rows import numbering
 
 SMALL = st.lists(st.one_of(st.none(), st.integers(-5, 5)), max_size=30)
 WORDS = st.lists(st.one_of(st.integers(-5, 5), st.integers(-(2**63), 2**63 - 1)), max_size=30)

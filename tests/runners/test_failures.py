@@ -7,7 +7,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from augury.errors import AuguryError, StateError
-from augury.runners.failures import explained, told
+from augury.runners.process.failures import explained, told
 
 
 @pytest.fixture(autouse=True)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from augury import Session
+from augury.evaluation.prune_by_threshold import prune_by_threshold
 from augury.planning.match_plan import MatchPlan
 from augury.records import Events
-from augury.runners.hopeful import hopeful
 from matching.asking import ask
 
 STREAM = "a1 .9 b2 .5 b3 .8 c4 .9 b5 .2 c6 .4"
@@ -19,10 +19,10 @@ def searched(clauses: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     seen: list[Events] = []
 
     def noted(plan: MatchPlan, events: Events) -> Events:
-        seen.append(hopeful(plan, events))
+        seen.append(prune_by_threshold(plan, events))
         return seen[-1]
 
-    monkeypatch.setattr("augury.runners.evaluation.hopeful", noted)
+    monkeypatch.setattr("augury.evaluation.enumeration.prune_by_threshold", noted)
     ask(clauses, STREAM)
     return np.sort(seen[0].time).tolist()
 

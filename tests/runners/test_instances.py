@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augury import DataError, Session
+from augury.evaluation.learning.instances import Lesson, lesson_of
+from augury.evaluation.learning.learned_gaps import learned
 from augury.planning.match_plan import plan_match
-from augury.runners.instances import Lesson, lesson_of
-from augury.runners.learning import learned
 
 QUERY = "CREATE QUERY q ON h PATTERN SEQ(A a, B b, C c) WHERE [tag] AND b.v > 0 WITHIN 10;"
 STREAM = (

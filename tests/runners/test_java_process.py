@@ -8,7 +8,7 @@ import pytest
 from pyspark import java_gateway
 from pyspark.core import context
 
-from augury.runners.java_process import Java
+from augury.runners.process.java_process import Java
 
 
 def started(program: str) -> Java:

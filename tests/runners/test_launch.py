@@ -9,7 +9,13 @@ import pyspark
 import pytest
 
 from augury.errors import AuguryError
-from augury.runners.launch import Launch, class_path, expect_jars, refuse_connect, runs_elsewhere
+from augury.runners.process.launch import (
+    Launch,
+    class_path,
+    expect_jars,
+    refuse_connect,
+    runs_elsewhere,
+)
 
 CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
 JAR = "spark-sql-kafka-0-10_2.13-4.2.0.jar"

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from augury import Session
-from augury.planning.layout import Sketch
-from augury.runners.movement import Movements, row_sizes
-from augury.runners.network import Network
-from augury.runners.sharding import sharding_of
+from augury.evaluation.network import Network
+from augury.evaluation.sharding import sharding_of
+from augury.planning.distribution.layout import Sketch
+from augury.runners.spark.movement import Movements, row_sizes
 
 STREAM = "(id LONG, kind STRING, v LONG, t LONG, p DOUBLE) ID id TIME t TYPE kind PROBABILITY p;"
 EVERY_OTHER = Sketch.of(np.arange(1000), np.arange(1000) % 2 == 0)

@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from augury.analysis.catalog import StreamSchema
+from augury.analysis.declarations.catalog import StreamSchema
 from augury.analysis.script import check_text
-from augury.runners.packing import BLOB_BYTES, SHARD, Packer, rows_of
-from augury.runners.tasks import Blob, blobs_of
+from augury.evaluation.packing import BLOB_BYTES, SHARD, Packer, rows_of
+from augury.runners.spark.tasks import Blob, blobs_of
 
 ROWS = 40_000
 

@@ -8,8 +8,8 @@ import pytest
 
 from augury import AuguryError
 from augury.analysis.script import check_text
-from augury.runners.network import Network
-from augury.runners.pipeline import Pipeline
+from augury.evaluation.network import Network
+from augury.runners.spark.pipeline import Pipeline
 
 SCRIPT = """
 CREATE STREAM Reads (tag STRING, kind STRING, t LONG) KEY tag TIME t TYPE kind;

@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from augury.errors import AuguryError, StateError
-from augury.runners.running import Trigger, run_stream
+from augury.runners.process.running import Trigger, run_stream
 from augury.sinks.delivery import Delivery, StoppedError
 
 

@@ -15,13 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augury import Session
+from augury.evaluation import row_filter as wanting
+from augury.evaluation.answers.schemas import network_schema
+from augury.evaluation.network import Network
+from augury.evaluation.packing import SHARD, Packer
+from augury.evaluation.row_filter import RowFilter, shard_numbers
+from augury.evaluation.shard import Shard, steps_of
+from augury.evaluation.sharding import sharding_of
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
-from augury.runners import scanning
-from augury.runners import wanted as wanting
-from augury.runners.network import Network
-from augury.runners.packing import SHARD, Packer
-from augury.runners.scanning import (
+from augury.runners.spark import scanning
+from augury.runners.spark.scanning import (
     Scan,
     ScanPacker,
     ScanTask,
@@ -32,11 +36,7 @@ from augury.runners.scanning import (
     shared,
     spans_of,
 )
-from augury.runners.schemas import network_schema
-from augury.runners.shard import Shard, steps_of
-from augury.runners.sharding import sharding_of
-from augury.runners.tasks import BoundedTask, blobs_of
-from augury.runners.wanted import Wanted, shard_numbers
+from augury.runners.spark.tasks import BoundedTask, blobs_of
 from augury.sources.parquet_files import Group, file_groups
 from contracts.live_cases import comparable
 from spark.queries import NAMES, SCHEMA, events, local, script
@@ -383,6 +383,6 @@ def test_a_footer_is_read_once_for_each_file(
 def test_rows_that_cannot_play_are_left_out() -> None:
     network = network_of("threshold")
     rows = events(200).append_column(SHARD, pa.array([0] * 200))
-    found = Wanted(network, network.bases["s"]).of(rows)
+    found = RowFilter(network, network.bases["s"]).of(rows)
     assert set(found.column("kind").to_pylist()) == {"A", "B"}
     assert min(found.column("p").to_pylist()) == 0.5

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from augury.errors import StateError
-from augury.runners.streaming import NUMBERING, StreamingTask
+from augury.runners.spark.streaming import NUMBERING, StreamingTask
 
 
 @pytest.mark.parametrize(

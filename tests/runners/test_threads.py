@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augury import DataError, Session
-from augury.runners import threads
-from augury.runners.local import LocalRunner
+from augury.evaluation.evaluator import Evaluator
+from augury.runners.local import threads
 from contracts.live_cases import comparable
 from runners.test_scanning import KEYED, TIMED, network_of, with_faults
 from spark.queries import NAMES, events, local, script
@@ -44,7 +44,7 @@ def in_one(rows: pa.Table) -> list[dict[str, Any]]:
     ag = Session(engine="local")
     ag.sql(script())
     queries = {name: query for name, (query, _) in ag._queries.items()}
-    runner = LocalRunner(ag._catalog, queries, {"s": rows})
+    runner = Evaluator(ag._catalog, queries, {"s": rows})
     return [row for name in NAMES for row in runner.table(name).to_pylist()]
 
 
@@ -122,10 +122,10 @@ def test_a_time_may_be_that_of_more_rows_than_a_part(
 @pytest.mark.parametrize(("window", "by_time"), [(9, True), (70, False), (5000, False)])
 @pytest.mark.parametrize("has_key", [True, False])
 def test_rows_of_long_windows_are_cut_by_key(window: int, by_time: bool, has_key: bool) -> None:
-    lines = list[threads.Line]()
+    lines = list[threads.ThreadInput]()
     matches = threads.InThreads._matches
 
-    def noted(self: Any, line: threads.Line, step: int) -> list[pa.Table]:
+    def noted(self: Any, line: threads.ThreadInput, step: int) -> list[pa.Table]:
         lines.append(line)
         return matches(self, line, step)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from augury.errors import StateError
 from augury.operator import NEVER_YET
-from augury.runners.streaming import NUMBERING, NUMBERING_OF_TICKS, StreamingTask
-from augury.runners.watermark import EXACT, STEP, horizon_of, moment_of
+from augury.runners.spark.streaming import NUMBERING, NUMBERING_OF_TICKS, StreamingTask
+from augury.runners.spark.watermark import EXACT, STEP, horizon_of, moment_of
 from augury.sources.rows import MOST_TICKS
 
 TICKS = st.integers(1, MOST_TICKS) | st.integers(EXACT - 3 * STEP, EXACT + 3 * STEP)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from augury.analysis.checked import CheckedWindow
-from augury.runners.windows import windows_of
+from augury.evaluation.answers.windows import windows_of
 
 
 @dataclass

@@ -1,20 +1,16 @@
 """What a worker frees it gets again without asking the system for it."""
 
 import gc
-import os
-import socket
 import subprocess
 import sys
 
 import pytest
 
-from augury.runners.worker_process import acknowledge
-
 # Page faults while 64 MB are filled, the second time: what was freed before is at hand or not.
 FAULTS = """
 import resource
 import numpy as np
-from augury.runners.worker_process import keep_freed_memory
+from augury.runners.process.worker_process import keep_freed_memory
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -43,7 +39,7 @@ def test_freed_memory_is_used_again() -> None:
 # sixth loads more modules.
 LOOKED_AT = """
 import gc
-from augury.runners.worker_process import settle_in
+from augury.runners.process.worker_process import settle_in
 
 forgotten = []
 for task in range(12):
@@ -65,25 +61,3 @@ def test_what_is_loaded_is_not_looked_at_again() -> None:
     assert all(1000 <= count < 1100 for count in found[:4] + found[6:10])
     # Later tasks are not frozen: what they forget has to be found.
     assert all(count > 2000 for count in found[4:6] + found[10:])
-
-
-def test_what_was_sent_is_acknowledged_and_the_way_stays_open() -> None:
-    if not hasattr(socket, "TCP_QUICKACK"):
-        pytest.skip("only Linux can be told to acknowledge at once")
-    before = acknowledge()
-    with (
-        socket.create_server(("127.0.0.1", 0)) as server,
-        socket.create_connection(server.getsockname()) as one,
-        server.accept()[0] as other,
-        socket.socket(socket.AF_UNIX),
-    ):
-        # Those that listen count, too; one that does not go by TCP does not.
-        socket.setdefaulttimeout(30)
-        try:
-            assert acknowledge() == before + 3
-        finally:
-            socket.setdefaulttimeout(None)
-        assert os.get_blocking(other.fileno())
-        one.sendall(b"still open")
-        assert other.recv(16) == b"still open"
-    assert acknowledge() == before

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from augury import Session
-from augury.runners.worker_python import notice_of
+from augury.runners.process.worker_python import notice_of
 
 
 @dataclass

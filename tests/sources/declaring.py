@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from augury.analysis.catalog import StreamSchema, TableSchema
+from augury.analysis.declarations.catalog import StreamSchema, TableSchema
 from augury.analysis.script import check_text
 
 

@@ -15,7 +15,7 @@ from sources.declaring import stream, table
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from augury.analysis.catalog import StreamSchema
+    from augury.analysis.declarations.catalog import StreamSchema
 
 pytestmark = pytest.mark.spark
 
@@ -286,7 +286,7 @@ def test_kafka_without_servers_is_an_error(spark: SparkSession) -> None:
 def test_a_time_without_a_zone_is_in_utc_whatever_the_session_says(
     spark: SparkSession, zone: str
 ) -> None:
-    from augury.runners.spark_rows import declared_rows
+    from augury.runners.spark.catalyst_rows import declared_rows
 
     texts = ("2026-01-01 10:00:00.123456", "2026-03-08 02:30:00", "1960-05-05 00:00:00.5")
     schema = stream("at TIMESTAMP", origin="json 'nowhere'")

@@ -42,7 +42,7 @@ def test_what_spark_says_is_shown_when_a_scene_fails(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from augury.demo import engine
-    from augury.runners import local_spark
+    from augury.runners.process import local_spark
 
     class Stopped:
         def stop(self) -> None:

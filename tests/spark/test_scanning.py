@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from augury import AuguryError, Session
-from augury.runners import scanning, spark_scanning
-from augury.runners.scanning import ScanTask
+from augury.runners.spark import file_scans as spark_scanning
+from augury.runners.spark import scanning
+from augury.runners.spark.scanning import ScanTask
 from augury.sources import parquet_files
 from augury.sources.parquet_files import SETTING, groups_of
 from contracts.live_cases import comparable
@@ -77,7 +78,7 @@ def test_a_path_is_its_files(spark: SparkSession, folder: Path) -> None:
 def test_more_tasks_than_a_few_share_the_files(
     spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("augury.runners.spark_scanning.FEW_TASKS", 0)
+    monkeypatch.setattr("augury.runners.spark.file_scans.FEW_TASKS", 0)
     answer = session(spark, spark.read.parquet(str(folder))).table("plain")
     assert is_scanned(answer)
     assert "Exchange" in answer._jdf.queryExecution().toString()
@@ -265,7 +266,7 @@ def test_files_without_statistics_are_moved(spark: SparkSession, tmp_path: Path)
 def test_rows_that_would_have_to_wait_are_moved(
     spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("augury.runners.spark_scanning.MOST_HELD", 6)
+    monkeypatch.setattr("augury.runners.spark.file_scans.MOST_HELD", 6)
     answer = session(spark, spark.read.parquet(str(folder))).table("plain")
     assert "Exchange" in answer._jdf.queryExecution().toString()
 

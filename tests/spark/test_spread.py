@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from augury.runners.spread import partition_of, spread
+from augury.runners.spark.shard_ids import partition_of, spread
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

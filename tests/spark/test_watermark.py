@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from augury import DataError, Session
-from augury.runners.watermark import EXACT, STEP, horizon_of, moment_of_tick
+from augury.runners.spark.watermark import EXACT, STEP, horizon_of, moment_of_tick
 from augury.sources.rows import MOST_TICKS
 from spark.queries import opened
 

@@ -12,14 +12,14 @@ from typing import Any
 import pyarrow as pa
 
 from augury import Session
+from augury.evaluation.network import Network
+from augury.evaluation.probability.chain_shard import FORMAT as CHAIN_FORMAT
+from augury.evaluation.probability.chain_shard import ChainShard
+from augury.evaluation.shard import FORMAT as SHARD_FORMAT
+from augury.evaluation.shard import Shard
+from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.codec import FORMAT as MATCH_FORMAT
-from augury.runners.chain_shard import FORMAT as CHAIN_FORMAT
-from augury.runners.chain_shard import ChainShard
-from augury.runners.live_state import FORMAT as LIVE_FORMAT
-from augury.runners.loaded import EVENT_ID
-from augury.runners.network import Network
-from augury.runners.shard import FORMAT as SHARD_FORMAT
-from augury.runners.shard import Shard
+from augury.runners.live.state import FORMAT as LIVE_FORMAT
 from contracts.operator_cases import Stage, stage_of
 from matching.as_text import Case
 from oracles.model import Comp, Event, Query, Seq

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from augury.errors import StateError
+from augury.evaluation.probability.chain_shard import FORMAT as CHAIN_FORMAT
+from augury.evaluation.shard import FORMAT as SHARD_FORMAT
 from augury.matching.codec import FORMAT as MATCH_FORMAT
 from augury.matching.codec import Format
-from augury.runners.chain_shard import FORMAT as CHAIN_FORMAT
-from augury.runners.live_state import FORMAT as LIVE_FORMAT
-from augury.runners.shard import FORMAT as SHARD_FORMAT
+from augury.runners.live.state import FORMAT as LIVE_FORMAT
 from contracts.operator_cases import facts
 from state.samples import (
     BEFORE,

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from augury.analysis.catalog import Column, DataType, StreamSchema
-from augury.analysis.joins import JoinPlan
+from augury.analysis.classes.joins import JoinPlan
+from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
 from augury.errors import NOWHERE, Diagnostic, Span
 from augury.language.expressions import Expression
 from augury.language.tree import Approximate, Having, Option, Strategy

@@ -1,7 +1,7 @@
 """A query while it is judged: what has been resolved so far, and where findings go.
 
 Resolution fills the draft in the order of the fields (streams, components, conjuncts, equalities);
-the rules of `augury.analysis.rules` then judge it, and a clean draft becomes a `CheckedQuery`.
+the rules of `augury.analysis.checks` then judge it, and a clean draft becomes a `CheckedQuery`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from augury.analysis import places
-from augury.analysis.catalog import Column, DataType, StreamSchema
 from augury.analysis.checked import (
     CheckedGap,
     CheckedWindow,
@@ -20,8 +19,9 @@ from augury.analysis.checked import (
     Output,
     Shape,
 )
+from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
+from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.findings import Findings
-from augury.analysis.ledger import Ledger
 from augury.errors import Span
 from augury.language.expressions import Attribute, Expression
 from augury.language.tree import CreateQuery

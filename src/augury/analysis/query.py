@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from augury.analysis.checked import CheckedQuery, Verdict
-from augury.analysis.conjuncts import read_conjuncts
+from augury.analysis.checks import LATE_RULES, RULES
+from augury.analysis.classes.lahar import lower
+from augury.analysis.classes.query_class import classify
+from augury.analysis.clauses.conjuncts import read_conjuncts
+from augury.analysis.clauses.on_clause import read_streams
+from augury.analysis.clauses.pattern import read_pattern
+from augury.analysis.clauses.returns import output_schema
+from augury.analysis.declarations.gaps import read_gaps
+from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.draft import Draft
-from augury.analysis.equalities import close_equalities
+from augury.analysis.expressions.equalities import close_equalities
 from augury.analysis.findings import Findings
-from augury.analysis.gaps import read_gaps
-from augury.analysis.lahar import lower
-from augury.analysis.ledger import Ledger
-from augury.analysis.on_clause import read_streams
-from augury.analysis.pattern import read_pattern
-from augury.analysis.query_class import classify
-from augury.analysis.returns import output_schema
-from augury.analysis.rules import LATE_RULES, RULES
 from augury.analysis.unread import unread_of
 from augury.language.tree import CreateQuery, Subgoals
 

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from augury.analysis import places
-from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.conditional import history_is_declared, markov_names_transitions
-from augury.analysis.declarations import read_stream, read_table
+from augury.analysis.declarations.catalog import Catalog
+from augury.analysis.declarations.ledger import Ledger
+from augury.analysis.declarations.models import read_inferred, read_model
+from augury.analysis.declarations.streams import read_stream, read_table
+from augury.analysis.declarations.targets import check_write
+from augury.analysis.expressions.conditional import history_is_declared, markov_names_transitions
 from augury.analysis.findings import Findings, in_text_order, suggest
-from augury.analysis.ledger import Ledger
-from augury.analysis.models import read_inferred, read_model
 from augury.analysis.query import read_query
-from augury.analysis.targets import check_write
 from augury.errors import Diagnostic, Source, Span
 from augury.language.parser import parse
 from augury.language.tree import (

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from augury.analysis.catalog import Unread
 from augury.analysis.checked import Branch, CheckedGap, CheckedQuery, Leaf, Negated, Shape
+from augury.analysis.declarations.catalog import Unread
 
 
 def gap_of(query: CheckedQuery, component: int) -> CheckedGap | None:

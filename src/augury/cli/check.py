@@ -47,7 +47,7 @@ class Report:
         """What the checker found, and what only planning finds."""
         if self.checked is None:
             return ()
-        from augury.planning.unreachable import warnings_of
+        from augury.planning.missed.unreachable import warnings_of
 
         source = Source(self.file, self.text)
         planned = (w for query in self.checked.queries for w in warnings_of(query, source))

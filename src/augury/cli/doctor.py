@@ -132,7 +132,7 @@ def look_at_java(found: str | None, *, spark_installed: bool) -> Finding:
 
 def look_at_worker_python(setting: str | None) -> Finding:
     """Judge PYSPARK_PYTHON: workers that run another environment's Python miss the packages."""
-    from augury.runners.worker_python import is_of_this_environment
+    from augury.runners.process.worker_python import is_of_this_environment
 
     found = setting or f"unset: Spark's workers run {shutil.which('python3') or 'python3'}"
     if is_of_this_environment(setting):

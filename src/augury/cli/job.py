@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
-from augury.analysis.catalog import StreamSchema
+from augury.analysis.declarations.catalog import StreamSchema
+from augury.analysis.declarations.targets import collide, overlap
 from augury.analysis.script import Checked, check_text
-from augury.analysis.targets import collide, overlap
 from augury.cli import places, scripts
 from augury.errors import QueryError, Source
 from augury.language.parser import parse

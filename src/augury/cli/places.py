@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import click
 
-from augury.analysis.declarations import FORMATS as SOURCES
+from augury.analysis.declarations.streams import FORMATS as SOURCES
+from augury.analysis.declarations.targets import FORMATS as TARGETS
 from augury.analysis.findings import listing, suggest
-from augury.analysis.targets import FORMATS as TARGETS
 from augury.language.tree import External, Option
 
 _SHAPE = "expected NAME=FORMAT:PLACE, for example"

@@ -20,7 +20,7 @@ from augury.errors import AuguryError, QueryError
 
 if TYPE_CHECKING:
     from augury.cli.job import Flags, Job
-    from augury.runners.running import Trigger
+    from augury.runners.process.running import Trigger
     from augury.sinks.delivery import Delivery
     from augury.sinks.sink import Sink
 
@@ -108,8 +108,8 @@ def _refuse(error: QueryError, as_json: bool) -> None:
 
 
 def _run(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporter) -> None:
-    from augury.runners.failures import told
-    from augury.runners.launch import Launch, spark_session
+    from augury.runners.process.failures import told
+    from augury.runners.process.launch import Launch, spark_session
 
     launch = Launch(
         given["master"],
@@ -129,13 +129,13 @@ def _run(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporter) -
 
 
 def _trigger(given: Mapping[str, Any]) -> Trigger:
-    from augury.runners.running import Trigger
+    from augury.runners.process.running import Trigger
 
     return Trigger(given["trigger"], given["once"])
 
 
 def _deliver(spark: Any, job: Job, flags: Flags, trigger: Trigger, reporter: Reporter) -> None:
-    from augury.runners.running import run_batch, run_stream
+    from augury.runners.process.running import run_batch, run_stream
     from augury.sinks.delivery import Delivery
 
     pipeline = _pipeline(spark, job)
@@ -169,7 +169,7 @@ def _claimed(spark: Any, job: Job, flags: Flags) -> str:
     if not job.streaming:
         return "batch"
     from augury.cli.job import texts_of
-    from augury.runners.shard import FORMAT
+    from augury.evaluation.shard import FORMAT
     from augury.sinks.checkpoint import Identity, claim
 
     return claim(spark, flags.checkpoint, Identity(texts_of(job), FORMAT.version))
@@ -233,7 +233,7 @@ def _stopping_on_signals(delivery: Delivery, reporter: Reporter) -> Iterator[Non
 
 def _end(number: int, reporter: Reporter, why: str) -> NoReturn:
     """End this process and its Java, with the exit code that shells give to a signal."""
-    from augury.runners.java_process import JAVA
+    from augury.runners.process.java_process import JAVA
 
     if not JAVA.is_ours:
         raise KeyboardInterrupt

@@ -29,7 +29,7 @@ def opened(engine: Engine) -> Iterator[Session]:
     if engine == "local":
         yield Session(engine="local")
         return
-    from augury.runners import local_spark  # noqa: PLC0415  Spark is loaded where it is used
+    from augury.runners.process import local_spark  # noqa: PLC0415  Spark is loaded where it is used
 
     with _log() as log:
         with _standard_error_to(log):

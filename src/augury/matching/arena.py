@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from augury.kernels import layout
+from augury.kernels.search import layout
 from augury.matching.pattern import Pattern
 from augury.matching.retention import can_lack
 from augury.records import Words

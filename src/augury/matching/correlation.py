@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from augury.errors import DataError
-from augury.matching.settle import TOLERANCE
+from augury.matching.resolve_confidence import TOLERANCE
 from augury.records import Matches, Reals, Words
 
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from augury.errors import DataError
-from augury.kernels import counting, layout, opcodes
-from augury.kernels.predicates import Predicates
+from augury.kernels.search import layout, opcodes
+from augury.kernels.search.predicates import Predicates
+from augury.kernels.sequences import counting
 from augury.matching.find import event_rows
 from augury.matching.matcher import sort_order
 from augury.matching.pattern import Edge, Guard, Pattern, Rule

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from augury.errors import DataError
-from augury.kernels import layout, prepare
-from augury.kernels.predicates import Predicates
+from augury.kernels.search import layout, prepare
+from augury.kernels.search.predicates import Predicates
 from augury.matching.arena import Report, Room, lay_out, output_size
 from augury.matching.first_search import search
 from augury.matching.pattern import Pattern

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from augury.kernels.search import search as kernel
+from augury.kernels.search.search import search as kernel
 
 ONCE = "augury: compiling the search, once on this machine; it takes about a minute\n"
 EACH_TIME = (

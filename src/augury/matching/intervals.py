@@ -24,8 +24,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from augury.kernels.chain import intervals
-from augury.matching.line import Line, Sign
 from augury.matching.marginal import TooManyNumbersError, accepted_of, automaton, symbol_of
+from augury.matching.waiting_line import Sign, WaitingLine
 from augury.matching.worlds import Outcomes, Step
 from augury.records import Flags, Reals, Words
 
@@ -38,7 +38,7 @@ MOST_MASS = 2**27
 LAST, MIXED = ("last",), ("mixed",)
 
 
-def sequence_probabilities(line: Line, steps: Sequence[Step]) -> dict[int, float] | None:
+def sequence_probabilities(line: WaitingLine, steps: Sequence[Step]) -> dict[int, float] | None:
     """Return P(a match ends at t) for each time; None where the line is no such sequence."""
     last = line.nodes[-1].component
     if not _is_suited(line, last):
@@ -53,7 +53,7 @@ def sequence_probabilities(line: Line, steps: Sequence[Step]) -> dict[int, float
     return _carried(split, tables)
 
 
-def _is_suited(line: Line, last: int) -> bool:
+def _is_suited(line: WaitingLine, last: int) -> bool:
     ends = [k for k, node in enumerate(line.nodes) if node.component == last]
     plain = len(ends) == 1 and not line.nodes[ends[0]].guards and not line.nodes[ends[0]].after
     before = [node for k, node in enumerate(line.nodes) if k not in ends]
@@ -68,7 +68,7 @@ def _is_suited(line: Line, last: int) -> bool:
     )
 
 
-def _prefix(line: Line, last: int) -> Line:
+def _prefix(line: WaitingLine, last: int) -> WaitingLine:
     """Return the line without its last subgoal, and without values: each has its own chain."""
     end = next(k for k, node in enumerate(line.nodes) if node.component == last)
     nodes = tuple(

@@ -22,7 +22,7 @@ import numpy as np
 
 from augury.errors import StateError
 from augury.kernels.chain import forward
-from augury.matching.line import Line
+from augury.matching.waiting_line import WaitingLine
 from augury.records import Flags, Reals, Words
 
 # The value of a row that asks what still counts at a time without rows of its chain.
@@ -120,7 +120,7 @@ class Marginaliser:
     to 1, but their rows do not, and what is missing in one is not nowhere.
     """
 
-    line: Line
+    line: WaitingLine
     is_markovian: bool = False
     ticks: bool = True
     ever: bool = False
@@ -374,7 +374,7 @@ def accepted_of(symbol: int) -> int:
     return symbol >> _SHIFT & ((1 << _SHIFT) - 1)
 
 
-def mask_step(line: Line, state: int, symbol: int) -> tuple[int, bool]:
+def mask_step(line: WaitingLine, state: int, symbol: int) -> tuple[int, bool]:
     """Return where the waiting nodes (bits of `state`) are after a step that means `symbol`."""
     low = (1 << _SHIFT) - 1
     matches, accepted, anything = symbol & low, symbol >> _SHIFT & low, symbol >> (2 * _SHIFT)
@@ -394,7 +394,7 @@ def mask_step(line: Line, state: int, symbol: int) -> tuple[int, bool]:
     return after, done
 
 
-def counted_step(line: Line, state: int, symbol: int, over: int) -> tuple[int, bool]:
+def counted_step(line: WaitingLine, state: int, symbol: int, over: int) -> tuple[int, bool]:
     """Return what `mask_step` does where an end counts for `over` steps (0: in its own alone)."""
     if not over:
         return mask_step(line, state, symbol)
@@ -403,7 +403,7 @@ def counted_step(line: Line, state: int, symbol: int, over: int) -> tuple[int, b
     return after | left << _MASK_BITS, left > 0
 
 
-def waiting_sets(line: Line) -> int:
+def waiting_sets(line: WaitingLine) -> int:
     """Return how many sets of nodes runs may wait at, whatever happens; or more, for long lines."""
     components = sorted({node.component for node in line.nodes})
     if len(components) > _LISTED:
@@ -429,7 +429,7 @@ def waiting_sets(line: Line) -> int:
     return len(seen)
 
 
-def automaton(line: Line, symbols: list[int], over: int = 0) -> tuple[Words, Flags]:
+def automaton(line: WaitingLine, symbols: list[int], over: int = 0) -> tuple[Words, Flags]:
     """Return where each symbol leads from each automaton state, and whether a match ends.
 
     States are those that can be reached; state 0 waits at no node. `over` as in `counted_step`.
@@ -449,7 +449,7 @@ def automaton(line: Line, symbols: list[int], over: int = 0) -> tuple[Words, Fla
     return delta, np.array([[ended for _, ended in steps] for steps in found], np.bool_)
 
 
-def _stays(line: Line, k: int, matches: int, anything: int) -> bool:
+def _stays(line: WaitingLine, k: int, matches: int, anything: int) -> bool:
     node = line.nodes[k]
     if line.skipping == "STRICT":
         return not anything

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from augury.kernels import layout, sorting
-from augury.kernels.predicates import Predicates
+from augury.kernels.rows import sorting
+from augury.kernels.search import layout
+from augury.kernels.search.predicates import Predicates
 from augury.matching import codec
 from augury.matching.arena import Report
 from augury.matching.find import Found, find

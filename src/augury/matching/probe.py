@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from augury.kernels import layout
-from augury.kernels.gather import gather
-from augury.kernels.predicates import Predicates
+from augury.kernels.search import layout
+from augury.kernels.search.gather import gather
+from augury.kernels.search.predicates import Predicates
 from augury.matching.arena import Report, Room, lay_out, output_size
 from augury.matching.find import found_in, most_depth, too_many
 from augury.matching.first_search import search
 from augury.matching.lineage import Formula, Is
 from augury.matching.matcher import as_matches
 from augury.matching.pattern import Pattern
+from augury.matching.resolve_confidence import ConfidenceResolver
 from augury.matching.retention import ends_late
 from augury.matching.ring import Ring
-from augury.matching.settle import Settlement
 from augury.records import Events, Matches, Words
 
 _FIRST = Room(depth=16, passed=64, matches=64, items=256, absents=256, groups=0)
@@ -121,7 +121,7 @@ class Probe:
         def formula(row: int) -> Formula:
             return Is(blocks[place[row]], place[row])
 
-        settlement = Settlement(self.pattern, events, self.predicates, formula, chances)
+        settlement = ConfidenceResolver(self.pattern, events, self.predicates, formula, chances)
         return settlement.settle_open_ones(matches)
 
     def _events(self, n: int) -> Events:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from augury.kernels.layout import FOREVER, TOLERANCE
+from augury.kernels.search.layout import FOREVER, TOLERANCE
 from augury.matching.pattern import Pattern
 from augury.operator import NEVER_YET
 from augury.records import Reals, Words

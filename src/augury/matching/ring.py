@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from augury.kernels.gather import DISTANCE_BITS, LINK, WHEN
+from augury.kernels.search.gather import DISTANCE_BITS, LINK, WHEN
 from augury.records import Words
 
 # Grown by little, because memory per event matters more than the time to copy.

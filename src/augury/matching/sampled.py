@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from augury.matching.line import Line, Run, Sign, breaking, meeting
 from augury.matching.lineage import All, AtMost, Block, Formula, Is, Not, Truth
+from augury.matching.waiting_line import Run, Sign, WaitingLine, breaking, meeting
 from augury.matching.worlds import Outcomes, Step
 from augury.records import Words
 
@@ -54,7 +54,7 @@ def packed(flags: npt.NDArray[np.bool_]) -> Bits:
 class Sampler:
     """The runs of one chain in `size` worlds at once; `hidden` are objects' values by world."""
 
-    line: Line
+    line: WaitingLine
     size: int
     rng: np.random.Generator
     runs: dict[Run, Bits] = field(default_factory=dict)
@@ -138,7 +138,9 @@ def _join(found: dict[Any, Bits], key: Any, bits: Bits) -> None:
     found[key] = found[key] | bits if key in found else bits
 
 
-def ends(line: Line, steps: Iterable[Step], size: int, rng: np.random.Generator) -> dict[int, Bits]:
+def ends(
+    line: WaitingLine, steps: Iterable[Step], size: int, rng: np.random.Generator
+) -> dict[int, Bits]:
     """Return, by time, in which worlds a match ends then."""
     sampler, found = Sampler(line, size, rng), dict[int, Bits]()
     for now in steps:

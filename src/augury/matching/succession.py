@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from augury.kernels import layout, succession
-from augury.kernels.succession import AT_ONCE, IN_VAIN, TOO_MANY
+from augury.kernels.search import layout
+from augury.kernels.sequences import succession
+from augury.kernels.sequences.succession import AT_ONCE, IN_VAIN, TOO_MANY
 from augury.matching.arena import Report
 from augury.matching.find import Found, too_many
 from augury.matching.pattern import Pattern

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from augury.config import value_of
 from augury.errors import DataError
-from augury.matching.line import NO_RUNS, Line, Runs, Sign, step
+from augury.matching.waiting_line import NO_RUNS, Runs, Sign, WaitingLine, step
 from augury.records import Reals
 
 Happened = frozenset[Sign]
@@ -59,7 +59,7 @@ class Chain:
     A match counts at time t if it ended in (t - over, t].
     """
 
-    line: Line
+    line: WaitingLine
     hidden: int = 0
     over: int = 1
     mass: dict[State, float] = field(default_factory=dict)
@@ -135,14 +135,14 @@ class Ever(Chain):
             self.known = {}
 
 
-def probabilities(line: Line, steps: Iterable[Step], hidden: int = 0) -> dict[int, float]:
+def probabilities(line: WaitingLine, steps: Iterable[Step], hidden: int = 0) -> dict[int, float]:
     """Return P(a match ends at t) for each time of the steps, which are in order."""
     chain = Chain(line, hidden)
     return {now.time: chain.advance(now) for now in steps}
 
 
 def lasting_probabilities(
-    line: Line, steps: Iterable[Step], times: Sequence[int], over: int, hidden: int = 0
+    line: WaitingLine, steps: Iterable[Step], times: Sequence[int], over: int, hidden: int = 0
 ) -> dict[int, float]:
     """Return P(a match has ended in (t - over, t]) at each time of the steps, and of `times`."""
     chain, found = Chain(line, hidden, over), dict[int, float]()
@@ -159,7 +159,7 @@ def lasting_probabilities(
     return found
 
 
-def probability(line: Line, steps: Iterable[Step], hidden: int = 0) -> float:
+def probability(line: WaitingLine, steps: Iterable[Step], hidden: int = 0) -> float:
     """Return P(some match) over all steps."""
     chain, found = Ever(line, hidden), 0.0
     for now in steps:

@@ -1,6 +1,6 @@
 """The engine's share of the plan of a probability query: a waiting line and what feeds it.
 
-A sequence whose conditions each look at one event, or equate attributes, becomes a `Line`: an
+A sequence whose conditions each look at one event, or equate attributes, becomes a waiting line: an
 automaton over what matches and what is accepted, with the values that must be met again. What cuts
 the stream into independent parts gives one chain each. Patterns of another make are no chain, and
 the `Obstacle` says why; they are evaluated from lineage.
@@ -12,16 +12,16 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery, EqualityClass
-from augury.analysis.equalities import equal_attributes, pinned_attribute
+from augury.analysis.declarations.catalog import Catalog
+from augury.analysis.expressions.equalities import equal_attributes, pinned_attribute
 from augury.language import expressions as ex
-from augury.matching.line import Line, Node
+from augury.matching.waiting_line import Node, WaitingLine
 from augury.planning.expressions.typed import Apply, Typed, nodes_within, without_defaults
 from augury.planning.match_plan import Play, plays_of
+from augury.planning.pattern.sequence import Slot, slots_of, unsuited
 from augury.planning.physical import PhysicalPlan, plan_query
 from augury.planning.predicates import Predicate, reads_each
-from augury.planning.sequence import Slot, slots_of, unsuited
 
 Columns = Mapping[str, tuple[str, ...]]
 MOST_NODES = 48
@@ -61,7 +61,7 @@ class ChainPlan:
     """
 
     query: CheckedQuery
-    line: Line
+    line: WaitingLine
     plays: tuple[Play, ...]
     judged: tuple[tuple[int, Typed], ...]
     partition_by: Columns
@@ -259,7 +259,7 @@ class _Place:
     guards: int
 
 
-def _line(query: CheckedQuery, remembers: int) -> Line | None:
+def _line(query: CheckedQuery, remembers: int) -> WaitingLine | None:
     slots = slots_of(query)
     assert slots is not None
     start = list(_ahead(slots, -1))
@@ -283,7 +283,7 @@ def _line(query: CheckedQuery, remembers: int) -> Line | None:
     skipping = "STRICT" if query.strategy == "PARTITION" else query.strategy
     window = query.within if query.returns == "PROBABILITY BY TIME" else None
     first = tuple(sorted({number[p] for p in start}))
-    return Line(nodes, first, skipping, window.length if window else None, remembers)
+    return WaitingLine(nodes, first, skipping, window.length if window else None, remembers)
 
 
 def _ahead(slots: list[Slot], last: int) -> Iterator[_Place]:

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, product
 
-from augury.analysis.catalog import Unread
 from augury.analysis.checked import Branch, CheckedQuery, Leaf, Negated, Shape
+from augury.analysis.declarations.catalog import Unread
 from augury.analysis.findings import listing
 from augury.analysis.unread import reading_unread
 from augury.language.expressions import Attribute, Binary, Expression

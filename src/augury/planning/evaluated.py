@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.unread import scores_unseen
 from augury.matching.pattern import MOST_COMPONENTS
 from augury.planning.entangled import entangled
+from augury.planning.missed.unscored import unscored
+from augury.planning.pattern.sequence import unsuited
 from augury.planning.refusal import NOT_EVALUATED, PlanError, Refused
-from augury.planning.sequence import unsuited
-from augury.planning.unscored import unscored
 
 
 def unevaluated(query: CheckedQuery) -> str | None:

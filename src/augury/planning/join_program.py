@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from augury.analysis.catalog import Catalog, StreamSchema
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.joins import JoinPlan
+from augury.analysis.classes.joins import JoinPlan
+from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.language.expressions import Binary
 from augury.planning.expressions.lower import Scope, lower
 from augury.planning.expressions.typed import Apply, Typed

@@ -11,17 +11,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from augury.analysis.catalog import StreamSchema
 from augury.analysis.checked import CheckedQuery, CheckedWindow, PlayedBy
+from augury.analysis.declarations.catalog import StreamSchema
 from augury.language.text.expressions import expression_text
 from augury.language.tree import Strategy
-from augury.planning.automaton import Automaton
-from augury.planning.build_automaton import build_automaton
+from augury.planning.distribution.partitioning import Partitioning
 from augury.planning.expressions.lower import Scope, lower
 from augury.planning.expressions.typed import Typed
-from augury.planning.partitioning import Partitioning
+from augury.planning.pattern.automaton import Automaton
+from augury.planning.pattern.build_automaton import build_automaton
+from augury.planning.pattern.sequence import unsuited
 from augury.planning.predicates import Predicate, predicates_of
-from augury.planning.sequence import unsuited
 
 Method = Literal[
     "chain",

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from augury.analysis.catalog import Catalog, Column
 from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Catalog, Column
 from augury.matching.pattern import Pattern
-from augury.planning.compile_pattern import compile_pattern
 from augury.planning.evaluated import refuse_unevaluated
 from augury.planning.expressions.program import ProgramSet
 from augury.planning.expressions.typed import Typed
+from augury.planning.pattern.compile_pattern import compile_pattern
 from augury.planning.physical import PhysicalPlan, plan_query
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.walk import attributes
+from augury.analysis.expressions.walk import attributes
 from augury.planning.expressions.typed import Aggregated, Input, Typed, nodes_within
 
 Read = tuple[tuple[int, str], ...]

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from augury.analysis.catalog import StreamSchema
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.joins import Extreme, JoinPlan, JoinStep, Product, Projected, Read
+from augury.analysis.classes.joins import Extreme, JoinPlan, JoinStep, Product, Projected, Read
+from augury.analysis.declarations.catalog import StreamSchema
 from augury.language.text.expressions import expression_text
+from augury.planning.distribution.movement import is_moved
+from augury.planning.distribution.partitioning import Partitioning
 from augury.planning.logical import (
     Group,
     Mask,
@@ -24,8 +26,6 @@ from augury.planning.logical import (
     scans_of,
     search_of,
 )
-from augury.planning.movement import is_moved
-from augury.planning.partitioning import Partitioning
 
 
 @dataclass(frozen=True, slots=True)

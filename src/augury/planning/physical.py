@@ -9,9 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from augury.analysis.catalog import Catalog, StreamSchema
 from augury.analysis.checked import CheckedQuery
-from augury.planning.automaton import Automaton
+from augury.analysis.declarations.catalog import Catalog, StreamSchema
+from augury.planning.distribution.partitioning import (
+    Moved,
+    Partitioning,
+    has_neighbours,
+    moved_rows,
+)
 from augury.planning.expressions.lower import Scope
 from augury.planning.expressions.program import ProgramSet, compile_programs
 from augury.planning.expressions.spark_sql import quoted, string_literal, to_spark_sql
@@ -29,7 +34,7 @@ from augury.planning.logical import (
 from augury.planning.logical import Play as LogicalPlay
 from augury.planning.needed import columns_read, group_columns
 from augury.planning.operators import Operator, operators_of
-from augury.planning.partitioning import Moved, Partitioning, has_neighbours, moved_rows
+from augury.planning.pattern.automaton import Automaton
 from augury.planning.predicates import Predicate
 from augury.planning.rewrites import rewrite
 

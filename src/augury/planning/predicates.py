@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from augury.analysis.checked import CheckedQuery, Conjunct
 from augury.language.text.expressions import expression_text
-from augury.planning.automaton import Automaton
 from augury.planning.expressions.lower import Scope, lower
 from augury.planning.expressions.spark_sql import can_be_pushed
 from augury.planning.expressions.typed import (
@@ -22,7 +21,8 @@ from augury.planning.expressions.typed import (
     nodes_within,
     without_defaults,
 )
-from augury.planning.residual import components_always_bound
+from augury.planning.pattern.automaton import Automaton
+from augury.planning.pattern.residual import components_always_bound
 
 
 @dataclass(frozen=True, slots=True)

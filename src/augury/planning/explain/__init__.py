@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Catalog
+from augury.planning.distribution.movement import Priced
 from augury.planning.explain.json import explain_as_json
 from augury.planning.explain.mermaid import explain_as_mermaid
 from augury.planning.explain.svg import explain_as_svg
 from augury.planning.explain.text import explain_as_text
-from augury.planning.movement import Priced
 from augury.planning.physical import PhysicalPlan, plan_query
 
 Format = Literal["text", "json", "svg", "mermaid"]

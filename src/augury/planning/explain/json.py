@@ -24,15 +24,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from augury.analysis.catalog import Catalog
 from augury.analysis.checked import CheckedWindow
+from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.unread import can_be_missed
+from augury.planning.distribution.movement import Priced
 from augury.planning.evaluated import unevaluated
 from augury.planning.explain.estimates import share_of_rows, state_text
 from augury.planning.explain.movement import movement_facts
 from augury.planning.explain.network import network_of
 from augury.planning.explain.words import guard_text, shape_text
-from augury.planning.movement import Priced
 from augury.planning.physical import PhysicalPlan
 from augury.planning.predicates import Predicate
 

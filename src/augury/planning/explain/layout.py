@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from augury.planning.automaton import Automaton
+from augury.planning.pattern.automaton import Automaton
 
 
 @dataclass(frozen=True, slots=True)

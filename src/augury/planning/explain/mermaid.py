@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from augury.analysis.catalog import Catalog
+from augury.analysis.declarations.catalog import Catalog
+from augury.planning.distribution.movement import Priced
 from augury.planning.explain.words import guard_text, skip_text, transition_text
-from augury.planning.movement import Priced
 from augury.planning.physical import PhysicalPlan
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from augury.planning.layout import MOVEMENTS, Movement
-from augury.planning.movement import Priced, asked_movement, asked_parts, is_moved
+from augury.planning.distribution.layout import MOVEMENTS, Movement
+from augury.planning.distribution.movement import Priced, asked_movement, asked_parts, is_moved
 from augury.planning.physical import PhysicalPlan
 
 TEXTS: dict[Movement, str] = {"events": "moving events", "results": "moving temporal results"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from augury.analysis.catalog import Catalog, StreamSchema
 from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Catalog, StreamSchema
 
 Links = tuple[tuple[str, tuple[str, ...]], ...]
 

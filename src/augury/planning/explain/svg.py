@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from augury.analysis.catalog import Catalog
-from augury.planning.automaton import Automaton, Guard
+from augury.analysis.declarations.catalog import Catalog
+from augury.planning.distribution.movement import Priced
 from augury.planning.explain.layout import Layout, lay_out
 from augury.planning.explain.words import (
     STRATEGIES,
@@ -21,7 +21,7 @@ from augury.planning.explain.words import (
     transition_text,
     window_text,
 )
-from augury.planning.movement import Priced
+from augury.planning.pattern.automaton import Automaton, Guard
 from augury.planning.physical import PhysicalPlan
 
 RADIUS = 22

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from augury.analysis.catalog import Catalog
+from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.unread import can_be_missed
-from augury.planning.automaton import Automaton
+from augury.planning.distribution.movement import Priced
+from augury.planning.distribution.partitioning import Partitioning
 from augury.planning.evaluated import unevaluated_note
 from augury.planning.explain.estimates import share_of_rows, state_text
 from augury.planning.explain.movement import movement_lines
@@ -25,11 +26,10 @@ from augury.planning.explain.words import (
     window_text,
 )
 from augury.planning.logical import Marginalise
-from augury.planning.movement import Priced
-from augury.planning.partitioning import Partitioning
+from augury.planning.missed.unreachable import unreachable
+from augury.planning.pattern.automaton import Automaton
 from augury.planning.physical import PhysicalPlan
 from augury.planning.predicates import Predicate, last_bound
-from augury.planning.unreachable import unreachable
 
 WIDTH = 88
 # A large automaton is counted, not listed.

@@ -13,9 +13,9 @@ from augury.analysis.checked import (
     Shape,
 )
 from augury.analysis.unread import gap_of
-from augury.planning.automaton import Automaton, Guard, Skip, Transition
-from augury.planning.residual import repetition_mark
-from augury.planning.unseen import stretches_of
+from augury.planning.missed.unseen import stretches_of
+from augury.planning.pattern.automaton import Automaton, Guard, Skip, Transition
+from augury.planning.pattern.residual import repetition_mark
 
 STRATEGIES = {
     "ANY": "skip till any match",

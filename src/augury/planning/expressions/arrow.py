@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from augury.analysis.catalog import DataType
+from augury.analysis.declarations.catalog import DataType
 from augury.errors import DataError
 from augury.planning.expressions import arrow_numbers as numbers
 from augury.planning.expressions import arrow_strings as texts

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from augury.analysis.catalog import DataType
+from augury.analysis.declarations.catalog import DataType
 from augury.planning.expressions.arrow_api import Column, pa, pc
 
 Values = npt.NDArray[Any]

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from augury.analysis.catalog import DataType
+from augury.analysis.declarations.catalog import DataType
 from augury.planning.expressions.arrow_api import Column, pa, pc
 
 # What a text must look like to be read as a number; spaces around it are passed over.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from augury.analysis.catalog import DataType
+from augury.analysis.declarations.catalog import DataType
 from augury.errors import Span
 from augury.planning.expressions.typed import Apply, Constant, Typed
 from augury.planning.expressions.types import cast, common_type, refuse, together

@@ -11,10 +11,10 @@ from itertools import accumulate
 
 import numpy as np
 
-from augury.analysis.catalog import DataType
+from augury.analysis.declarations.catalog import DataType
 from augury.errors import DataError
-from augury.kernels import opcodes as op
-from augury.kernels.predicates import Predicates
+from augury.kernels.search import opcodes as op
+from augury.kernels.search.predicates import Predicates
 from augury.planning.expressions.program import Instruction, ProgramSet, TableUse
 
 Row = Sequence[bool | int | float | str | None]

@@ -12,8 +12,8 @@ from datetime import UTC, date, datetime, timedelta
 from functools import singledispatch
 from types import MappingProxyType
 
-from augury.analysis.catalog import DataType, TableSchema
 from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import DataType, TableSchema
 from augury.errors import Span
 from augury.language import expressions as syntax
 from augury.planning.expressions.functions import lower_call

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from augury.analysis.catalog import DataType
 from augury.analysis.checked import CheckedQuery, Conjunct
-from augury.kernels import opcodes as op
+from augury.analysis.declarations.catalog import DataType
+from augury.kernels.search import opcodes as op
 from augury.planning.expressions.arrow import fold
 from augury.planning.expressions.lower import Scope, lower
 from augury.planning.expressions.typed import (

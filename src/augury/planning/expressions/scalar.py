@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from augury.analysis.catalog import DataType
+from augury.analysis.declarations.catalog import DataType
 from augury.errors import DataError
 from augury.planning.expressions.arrow import apply_operator
 from augury.planning.expressions.arrow_members import Membership

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from augury.analysis.catalog import DataType
+from augury.analysis.declarations.catalog import DataType
 from augury.language.expressions import IndexKind
 
 Value = bool | int | float | str | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from augury.analysis.catalog import DataType
+from augury.analysis.declarations.catalog import DataType
 from augury.errors import NOWHERE, Span
 from augury.planning.expressions.typed import Apply, Constant, Typed
 from augury.planning.refusal import CANNOT_COMPILE, PlanError

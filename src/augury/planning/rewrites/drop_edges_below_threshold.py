@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.unread import can_be_missed
-from augury.planning.automaton import Skip
 from augury.planning.expressions.lower import Scope
 from augury.planning.logical import Match, Node, replaced, search_of
-from augury.planning.missed_variants import best_score, can_pass
+from augury.planning.missed.missed_variants import best_score, can_pass
+from augury.planning.missed.unseen import missed_in, stretches_of
+from augury.planning.pattern.automaton import Skip
 from augury.planning.refusal import PlanError
-from augury.planning.unseen import missed_in, stretches_of
 
 
 def drop_edges_below_threshold(plan: Node, scope: Scope) -> Node:

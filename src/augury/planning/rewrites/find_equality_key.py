@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from augury.analysis.checked import CheckedQuery, EqualityClass
+from augury.planning.distribution.partitioning import choose_partitioning
 from augury.planning.expressions.lower import Scope
 from augury.planning.expressions.typed import Apply, Input, Typed
 from augury.planning.logical import Node, Partition, replaced, search_of
-from augury.planning.partitioning import choose_partitioning
 
 
 def find_equality_key(plan: Node, scope: Scope) -> Node:

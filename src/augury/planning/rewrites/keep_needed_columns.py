@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from augury.analysis.catalog import StreamSchema
+from augury.analysis.declarations.catalog import StreamSchema
 from augury.planning.expressions.lower import Scope
 from augury.planning.logical import Mask, Node, Return, Scan, Union, chain_of, find, search_of
 from augury.planning.logical import replaced as exchanged

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from augury.planning.distribution.partitioning import counts_every_event, has_neighbours
 from augury.planning.expressions.lower import Scope
 from augury.planning.logical import Mask, Node, Play, replaced, search_of
-from augury.planning.partitioning import counts_every_event, has_neighbours
 
 
 def push_down_single_component_predicates(plan: Node, scope: Scope) -> Node:

@@ -1,0 +1,285 @@
+"""The pattern: from the written tree to numbered components and a shape.
+
+A bare word is a type (and its own name) if it is a stream of ON or if a stream has a TYPE column;
+otherwise it is a name. Groups of one operator flatten, FIRST and LAST become negations.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from augury.analysis.checked import Branch, Component, Leaf, Negated, PlayedBy, Shape
+from augury.analysis.clauses.shapes import can_be_empty
+from augury.analysis.draft import Draft
+from augury.analysis.findings import listing, suggest
+from augury.errors import Span
+from augury.language import tree
+from augury.language.expressions import Expression
+
+LARGEST_PATTERN = 63
+LARGEST_REPETITION = 1000
+
+
+def read_pattern(draft: Draft) -> None:
+    """Fill the draft's components, shape and filters."""
+    reader = _Reader(draft)
+    shape = reader.read(draft.statement.pattern, "")
+    draft.shape = _as_root(shape)
+    draft.components = tuple(reader.components)
+    draft.filters = tuple(reader.filters)
+    draft.copies = tuple(reader.copies)
+    draft.repeated_words = frozenset(w for w, n in reader.bare.items() if n > 1)
+
+
+def _as_root(parts: list[Shape]) -> Shape | None:
+    if len(parts) > 1:
+        return Branch("SEQ", tuple(parts))
+    return parts[0] if parts else None
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Numbers components in the order written and reports those that cannot be read."""
+
+    draft: Draft
+    components: list[Component] = field(default_factory=list)
+    filters: list[tuple[int, Expression]] = field(default_factory=list)
+    copies: list[tuple[int, int]] = field(default_factory=list)
+    bare: Counter[str] = field(default_factory=Counter)
+    numbered: Counter[str] = field(default_factory=Counter)
+    taken: dict[str, Span] = field(default_factory=dict)
+    negated: bool = False
+    streams: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.streams = {s.name.lower(): s.name for s in self.draft.streams}
+        written = list(_components(self.draft.statement.pattern))
+        self.bare.update(c.word for c in written if c.name is None and self.is_type(c.word))
+        names = {c.name for c in written if c.name is not None}
+        self.taken = dict.fromkeys(names | set(self.bare), Span(-1, -1))
+
+    # Words ------------------------------------------------------------------------------------
+
+    def is_type(self, word: str) -> bool:
+        """Return whether a bare word is a type: a stream of ON, or a value of a TYPE column."""
+        return word == "_" or bool(self._stream(word)) or any(s.type for s in self.draft.streams)
+
+    def _stream(self, word: str) -> str | None:
+        return self.streams.get(word.lower())
+
+    def played_by(self, component: tree.Component, is_type: bool) -> tuple[PlayedBy, ...]:
+        if component.word == "_" or not is_type:
+            return tuple(PlayedBy(s.name) for s in self.draft.streams)
+        if (stream := self._stream(component.word)) is not None:
+            return (PlayedBy(stream),)
+        typed = tuple(PlayedBy(s.name, component.word) for s in self.draft.streams if s.type)
+        if not typed and self.draft.complete:
+            self._report_type(component)
+        return typed
+
+    def _report_type(self, component: tree.Component) -> None:
+        names = [s.name for s in self.draft.streams]
+        label = f"{component.word} {component.name}"
+        self.draft.findings.error(
+            "A030",
+            f"component {label} has type {component.word}, but {listing(names)} has no TYPE column "
+            f"and {component.word} is no stream of ON",
+            component.span,
+            suggest(component.word, names, f"declare TYPE on {names[0]}, or add the stream to ON"),
+        )
+
+    # Parts ------------------------------------------------------------------------------------
+
+    def read(self, part: tree.Pattern, parent: str) -> list[Shape]:
+        """Return the shapes of a part: several where it splices into its parent."""
+        match part:
+            case tree.Component():
+                return [self._leaf(part, self.negated)]
+            case tree.Group():
+                return self._group(part, parent)
+            case tree.Not():
+                return self._negation(part, parent)
+            case tree.Edge():
+                return self._edge(part, parent)
+            case _:
+                return []
+
+    def _group(self, group: tree.Group, parent: str) -> list[Shape]:
+        parts = [shape for part in group.parts for shape in self.read(part, group.operator)]
+        if all(isinstance(p, Negated) for p in parts) and not self.negated:
+            self.draft.findings.error(
+                "A037",
+                f"{group.operator} has no positive component, so no event can match it",
+                group.span,
+                "add a component without !",
+            )
+        if group.operator == parent or len(parts) < 2:
+            return parts
+        return [Branch(group.operator, tuple(parts))]
+
+    def _negation(self, part: tree.Not, parent: str) -> list[Shape]:
+        if self.negated:
+            self.draft.findings.error(
+                "A036",
+                "a negation stands inside another negation",
+                part.span,
+                "write what must not happen without !",
+            )
+        elif parent != "SEQ":
+            self._report_misplaced(part, parent)
+        inner = part.part
+        if isinstance(inner, tree.Component) and inner.repetition is not None:
+            self._report_negated_repetition(inner, part.span)
+        was, self.negated = self.negated, True
+        shape = _as_root(self.read(inner, ""))
+        self.negated = was
+        if shape is not None and not isinstance(inner, tree.Component):
+            self._check_negated_group(shape, part.span)
+        return [Negated(shape)] if shape is not None else []
+
+    def _check_negated_group(self, shape: Shape, span: Span) -> None:
+        """Refuse a group that is one repetition in disguise, or that nothing could break."""
+        if isinstance(shape, Leaf) and self.components[shape.component].repeats:
+            name = self.components[shape.component].name
+            message = f"{name} is repeated and negated; a negation already forbids every such event"
+            hint = f"negate {name} without the repetition"
+            self.draft.findings.error("A035", message, span, hint)
+        elif can_be_empty(shape, self.components):
+            message = "what is negated can match without any event, so it can never be absent"
+            hint = "make one component inside occur at least once"
+            self.draft.findings.error("A037", message, span, hint)
+
+    def _report_misplaced(self, part: tree.Not, parent: str) -> None:
+        where = f"in {parent}" if parent else "alone"
+        self.draft.findings.error(
+            "A035",
+            f"a negation stands {where}; it needs a SEQ around it to say between what",
+            part.span,
+            "write SEQ(..., !..., ...)",
+        )
+
+    def _report_negated_repetition(self, inner: tree.Component, span: Span) -> None:
+        self.draft.findings.error(
+            "A035",
+            f"!{inner.word} is repeated; a negation already forbids every such event",
+            span,
+            f"write !{inner.word} without the repetition",
+        )
+
+    def _edge(self, edge: tree.Edge, parent: str) -> list[Shape]:
+        component = edge.component
+        if self.negated:
+            self._report_edge(
+                "A036", edge, "stands inside a negation", "write what must not happen"
+            )
+        if component.repetition is not None:
+            self._report_edge(
+                "A035", edge, "takes one event, not a repetition", "drop the repetition"
+            )
+        first = edge.which == "FIRST"
+        guard = tree.Component(component.word, span=component.span)
+        before = [self._guard(guard, component)] if first else []
+        leaf = self._leaf(component, self.negated)
+        after = [] if first else [self._guard(guard, component)]
+        self._pair(leaf, (before or after)[0])
+        parts: list[Shape] = [*before, leaf, *after]
+        return parts if parent in ("SEQ", "") else [Branch("SEQ", tuple(parts))]
+
+    def _report_edge(self, code: str, edge: tree.Edge, what: str, hint: str) -> None:
+        self.draft.findings.error(code, f"{edge.which} {what}", edge.span, hint)
+
+    def _guard(self, guard: tree.Component, of: tree.Component) -> Negated:
+        name = self._fresh(f"other_{of.name or of.word}")
+        is_type = self.is_type(of.word) if of.name is None else True
+        return Negated(self._add(guard, name, is_type, negated=True, named=False))
+
+    def _pair(self, leaf: Leaf, guard: Negated) -> None:
+        if isinstance(guard.part, Leaf):
+            self.copies.append((leaf.component, guard.part.component))
+
+    def _leaf(self, component: tree.Component, negated: bool) -> Leaf:
+        is_type = component.name is not None or self.is_type(component.word)
+        if component.name is not None or not is_type:
+            name, named = component.name or component.word, True
+            self._claim(name, component.span)
+        else:
+            name, named = self._bare_name(component.word)
+        return self._add(component, name, is_type, negated, named)
+
+    def _add(
+        self, component: tree.Component, name: str, is_type: bool, negated: bool, named: bool
+    ) -> Leaf:
+        index = len(self.components)
+        low, high = self._bounds(component)
+        played = self.played_by(component, is_type)
+        made = Component(index, name, played, negated, low, high, named, component.span)
+        self.components.append(made)
+        if component.filter is not None:
+            self.filters.append((index, component.filter))
+        return Leaf(index)
+
+    # Names ------------------------------------------------------------------------------------
+
+    def _claim(self, name: str, span: Span) -> None:
+        first = self.taken.get(name)
+        if first is not None and (first.start >= 0 or self.bare[name]):
+            self.draft.findings.error(
+                "A031",
+                f"two components are named {name}",
+                span,
+                "give one of them another name",
+            )
+        self.taken[name] = span
+
+    def _bare_name(self, word: str) -> tuple[str, bool]:
+        if word != "_" and self.bare[word] == 1:
+            return word, True
+        return self._fresh("any" if word == "_" else word), False
+
+    def _fresh(self, stem: str) -> str:
+        while True:
+            self.numbered[stem] += 1
+            name = f"{stem}_{self.numbered[stem]}"
+            if name not in self.taken:
+                self.taken[name] = Span(0, 0)
+                return name
+
+    # Repetition -------------------------------------------------------------------------------
+
+    def _bounds(self, component: tree.Component) -> tuple[int, int | None]:
+        repetition = component.repetition
+        if repetition is None:
+            return 1, 1
+        low, high = repetition.minimum, repetition.maximum
+        fault = _bounds_fault(low, high)
+        if fault:
+            span = repetition.span if repetition.span.end else component.span
+            self.draft.findings.error("A038", *fault[:1], span, fault[1])
+            return 1, None
+        return low, high
+
+
+def _bounds_fault(low: int, high: int | None) -> tuple[str, str] | None:
+    if high == 0:
+        return "a repetition of at most 0 events takes nothing", "write at least 1, or remove it"
+    if high is not None and high < low:
+        return f"a repetition of {low} to {high} events is empty", f"write {{{high},{low}}}"
+    if max(low, high or 0) > LARGEST_REPETITION:
+        largest = f"at most {LARGEST_REPETITION} can be counted"
+        return f"a repetition is bounded by {max(low, high or 0)} events; {largest}", "write + or *"
+    return None
+
+
+def _components(part: tree.Pattern) -> Iterator[tree.Component]:
+    match part:
+        case tree.Component():
+            yield part
+        case tree.Group(parts=parts):
+            for inner in parts:
+                yield from _components(inner)
+        case tree.Not(part=inner):
+            yield from _components(inner)
+        case tree.Edge(component=inner):
+            yield inner

@@ -1,0 +1,1 @@
+"""What CREATE statements other than queries declare: streams, tables, models, gaps, targets."""

@@ -1,0 +1,82 @@
+"""WRITE: where the answers of a query go; every format with what it needs, no place twice."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+
+from augury.analysis import places
+from augury.analysis.declarations.streams import check_options
+from augury.analysis.findings import Findings, listing, suggest
+from augury.errors import Span
+from augury.language.tree import External, Write
+
+FORMATS = ("parquet", "csv", "json", "kafka", "console")
+# They take the answers of many queries.
+_OPEN = {"kafka", "console"}
+_URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<host>//[^/]*)?(?P<path>.*)", re.DOTALL)
+# A query and where its answers go.
+Taken = tuple[str, External]
+
+
+def check_write(statement: Write, earlier: list[Write], findings: Findings) -> None:
+    """Report what is wrong with a target, and note it among the earlier ones of the script."""
+    target = statement.target
+    span = places.word(findings.source, target.span, target.format)
+    if target.format not in FORMATS:
+        hint = suggest(target.format, FORMATS, f"the formats are {listing(FORMATS)}")
+        findings.error("A080", f"target format {target.format} is unknown", span, hint)
+        return
+    _check_place(target, span, findings)
+    check_options(target, "A080", findings)
+    taken = [(other.query, other.target) for other in earlier]
+    if any(collide((statement.query, target), other) for other in taken):
+        message = f"{target.format} {target.path or ''}".rstrip() + " is written to already"
+        findings.error("A080", message, span, "write to another place, or once")
+    earlier.append(statement)
+
+
+def _check_place(target: External, span: Span, findings: Findings) -> None:
+    keys = {option.key.lower() for option in target.options}
+    if target.format == "console":
+        if target.path is not None:
+            findings.error("A080", "the console has no path", span, "write TO console")
+    elif target.format == "kafka":
+        if not target.path and "topic" not in keys:
+            hint = "write TO kafka 'topic' OPTIONS (servers = 'host:9092')"
+            findings.error("A080", "TO kafka says no topic", span, hint)
+    elif not target.path:
+        message = f"TO {target.format} says no path"
+        findings.error("A080", message, span, f"write TO {target.format} 'path/'")
+
+
+def collide(one: Taken, other: Taken) -> bool:
+    """Whether two targets spoil each other: a folder belongs to one query, a topic takes many."""
+    if one[0].lower() != other[0].lower() and one[1].format in _OPEN:
+        return False
+    return overlap(one[1], other[1])
+
+
+def overlap(one: External, other: External) -> bool:
+    """Whether two places are one, or one lies inside of the other."""
+    kinds = {one.format, other.format}
+    if kinds & _OPEN:
+        return len(kinds) == 1 and _topic(one) == _topic(other)
+    first, second = (f"{_folder(each.path or '')}/" for each in (one, other))
+    return first.startswith(second) or second.startswith(first)
+
+
+def _topic(place: External) -> tuple[str, str]:
+    """Return the topic and where it is; the console is no topic anywhere."""
+    given = {option.key.lower(): str(option.value) for option in place.options}
+    servers = given.get("servers", given.get("kafka.bootstrap.servers", ""))
+    return place.path or given.get("topic", ""), servers
+
+
+def _folder(path: str) -> str:
+    """Return a path in one spelling: Spark takes one without a scheme for a local one."""
+    found = _URI.fullmatch(path)
+    if found is None or found["scheme"].lower() == "file":
+        return os.path.abspath(path if found is None else found["path"])
+    return f"{found['scheme']}:{found['host'] or ''}{posixpath.normpath(found['path'] or '/')}"

@@ -1,0 +1,1 @@
+"""Expressions: names, types, functions, and the equalities that follow from them."""

@@ -1,0 +1,438 @@
+"""Types of expressions: every name is resolved and every operator judged, in one walk.
+
+`TypeChecker.read` returns the expression with its names resolved, and its type; the type is None
+where something below was already reported, so that one mistake gives one finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from typing import Any
+
+from augury.analysis.declarations.catalog import DataType
+from augury.analysis.declarations.columns import TYPE_NAMES
+from augury.analysis.draft import Draft
+from augury.analysis.expressions.attributes import find_component, resolve
+from augury.analysis.expressions.comparable import arithmetic_type, common_type
+from augury.analysis.expressions.functions import FUNCTIONS, describe, fits
+from augury.analysis.findings import counted, listing, suggest
+from augury.language import expressions as ex
+from augury.language.keywords import AGGREGATES
+
+Typed = tuple[ex.Expression, DataType | None]
+
+BOOLEAN = DataType.BOOLEAN
+
+
+@dataclass(slots=True)
+class TypeChecker:
+    """Reads expressions of one query; `named` gathers the components they name, in order.
+
+    `unknown` tells that a name could not be resolved, whether that was reported or not.
+    """
+
+    draft: Draft
+    own: int | None = None
+    named: dict[int, None] = field(default_factory=dict)
+    unknown: bool = False
+
+    def read(self, node: ex.Expression) -> Typed:
+        """Return the resolved expression and its type."""
+        reader: Callable[[TypeChecker, Any], Typed] = _READERS[type(node)]
+        return reader(self, node)
+
+    def condition(self, node: ex.Expression) -> ex.Expression | None:
+        """Return a condition, resolved; None where it is faulty."""
+        before = self.draft.findings.error_count
+        resolved, type_ = self.read(node)
+        if type_ not in (BOOLEAN, DataType.NULL, None):
+            self._error(
+                "A042", f"{self._show(node, type_)} is not true or false", node, _BOOLEAN_HINT
+            )
+        faulty = self.unknown or self.draft.findings.error_count > before
+        return None if faulty else resolved
+
+    # Reporting --------------------------------------------------------------------------------
+
+    def _error(self, code: str, message: str, node: ex.Node, hint: str = "") -> None:
+        self.draft.findings.error(code, message, node.span, hint)
+
+    def _show(self, node: ex.Node, type_: DataType | None) -> str:
+        text = self.draft.findings.text_of(node)
+        if isinstance(node, ex.Attribute) and node.name not in text:
+            text = f"column {node.name}"
+        label = type_.value if type_ else "value"
+        return f"{text} ({label})" if text else f"a {label}"
+
+    # Leaves -----------------------------------------------------------------------------------
+
+    def literal(self, node: ex.Literal) -> Typed:
+        value = node.value
+        if isinstance(value, bool):
+            return node, BOOLEAN
+        if isinstance(value, int):
+            if not -(2**63) <= value < 2**63:
+                self._error("A046", f"{value} does not fit into a LONG", node, "write it as 1e19")
+            return node, DataType.LONG
+        if isinstance(value, float):
+            return node, DataType.DOUBLE
+        return node, DataType.STRING if isinstance(value, str) else DataType.NULL
+
+    def duration(self, node: ex.Duration) -> Typed:
+        return node, DataType.INTERVAL
+
+    def typed_literal(self, node: ex.TypedLiteral) -> Typed:
+        try:
+            parse = datetime.fromisoformat if node.type == "TIMESTAMP" else date.fromisoformat
+            parse(node.text.strip())
+        except ValueError:
+            form = "2026-01-31 12:00:00" if node.type == "TIMESTAMP" else "2026-01-31"
+            message = f"'{node.text}' is not a {node.type}"
+            self._error("A046", message, node, f"write it as {node.type} '{form}'")
+        return node, DataType(node.type)
+
+    def attribute(self, node: ex.Attribute) -> Typed:
+        found = resolve(self.draft, node, self.own)
+        if found is None:
+            self.unknown = True
+            self._read_default(node, None)
+            return node, None
+        self.named[found.component] = None
+        default = self._read_default(node, found.type)
+        attribute = found.attribute
+        if default is not node.default:
+            attribute = replace(attribute, default=default)
+        return attribute, found.type
+
+    def _read_default(self, node: ex.Attribute, type_: DataType | None) -> ex.Expression | None:
+        if node.default is None:
+            return None
+        default, given = self.read(node.default)
+        if type_ and given and common_type(type_, given) is None:
+            message = (
+                f"the default {self._show(node.default, given)} cannot stand for "
+                f"{node.component}.{node.name} ({type_.value})"
+            )
+            self._error("A040", message, node.default, f"write a {type_.value}")
+        return default
+
+    def aggregate(self, node: ex.Aggregate) -> Typed:
+        component = find_component(self.draft, node.component, node.span)
+        if component is None:
+            self.unknown = True
+            return node, None
+        if not component.repeats:
+            message = f"{node.function} adds up a repetition, but {component.name} does not repeat"
+            hint = f"repeat it in the pattern: +, or write {component.name}.attribute"
+            self._error("A039", message, node, hint)
+            return node, None
+        self.named[component.index] = None
+        if node.attribute is None:
+            return replace(node, component=component.name), DataType.LONG
+        found = resolve(self.draft, ex.Attribute(node.component, node.attribute, span=node.span))
+        if found is None or found.type is None:
+            self.unknown = True
+            return node, None
+        resolved = replace(node, component=component.name, attribute=found.attribute.name)
+        return resolved, self._aggregate_type(node, found.type)
+
+    def _aggregate_type(self, node: ex.Aggregate, type_: DataType) -> DataType | None:
+        if node.function in ("MIN", "MAX"):
+            return type_
+        if not type_.is_number:
+            what = f"{node.component}.{node.attribute}"
+            message = f"{node.function} needs numbers, but {what} is a {type_.value}"
+            self._error("A041", message, node, "use MIN, MAX or COUNT, or another attribute")
+            return None
+        return DataType.DOUBLE if node.function == "AVG" else type_
+
+    def equate(self, node: ex.Equate) -> Typed:
+        names = ", ".join(node.attributes)
+        message = f"[{names}] stands inside another condition"
+        self._error("A047", message, node, "join it to the other conditions with AND")
+        return node, None
+
+    def lookup(self, node: ex.Lookup) -> Typed:
+        message = (
+            f"a SELECT from {node.table} stands in a condition; subqueries are not supported yet"
+        )
+        self._error("A050", message, node, f"test membership: (...) IN {node.table}")
+        return node, None
+
+    # Operators --------------------------------------------------------------------------------
+
+    def unary(self, node: ex.Unary) -> Typed:
+        operand, type_ = self.read(node.operand)
+        resolved = replace(node, operand=operand)
+        if node.operator == "NOT":
+            self._expect_boolean("NOT", node.operand, type_)
+            return resolved, BOOLEAN
+        if type_ and not (type_.is_number or type_ in (DataType.INTERVAL, DataType.NULL)):
+            message = f"- needs a number or an interval, not {self._show(node.operand, type_)}"
+            self._error("A041", message, node, "negate numbers and intervals only")
+            return resolved, None
+        return resolved, type_
+
+    def _expect_boolean(self, what: str, node: ex.Expression, type_: DataType | None) -> None:
+        if type_ not in (BOOLEAN, DataType.NULL, None):
+            message = f"{what} needs conditions, not {self._show(node, type_)}"
+            self._error("A042", message, node, _BOOLEAN_HINT)
+
+    def logic(self, node: ex.Logic) -> Typed:
+        operands = []
+        for operand in node.operands:
+            resolved, type_ = self.read(operand)
+            self._expect_boolean(node.operator, operand, type_)
+            operands.append(resolved)
+        return replace(node, operands=tuple(operands)), BOOLEAN
+
+    def binary(self, node: ex.Binary) -> Typed:
+        left, left_type = self.read(node.left)
+        right, right_type = self.read(node.right)
+        resolved = ex.Binary(node.operator, left, right, span=node.span)
+        if node.operator in _COMPARISONS:
+            self._compare((node.left, left_type), (node.right, right_type), node)
+            return resolved, BOOLEAN
+        if left_type is None or right_type is None:
+            return resolved, None
+        type_ = arithmetic_type(node.operator, left_type, right_type)
+        if type_ is None:
+            shown = self._show(node.left, left_type)
+            shown += f" {node.operator} {self._show(node.right, right_type)}"
+            self._error(
+                "A041",
+                f"{shown} has no meaning",
+                node,
+                _arithmetic_hint(left_type, right_type, self.draft),
+            )
+        return resolved, type_
+
+    def _compare(self, left: Typed, right: Typed, node: ex.Node) -> None:
+        (left_node, left_type), (right_node, right_type) = left, right
+        if left_type is None or right_type is None:
+            return
+        if common_type(left_type, right_type) is None:
+            message = (
+                f"{self._show(left_node, left_type)} and {self._show(right_node, right_type)} "
+                "cannot be compared"
+            )
+            self._error("A040", message, node, _comparison_hint(left_type, right_type, self.draft))
+        elif DataType.NULL in (left_type, right_type):
+            message = "a comparison with NULL is never true"
+            self.draft.findings.warning("W002", message, node.span, "write IS NULL or IS NOT NULL")
+
+    def is_null(self, node: ex.IsNull) -> Typed:
+        operand, _ = self.read(node.operand)
+        return replace(node, operand=operand), BOOLEAN
+
+    def between(self, node: ex.Between) -> Typed:
+        operand, type_ = self.read(node.operand)
+        low, low_type = self.read(node.low)
+        high, high_type = self.read(node.high)
+        self._compare((node.operand, type_), (node.low, low_type), node)
+        self._compare((node.operand, type_), (node.high, high_type), node)
+        return replace(node, operand=operand, low=low, high=high), BOOLEAN
+
+    def in_list(self, node: ex.InList) -> Typed:
+        operand, type_ = self.read(node.operand)
+        items = []
+        for item in node.items:
+            resolved, item_type = self.read(item)
+            self._compare((node.operand, type_), (item, item_type), item)
+            items.append(resolved)
+        return replace(node, operand=operand, items=tuple(items)), BOOLEAN
+
+    def in_table(self, node: ex.InTable) -> Typed:
+        read = [self.read(operand) for operand in node.operands]
+        name = self._table(node, [type_ for _, type_ in read])
+        return replace(node, operands=tuple(e for e, _ in read), table=name), BOOLEAN
+
+    def _table(self, node: ex.InTable, types: list[DataType | None]) -> str:
+        ledger = self.draft.ledger
+        table = ledger.tables.get(node.table.lower())
+        if table is None:
+            if not ledger.has_failed(node.table):
+                known = [t.name for t in ledger.tables.values()]
+                hint = suggest(node.table, known, "declare it with CREATE TABLE")
+                self._error("A028", f"table {node.table} is not declared", node, hint)
+            return node.table
+        if len(types) != len(table.columns):
+            columns = listing([c.name for c in table.columns])
+            message = (
+                f"{counted(len(types), 'value')} tested in table {table.name}, "
+                f"which has {counted(len(table.columns), 'column')}"
+            )
+            self._error("A049", message, node, f"give one value each for {columns}")
+            return table.name
+        for operand, type_, column in zip(node.operands, types, table.columns, strict=True):
+            if type_ and common_type(type_, column.type) is None:
+                message = (
+                    f"{self._show(operand, type_)} is tested in column {column.name} "
+                    f"of table {table.name}, a {column.type.value}"
+                )
+                self._error(
+                    "A049", message, operand, "give the values in the order of the table's columns"
+                )
+        return table.name
+
+    def like(self, node: ex.Like) -> Typed:
+        operand, type_ = self.read(node.operand)
+        if type_ not in (DataType.STRING, DataType.NULL, None):
+            message = f"LIKE needs text, not {self._show(node.operand, type_)}"
+            self._error("A041", message, node, "use a comparison, or CAST(... AS STRING)")
+        return replace(node, operand=operand), BOOLEAN
+
+    # Case, calls, casts -----------------------------------------------------------------------
+
+    def case(self, node: ex.Case) -> Typed:
+        branches, results = [], []
+        for when, then in node.branches:
+            condition, condition_type = self.read(when)
+            self._expect_boolean("WHEN", when, condition_type)
+            value, type_ = self.read(then)
+            branches.append((condition, value))
+            results.append((then, type_))
+        otherwise = None
+        if node.otherwise is not None:
+            otherwise, type_ = self.read(node.otherwise)
+            results.append((node.otherwise, type_))
+        resolved = replace(node, branches=tuple(branches), otherwise=otherwise)
+        return resolved, self._common(results, "CASE", "A041")
+
+    def _common(self, parts: list[Typed], what: str, code: str) -> DataType | None:
+        """Return the common type of branches or arguments; report the first that has none."""
+        known: DataType = DataType.NULL
+        for node, type_ in parts:
+            if type_ is None:
+                return None
+            together = common_type(known, type_)
+            if together is None:
+                message = f"{what} mixes a {known.value} and {self._show(node, type_)}"
+                self._error(code, message, node, f"make every one a {known.value}, or CAST it")
+                return None
+            known = together
+        return known
+
+    def call(self, node: ex.Call) -> Typed:
+        arguments = [self.read(argument) for argument in node.arguments]
+        resolved = replace(node, arguments=tuple(e for e, _ in arguments))
+        signature = FUNCTIONS.get(node.function)
+        if signature is None and node.function in AGGREGATES:
+            # The parser has said how an aggregate is written.
+            self.unknown = True
+            return resolved, None
+        if signature is None:
+            hint = suggest(
+                node.function, FUNCTIONS, f"the functions are {listing(list(FUNCTIONS))}"
+            )
+            self._error("A043", f"function {node.function} is unknown", node, hint)
+            return resolved, None
+        if not signature.accepts_count(len(arguments)):
+            message = f"{node.function} got {counted(len(arguments), 'argument')}"
+            self._error("A044", message, node, f"write {describe(node.function)}")
+            return resolved, None
+        return resolved, self._call_type(node, [type_ for _, type_ in arguments])
+
+    def _call_type(self, node: ex.Call, types: list[DataType | None]) -> DataType | None:
+        signature = FUNCTIONS[node.function]
+        for i, (argument, type_) in enumerate(zip(node.arguments, types, strict=True)):
+            if type_ is not None and not fits(signature.kind_at(i), type_):
+                message = f"{node.function} got {self._show(argument, type_)}"
+                self._error("A044", message, argument, f"write {describe(node.function)}")
+                return None
+        if signature.result != "same":
+            return DataType(signature.result)
+        if signature.kind_at(0) == "any":
+            return self._common(
+                list(zip(node.arguments, types, strict=True)), node.function, "A044"
+            )
+        return types[0]
+
+    def cast(self, node: ex.Cast) -> Typed:
+        operand, type_ = self.read(node.operand)
+        resolved = replace(node, operand=operand)
+        target = TYPE_NAMES.get(node.type.upper())
+        if target is None:
+            hint = suggest(
+                node.type,
+                TYPE_NAMES,
+                "the types are BOOLEAN, LONG, DOUBLE, STRING, TIMESTAMP and DATE",
+            )
+            self._error("A045", f"CAST to {node.type}, which is no type", node, hint)
+            return resolved, None
+        if type_ and target not in _CASTS[type_]:
+            message = f"{self._show(node.operand, type_)} cannot become a {target.value}"
+            allowed = listing(sorted(t.value for t in _CASTS[type_]), "or")
+            hint = f"it can become {allowed}" if allowed else "an interval has no other type"
+            self._error("A045", message, node, hint)
+            return resolved, None
+        return replace(resolved, type=target.value), target
+
+
+_COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
+_BOOLEAN_HINT = "compare it with something, for example = or >"
+_TIMES = {DataType.TIMESTAMP, DataType.DATE, DataType.STRING}
+_NUMBERS = {DataType.BOOLEAN, DataType.LONG, DataType.DOUBLE, DataType.STRING}
+_CASTS: dict[DataType, set[DataType]] = {
+    DataType.BOOLEAN: _NUMBERS,
+    DataType.LONG: _NUMBERS,
+    DataType.DOUBLE: _NUMBERS,
+    DataType.STRING: _NUMBERS | _TIMES,
+    DataType.TIMESTAMP: _TIMES,
+    DataType.DATE: _TIMES,
+    DataType.INTERVAL: set(),
+    DataType.NULL: _NUMBERS | _TIMES,
+}
+
+
+def _interval_hint(draft: Draft) -> str:
+    if draft.time_is_ticks:
+        return "TIME is a LONG tick here: write a bare number"
+    return "write the number as an interval, such as INTERVAL 5 MINUTES"
+
+
+def _comparison_hint(left: DataType, right: DataType, draft: Draft) -> str:
+    types = {left, right}
+    if DataType.INTERVAL in types and types & {DataType.LONG, DataType.DOUBLE}:
+        return _interval_hint(draft)
+    if DataType.STRING in types and DataType.TIMESTAMP in types:
+        return "write the text as TIMESTAMP '2026-01-31 12:00:00'"
+    if DataType.STRING in types and DataType.DATE in types:
+        return "write the text as DATE '2026-01-31'"
+    if DataType.STRING in types and types & {DataType.LONG, DataType.DOUBLE}:
+        return "quote the number, or CAST one side"
+    return "compare values of one type, or CAST one side"
+
+
+def _arithmetic_hint(left: DataType, right: DataType, draft: Draft) -> str:
+    if DataType.INTERVAL in (left, right) and (left.is_number or right.is_number):
+        return _interval_hint(draft)
+    if DataType.TIMESTAMP in (left, right):
+        return "subtract two times, or add an INTERVAL"
+    if left is right is DataType.STRING:
+        return "join texts with ||"
+    return "the operands must be numbers"
+
+
+_READERS: dict[type, Callable[..., Typed]] = {
+    ex.Literal: TypeChecker.literal,
+    ex.Duration: TypeChecker.duration,
+    ex.TypedLiteral: TypeChecker.typed_literal,
+    ex.Attribute: TypeChecker.attribute,
+    ex.Aggregate: TypeChecker.aggregate,
+    ex.Unary: TypeChecker.unary,
+    ex.Binary: TypeChecker.binary,
+    ex.Logic: TypeChecker.logic,
+    ex.IsNull: TypeChecker.is_null,
+    ex.InList: TypeChecker.in_list,
+    ex.InTable: TypeChecker.in_table,
+    ex.Between: TypeChecker.between,
+    ex.Like: TypeChecker.like,
+    ex.Case: TypeChecker.case,
+    ex.Call: TypeChecker.call,
+    ex.Cast: TypeChecker.cast,
+    ex.Equate: TypeChecker.equate,
+    ex.Lookup: TypeChecker.lookup,
+}

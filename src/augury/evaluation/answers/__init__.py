@@ -1,0 +1,1 @@
+"""Answers as Arrow tables: the columns of matches, counts and windows, and their schemas."""

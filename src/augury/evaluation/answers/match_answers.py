@@ -1,0 +1,269 @@
+"""Matches as an Arrow table: the columns that every match has, then the RETURN columns.
+
+`query, match_id, revision, <keys>, start_ts, end_ts, confidence, n_missed, events ARRAY<STRUCT<
+component, event_id, ts, probability, missed>>`, then what RETURN names. Where the query allows
+missed components, their items have no event and no time of their own, but `earliest` and `latest`.
+Built column by column: nothing loops over matches but those with something missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Column, DataType
+from augury.evaluation.encoding import text_buffers
+from augury.kernels.rows import identity
+from augury.matching.inferred import inferred
+from augury.planning.expressions.arrow import Source, evaluate
+from augury.planning.expressions.typed import Aggregated, Input
+from augury.planning.match_plan import MatchPlan
+from augury.records import Matches, Words
+from augury.sources.rows import ARROW_TYPES
+
+SEEDS = (0x5851F42D4C957F2D, 0x14057B7EF767814F)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The rows that a query read: one table per ON stream, numbered one after the other.
+
+    `ids` are event ids as text, `time` and `p` those of the events.
+    """
+
+    tables: tuple[pa.Table, ...]
+    first_rows: tuple[int, ...]
+    ids: Any
+    time: Words
+    p: np.ndarray
+
+
+def match_table(plan: MatchPlan, matches: Matches, inputs: Inputs) -> pa.Table:
+    """Return the result of an enumerated query: of its columns those that the plan makes."""
+    query, n, moment = plan.query, len(matches), moment_type(plan.query)
+    first = matches.first_item[:-1]
+    at_start = matches.component[first], matches.row[first]
+    made_by: dict[str, Callable[[], Any]] = {
+        "query": lambda: pa.repeat(pa.scalar(query.name, pa.string()), n),
+        "match_id": lambda: match_ids(query, matches, inputs),
+        "revision": lambda: pa.repeat(pa.scalar(0, pa.int64()), n),
+        **{key.name: partial(key_column, query, key, at_start, inputs) for key in query.keys},
+        "start_ts": lambda: pa.array(_extreme(np.minimum, matches, inputs)).cast(moment),
+        "end_ts": lambda: pa.array(_extreme(np.maximum, matches, inputs)).cast(moment),
+        "confidence": lambda: pa.array(matches.confidence),
+        "n_missed": lambda: pa.array(matches.n_missed),
+        "events": lambda: _events_column(plan, matches, inputs, moment),
+    }
+    source = _source(plan, matches, inputs)
+    made_by |= {column.name: partial(evaluate, each, source) for column, each in plan.outputs}
+    return pa.table(
+        {name: made() for name, made in made_by.items() if plan.made is None or name in plan.made}
+    )
+
+
+def moment_type(query: CheckedQuery) -> Any:
+    """Return the Arrow type of the query's event time."""
+    ticks = query.streams[0].time_is_ticks
+    return pa.int64() if ticks else ARROW_TYPES[DataType.TIMESTAMP.value]
+
+
+def _extreme(which: np.ufunc, matches: Matches, inputs: Inputs) -> Words:
+    """Return the earliest or the latest time of each match."""
+    if not len(matches):
+        return np.zeros(0, np.int64)
+    found: Words = which.reduceat(inputs.time[matches.row], matches.first_item[:-1])
+    return found
+
+
+def match_ids(query: CheckedQuery, matches: Matches, inputs: Inputs) -> Any:
+    """Return the deterministic ids of matches: hashes of query, components and event ids."""
+    names = pa.array([c.name for c in query.components], pa.string())
+    ids, rows = inputs.ids, matches.row
+    if len(rows) * 8 < len(ids):
+        # Hash what is needed: a few matches must not cost a pass over all events.
+        used, rows = np.unique(rows, return_inverse=True)
+        ids = pc.take(ids, pa.array(used))
+    lanes = []
+    for seed in SEEDS:
+        own = text_hashes(pa.array([query.name], pa.string()), seed)[0]
+        lanes.append(
+            identity.match_words(
+                matches.first_item,
+                matches.component,
+                rows,
+                text_hashes(names, seed),
+                text_hashes(ids, seed),
+                own,
+            )
+        )
+    digits = identity.hexadecimal(*lanes)
+    offsets = np.arange(len(matches) + 1, dtype=np.int32) * 32
+    return pa.StringArray.from_buffers(len(matches), pa.py_buffer(offsets), pa.py_buffer(digits))
+
+
+def text_hashes(column: Any, seed: int) -> np.ndarray:
+    """Return a 64-bit hash of each value of a column of text or whole numbers."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    out = np.empty(len(whole), np.uint64)
+    if pa.types.is_integer(whole.type):
+        identity.hash_words(np.asarray(whole, np.int64), seed, out)
+        return out
+    identity.hash_bytes(*text_buffers(whole), seed, out)
+    return out
+
+
+def _events_column(plan: MatchPlan, matches: Matches, inputs: Inputs, moment: Any) -> Any:
+    names = pa.array([c.name for c in plan.query.components], pa.string())
+    if plan.query.allow:
+        return _events_with_missed(plan, matches, inputs, moment)
+    ids = pc.take(inputs.ids, pa.array(matches.row))
+    fields = {
+        "component": pc.take(names, pa.array(matches.component)),
+        "event_id": ids if pa.types.is_string(ids.type) else ids.cast(pa.string()),
+        "ts": pa.array(inputs.time[matches.row]).cast(moment),
+        "probability": pa.array(inputs.p[matches.row]),
+        "missed": pa.repeat(pa.scalar(False), len(matches.row)),
+    }
+    items = pa.StructArray.from_arrays(list(fields.values()), list(fields))
+    return pa.ListArray.from_arrays(pa.array(matches.first_item.astype(np.int32)), items)
+
+
+def _events_with_missed(plan: MatchPlan, matches: Matches, inputs: Inputs, moment: Any) -> Any:
+    """Return the events with what was missed in its place, and when that probably happened."""
+    names = pa.array([c.name for c in plan.query.components], pa.string())
+    time = inputs.time[matches.row]
+    unseen = inferred(plan.pattern, matches, time)
+    row = np.insert(matches.row, unseen.place, -1)
+    missed = row < 0
+    ids = pc.take(inputs.ids, pa.array(row, mask=missed))
+
+    def moments(seen: Words, inferred: Words, hidden: np.ndarray) -> Any:
+        return pa.array(np.insert(seen, unseen.place, inferred), mask=hidden).cast(moment)
+
+    component = np.insert(matches.component, unseen.place, unseen.component)
+    probability = np.insert(inputs.p[matches.row], unseen.place, unseen.probability)
+    fields = {
+        "component": pc.take(names, pa.array(component)),
+        "event_id": ids if pa.types.is_string(ids.type) else ids.cast(pa.string()),
+        "ts": moments(time, unseen.earliest, missed),
+        "probability": pa.array(probability),
+        "missed": pa.array(missed),
+        "earliest": moments(time, unseen.earliest, ~missed),
+        "latest": moments(time, unseen.latest, ~missed),
+    }
+    items = pa.StructArray.from_arrays(list(fields.values()), list(fields))
+    first = matches.first_item + np.concatenate([[0], np.cumsum(matches.n_missed)])
+    return pa.ListArray.from_arrays(pa.array(first.astype(np.int32)), items)
+
+
+def key_column(query: CheckedQuery, key: Column, taken: tuple[Words, Words], inputs: Inputs) -> Any:
+    """Return a key's value, read from one (component, row) of each match."""
+    components, rows = taken
+    if len(rows) and (components == components[0]).all():
+        return gather(inputs, member_column(query, int(components[0]), key.name), rows, key.type)
+    found = pa.nulls(len(rows), ARROW_TYPES[key.type.value])
+    for component in np.unique(components):
+        column = member_column(query, int(component), key.name)
+        here = pa.array(components == component)
+        values = gather(inputs, column, np.where(components == component, rows, -1), key.type)
+        found = pc.if_else(here, values, found)
+    return found
+
+
+def member_column(query: CheckedQuery, component: int, name: str) -> str:
+    """Return the column of a component that an equated attribute is."""
+    for equality in query.equalities:
+        members = dict(equality.members)
+        if name in members.values() and component in members:
+            return members[component]
+    return name
+
+
+def gather(inputs: Inputs, column: str, rows: Words, kind: DataType) -> Any:
+    """Return a column at the given rows; a row of -1, or a stream without the column, is NULL."""
+    found = pa.nulls(len(rows), ARROW_TYPES[kind.value])
+    for table, first in zip(inputs.tables, inputs.first_rows, strict=True):
+        name = next((own for own in table.column_names if own.lower() == column.lower()), None)
+        here = (rows >= first) & (rows < first + table.num_rows)
+        # Streams may have columns of one name and different types: only what is taken is cast.
+        if name is not None and here.any():
+            is_all = bool(here.all())
+            taken = pc.take(
+                table.column(name), pa.array(rows - first, mask=None if is_all else ~here)
+            )
+            whole = taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+            if is_all:
+                return whole.cast(found.type)
+            found = pc.coalesce(whole.cast(found.type), found)
+    return found
+
+
+def _source(plan: MatchPlan, matches: Matches, inputs: Inputs) -> Source:
+    """Return how RETURN expressions read the events of each match."""
+
+    def read(node: Input | Aggregated) -> Any:
+        if isinstance(node, Aggregated):
+            return _aggregate(node, matches, inputs)
+        rows = rows_of(matches, node.component, node.kind, node.number)
+        return gather(inputs, node.column, rows, node.type)
+
+    return Source(read, len(matches))
+
+
+def _places(matches: Matches, component: int) -> tuple[Words, Words, Words]:
+    """Return, of one component's items: their match, their row, and how many each match has."""
+    match = np.repeat(np.arange(len(matches)), np.diff(matches.first_item))
+    mine = matches.component == component
+    counts = np.bincount(match[mine], minlength=len(matches))
+    return match[mine], matches.row[mine], counts
+
+
+def rows_of(matches: Matches, component: int, kind: str, number: int) -> Words:
+    """Return the row of one item of a component in each match, or -1."""
+    if max(number, 1) == 1 and matches.has_one_of_each:
+        each = len(matches.row) // len(matches)
+        # Components at the end of a pattern may be in no match at all.
+        single: Words = matches.row[component::each]
+        return single if component < each else np.full(len(matches), -1, np.int64)
+    _, rows, counts = _places(matches, component)
+    starts = np.cumsum(counts) - counts
+    offset = counts - 1 if kind == "last" else np.full(len(counts), max(number, 1) - 1)
+    found = np.full(len(counts), -1, np.int64)
+    there = (offset < counts) & (counts > 0)
+    found[there] = rows[(starts + offset)[there]]
+    return found
+
+
+def _aggregate(node: Aggregated, matches: Matches, inputs: Inputs) -> Any:
+    match, rows, counts = _places(matches, node.component)
+    if node.function == "COUNT":
+        return pa.array(counts.astype(np.int64))
+    assert node.column is not None
+    kind = DataType.DOUBLE if node.function == "AVG" else node.type
+    values = gather(inputs, node.column, rows, kind)
+    table = pa.table({"match": match, "value": values})
+    how = {"SUM": "sum", "AVG": "mean", "MIN": "min", "MAX": "max"}[node.function]
+    grouped = table.group_by("match").aggregate([("value", how)])
+    place = np.full(len(matches), -1, np.int64)
+    place[np.asarray(grouped.column("match"))] = np.arange(grouped.num_rows)
+    taken = pc.take(grouped.column(f"value_{how}"), pa.array(place, mask=place < 0))
+    return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+
+def joined_ids(columns: Sequence[Any]) -> Any:
+    """Return the ids of several streams one after the other; numbers stay numbers if all are."""
+    flat = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in columns]
+    if not all(pa.types.is_integer(c.type) for c in flat):
+        flat = [c if pa.types.is_string(c.type) else c.cast(pa.string()) for c in flat]
+    return pa.concat_arrays([_plain(c) for c in flat])
+
+
+def _plain(column: Any) -> Any:
+    return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column

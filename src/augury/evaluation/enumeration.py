@@ -1,0 +1,121 @@
+"""Evaluate one query over loaded rows, in this process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from augury.analysis.declarations.catalog import DataType
+from augury.evaluation.encoding import Encoder
+from augury.evaluation.prune_by_threshold import prune_by_threshold
+from augury.evaluation.stream_rows import StreamRows
+from augury.kernels.search.predicates import Predicates
+from augury.matching.correlation import Correlation, LearnedCorrelation
+from augury.matching.counting import Counts, count, is_countable, listed
+from augury.matching.lineage import Formula, Is
+from augury.matching.matcher import ALWAYS, Matcher, sort_order, with_dense_groups
+from augury.matching.resolve_confidence import ConfidenceResolver
+from augury.operator import NEVER_YET
+from augury.planning.expressions.link import link
+from augury.planning.match_plan import MatchPlan
+from augury.records import Events, Matches
+
+# From when, and until when, a match becomes known that is reported.
+Span = tuple[int, int]
+ALL_TIME: Span = (NEVER_YET, ALWAYS)
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """One query over loaded rows: search, then settle what the search could not.
+
+    `chances` collects the probabilities of base events, by which lineage is valued.
+    """
+
+    plan: MatchPlan
+    encoder: Encoder
+    events: Events
+    sources: list[StreamRows]
+    chances: dict[Any, dict[Any, float]]
+    lineage: bool
+    span: Span = ALL_TIME
+    correlation: Correlation | LearnedCorrelation | None = None
+
+    def matches(self) -> tuple[Matches, list[Formula]]:
+        """Return the final matches, and their lineage if it is asked for."""
+        events, predicates = self._prepared()
+        if not self.lineage and self.correlation is None:
+            events = prune_by_threshold(self.plan, events)
+        matcher = Matcher(self.plan.pattern, predicates, is_independent=not self.lineage)
+        found = matcher.matches(events, *self.span)
+        if self.correlation is not None:
+            return self.correlation.applied(found), []
+        if found.is_final.all() and not self.lineage:
+            return found, []
+        self._register(events)
+        settlement = ConfidenceResolver(
+            self.plan.pattern,
+            events.take(sort_order(events)),
+            predicates,
+            self._formula,
+            self.chances,
+        )
+        if self.lineage:
+            return settlement.settle(found)
+        return settlement.settle_open_ones(found), []
+
+    def counts(self) -> Counts:
+        """Return how many matches there are: by sums where that is possible, or by listing them."""
+        events, predicates = self._prepared()
+        plain = not self.lineage and self.correlation is None
+        if plain and is_countable(self.plan.pattern, events):
+            return count(self.plan.pattern, events, predicates)
+        return listed(self.matches()[0])
+
+    def _prepared(self) -> tuple[Events, Predicates]:
+        """Return the events and the predicate programs as the search reads them."""
+        codes, events = self.encoder.strings.known, self.events
+        if self.plan.programs.orders_strings:
+            codes, events = self._ranked(codes)
+        return with_dense_groups(events), link(self.plan.programs, codes, self.encoder.tables)
+
+    def _ranked(self, codes: dict[str, int]) -> tuple[dict[str, int], Events]:
+        """Return codes in the order of the strings, and the events with them."""
+        ordered = sorted(codes, key=lambda text: text.encode())
+        ranks = {text: k for k, text in enumerate(ordered)}
+        by_code = np.array([ranks[text] for text in codes] or [0], np.int64)
+        values = self.events.values.copy()
+        for k, column in enumerate(self.plan.programs.columns):
+            if column.type is DataType.STRING:
+                values[k] = np.where(values[k] >= 0, by_code[np.maximum(values[k], 0)], -1)
+        return ranks, replace(self.events, values=values)
+
+    def _group_of(self, row: int) -> int:
+        position = int(np.searchsorted(self.events.row, row))
+        return int(self.events.group[position])
+
+    def _place(self, row: int) -> tuple[StreamRows, int]:
+        for source in self.sources:
+            if row < source.table.num_rows:
+                return source, row
+            row -= source.table.num_rows
+        raise IndexError(row)
+
+    def _register(self, events: Events) -> None:
+        """Tell the chances of the base events among the inputs."""
+        for row, p in zip(events.row, events.p, strict=True):
+            literal = self._formula(int(row))
+            source, _ = self._place(int(row))
+            if source.formulas is None and isinstance(literal, Is):
+                self.chances.setdefault(literal.block, {})[literal.alternative] = float(p)
+
+    def _formula(self, row: int) -> Formula:
+        source, own = self._place(row)
+        if source.formulas is not None:
+            return source.formulas[own]
+        group = self._group_of(row)
+        first = row - own
+        name = source.schema.name.lower()
+        return Is((name, own), own) if group < 0 else Is((name, group - first), own)

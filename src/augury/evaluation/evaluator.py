@@ -1,0 +1,386 @@
+"""The local runner: everything in this process, Arrow in and Arrow out, no Java.
+
+It is the reference for the other runners. A query over queries evaluates those first and carries
+their lineage, so that what is shared is counted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Catalog
+from augury.errors import DataError
+from augury.evaluation.answers.count_answers import count_table
+from augury.evaluation.answers.match_answers import Inputs, joined_ids, match_table
+from augury.evaluation.answers.schemas import answer_schema, chosen
+from augury.evaluation.encoding import (
+    DerivedPlaces,
+    Encoder,
+    Tables,
+    Tie,
+    chances_of,
+    declaration_of,
+    rows_of_table,
+    ties_of,
+    whole,
+)
+from augury.evaluation.enumeration import ALL_TIME, Enumeration, Span
+from augury.evaluation.inferring import Inferring
+from augury.evaluation.learning.correlation_table import correlation_of
+from augury.evaluation.learning.learned_correlation import as_candidates, learned_correlation
+from augury.evaluation.learning.learned_gaps import learned
+from augury.evaluation.probability.beliefs import is_plain, told
+from augury.evaluation.probability.chain_inputs import feed_of
+from augury.evaluation.probability.joins import join_table
+from augury.evaluation.probability.lineage_probability import (
+    chain_table,
+    plain_table,
+    probability_table,
+    sampled_table,
+)
+from augury.evaluation.probability.markov_objects import MarkovObject, markov_objects
+from augury.evaluation.shared_passes import SharedPass, shareable
+from augury.evaluation.stream_rows import StreamRows, event_ids
+from augury.matching.correlation import Correlation, LearnedCorrelation
+from augury.matching.worlds import TooManyStatesError
+from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
+from augury.planning.join_program import join_program
+from augury.planning.match_plan import MatchPlan, plan_match
+from augury.planning.refusal import NOT_EVALUATED, PlanError
+from augury.records import Events, Matches, Reals, Words
+from augury.sources.rows import conform, sift
+
+
+@dataclass
+class Evaluator:
+    """Evaluates the queries of a catalog over bound tables.
+
+    `spans` has, by query, in which time a match must become known to be reported; without, always.
+    `keeps` picks, of the matches found, those that are reported; without, all.
+    """
+
+    catalog: Catalog
+    queries: Mapping[str, CheckedQuery]
+    bound: dict[str, pa.Table] = field(default_factory=dict)
+    loaded: dict[str, StreamRows] = field(default_factory=dict)
+    chances: dict[Any, dict[Any, float]] = field(default_factory=dict)
+    answers: dict[str, pa.Table] = field(default_factory=dict)
+    spans: Mapping[str, Span] = field(default_factory=dict)
+    plans: dict[str, MatchPlan] = field(default_factory=dict)
+    objects: dict[str, list[MarkovObject]] = field(default_factory=dict)
+    keeps: Callable[[Matches, Inputs], Words] | None = None
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the result of a query: all columns, or those that are named."""
+        if columns is not None:
+            return self._columns(name, columns)
+        if name.lower() not in self.answers:
+            self._evaluate(self.queries[name.lower()])
+        return self.answers[name.lower()]
+
+    def _columns(self, name: str, columns: Sequence[str]) -> pa.Table:
+        """Return some columns of a result; where it is not known yet, others are not made."""
+        query = self.queries[name.lower()]
+        known = name.lower() in self.answers or self._is_read(name)
+        if known or query.returns != "MATCHES":
+            answer = self.table(name)
+            return answer.select(chosen(query.name, columns, answer.column_names))
+        plan = self.plan(name.lower())
+        names = chosen(query.name, columns, answer_schema(plan).names)
+        plans = self.plans | {name.lower(): replace(plan, made=frozenset(names))}
+        thinner = replace(self, answers=dict(self.answers), plans=plans, loaded=dict(self.loaded))
+        found = thinner.table(name).select(names)
+        # What was found on the way is known now, but of this query only some columns are.
+        self.answers |= {k: each for k, each in thinner.answers.items() if k != name.lower()}
+        self.loaded |= {k: each for k, each in thinner.loaded.items() if k != name.lower()}
+        return found
+
+    def run_all(self, names: Iterable[str] | None = None) -> dict[str, pa.Table]:
+        """Return the results of many queries (of all, unless named), sharing passes if possible."""
+        wanted = [name.lower() for name in (self.queries if names is None else names)]
+        self._run_together([name for name in wanted if name not in self.answers])
+        return {self.queries[name].name: self.table(name) for name in wanted}
+
+    def rejected(self, stream: str) -> pa.Table:
+        """Return the bad rows of a stream, with their reasons."""
+        return self._load(stream).rejected
+
+    @property
+    def streams_read(self) -> list[StreamRows]:
+        """The streams that were read so far."""
+        return list(self.loaded.values())
+
+    def _load(self, name: str) -> StreamRows:
+        if name.lower() not in self.loaded:
+            if self.catalog.stream(name) is None:
+                self.table(name)
+            else:
+                self.loaded[name.lower()] = self._load_declared(name)
+        return self.loaded[name.lower()]
+
+    def _load_declared(self, name: str) -> StreamRows:
+        schema = self.catalog.stream(name)
+        assert schema is not None
+        if name.lower() in self.catalog.inferred:
+            inferring = Inferring(self.catalog, self._load, self._relation)
+            self.loaded |= inferring.streams(name)
+            return self.loaded[name.lower()]
+        if name.lower() not in self.bound:
+            raise DataError(
+                f"stream {schema.name} has no data; bind it: bind({schema.name!r}, table)"
+            )
+        declared = declaration_of(schema)
+        good, bad = sift(conform(self.bound[name.lower()], declared), declared)
+        return StreamRows(schema, good, bad)
+
+    # Many queries -----------------------------------------------------------------------------
+
+    def plan(self, name: str) -> MatchPlan:
+        """Return the plan of a query, which is made once."""
+        if name not in self.plans:
+            query = learned(self.queries[name], self.catalog, self.bound)
+            self.plans[name] = plan_match(query, self.catalog)
+        return self.plans[name]
+
+    def with_gaps(self, query: CheckedQuery) -> CheckedQuery:
+        """Return a query with the gaps that its history teaches."""
+        return self.plan(query.name.lower()).query
+
+    def _run_together(self, names: list[str]) -> None:
+        """Answer those queries that can share a pass over their stream."""
+        if len(names) < 2:
+            return
+        read = {stream.name.lower() for query in self.queries.values() for stream in query.streams}
+        alone = [
+            name
+            for name in names
+            if name not in read
+            and name not in self.spans
+            and self.queries[name].returns not in ("PROBABILITY", "PROBABILITY BY TIME")
+        ]
+        for group in shareable(self.plan(name) for name in alone):
+            source = self._load(group[0].query.streams[0].name)
+            tables = self._tables(group[0].query)
+            together = SharedPass(group, source, _inputs([source]), tables)
+            for plan, answer in together.answers():
+                self.answers[plan.query.name.lower()] = answer
+
+    # One query --------------------------------------------------------------------------------
+
+    def _evaluate(self, query: CheckedQuery) -> None:
+        asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
+        if asks_whether and (answer := self._without_matches(query)) is not None:
+            self.answers[query.name.lower()] = answer
+            return
+        plan = self.plan(query.name.lower())
+        sources = [self._load(stream.name) for stream in query.streams]
+        encoder = Encoder(plan, self._tables(query))
+        events, inputs = self._events(encoder, sources)
+        derived = any(s.formulas is not None for s in sources)
+        lineage = derived or asks_whether or self._is_read(query.name)
+        correlation = None
+        if query.correlated_by is not None:
+            correlation, lineage = self._correlation(query, inputs), False
+        span = self.spans.get(query.name.lower(), ALL_TIME)
+        evaluation = Enumeration(
+            plan, encoder, events, sources, self.chances, lineage, span, correlation
+        )
+        if asks_whether:
+            self.answers[query.name.lower()] = probability_table(evaluation, inputs)
+            return
+        if query.returns == "COUNT":
+            self.answers[query.name.lower()] = count_table(evaluation, inputs)
+            return
+        matches, formulas = evaluation.matches()
+        if self.keeps is not None:
+            matches = matches.only(self.keeps(matches, inputs))
+        result = match_table(plan, matches, inputs)
+        self.answers[query.name.lower()] = result
+        if lineage and query.output_schema is not None:
+            by_code = {code: key for key, code in encoder.keys.known.items()}
+            keys = [by_code[code] for code in events.key.tolist()]
+            place = _place(matches, events, keys, _ties(sources, inputs, matches.row))
+            self.loaded[query.name.lower()] = StreamRows(
+                query.output_schema, result, result.slice(0, 0), formulas, place
+            )
+
+    def _without_matches(self, query: CheckedQuery) -> pa.Table | None:
+        """Return the probabilities of a query that needs no list of matches; None of another."""
+        program = join_program(query, self.catalog)
+        if program is None:
+            return self._by_chains(query)
+        sources = {stream.name: self._load(stream.name) for stream in query.streams}
+        return join_table(program, sources, self._tables(query))
+
+    def _by_chains(self, query: CheckedQuery) -> pa.Table | None:
+        """Return the probabilities of a query that is a chain over its rows; None of another."""
+        plan = plan_chain(query, self.catalog)
+        if isinstance(plan, Obstacle):
+            return None
+        sources = [self._load(stream.name) for stream in query.streams]
+        objects = {s.schema.name.lower(): self._objects(s) for s in sources if s.schema.markov}
+        tables, times = self._tables(query), _all_times(sources)
+        is_hard = query.verdict.kind == "hard"
+        if is_hard:
+            _refuse_linked(query)
+        if (
+            is_plain(plan)
+            and not is_hard
+            and (query.returns == "PROBABILITY BY TIME" or query.within is None)
+        ):
+            beliefs = told(plan, sources, objects, tables)
+            answer = None if beliefs is None else plain_table(plan, beliefs, times)
+            if answer is not None:
+                return answer
+        return self._by_feed(plan, sources, objects, tables)
+
+    def _by_feed(
+        self,
+        plan: ChainPlan,
+        sources: list[StreamRows],
+        objects: dict[str, list[MarkovObject]],
+        tables: Tables,
+    ) -> pa.Table | None:
+        """Return the same of chains that the operator cannot take."""
+        feed = feed_of(plan, sources, objects, tables)
+        if isinstance(feed, Obstacle):
+            return None
+        try:
+            return chain_table(feed, _all_times(sources))
+        except TooManyStatesError:
+            if plan.query.approximate is not None:
+                _refuse_linked(plan.query)
+                return sampled_table(feed, _all_times(sources))
+            if objects or any(c.repeats for c in plan.query.components):
+                raise
+            return None
+
+    def _objects(self, source: StreamRows) -> list[MarkovObject]:
+        name, known = source.schema.markov or "", source.schema.name.lower()
+        if source.schema.is_linked and known not in self.objects:
+            inferring = Inferring(self.catalog, self._load, self._relation)
+            self.objects[known] = inferring.objects(name)
+        if self.catalog.stream(name) is None:
+            raise DataError(
+                f"MARKOV of stream {source.schema.name} names {name}, which is not declared; "
+                "declare it with CREATE STREAM, and bind its rows"
+            )
+        if known not in self.objects:
+            self.objects[known] = markov_objects(source, self._load(name))
+        return self.objects[known]
+
+    def _correlation(self, query: CheckedQuery, inputs: Inputs) -> Correlation | LearnedCorrelation:
+        """Return the conditional probabilities that a query names: of a table, or learned."""
+        name = query.correlated_by or ""
+        learning = self.catalog.correlations.get(name.lower())
+        if learning is None:
+            return correlation_of(query, self._relation(name), inputs)
+        history = self._load(learning.learn_from)
+        return learned_correlation(query, self._candidates(query, history), history, inputs)
+
+    def _candidates(self, query: CheckedQuery, history: StreamRows) -> pa.Table:
+        """Return the matches of a query in a history, whether their events happened or not."""
+        plain = replace(query, correlated_by=None, having=None)
+        (stream,) = query.streams
+        runner = Evaluator(self.catalog, {query.name.lower(): plain}, dict(self.bound))
+        runner.loaded[stream.name.lower()] = as_candidates(history, stream)
+        return runner.table(query.name)
+
+    def _is_read(self, name: str) -> bool:
+        return any(
+            stream.name.lower() == name.lower()
+            for q in self.queries.values()
+            for stream in q.streams
+        )
+
+    def _tables(self, query: CheckedQuery) -> dict[str, list[tuple[Any, ...]]]:
+        rows = {}
+        for name in self.catalog.tables:
+            if name in self.bound and name != (query.correlated_by or "").lower():
+                rows[name] = rows_of_table(self.catalog.tables[name], self.bound[name])
+        return rows
+
+    def _relation(self, name: str) -> pa.Table:
+        """Return the declared columns of a bound table."""
+        schema = self.catalog.table(name)
+        if schema is None:
+            raise DataError(f"table {name} is not declared; declare it with CREATE TABLE")
+        if name.lower() not in self.bound:
+            raise DataError(f"table {schema.name} has no data; bind it: bind({schema.name!r}, ...)")
+        table = self.bound[name.lower()]
+        for column in schema.columns:
+            if column.name not in table.column_names:
+                raise DataError(f"table {schema.name} has no column {column.name}, as declared")
+        return table.select([column.name for column in schema.columns])
+
+    def _events(self, encoder: Encoder, sources: list[StreamRows]) -> tuple[Events, Inputs]:
+        inputs = _inputs(sources)
+        parts = [
+            encoder.encode(source.schema, source.table, first, source.groups(), source.place)
+            for source, first in zip(sources, inputs.first_rows, strict=True)
+        ]
+        events = parts[0]
+        for part in parts[1:]:
+            events = Events.joined(events, part) if len(part) else events
+        return events, inputs
+
+
+def _inputs(sources: list[StreamRows]) -> Inputs:
+    """Return the rows of all sources, numbered one after the other."""
+    sizes = [source.table.num_rows for source in sources]
+    firsts = tuple(sum(sizes[:k]) for k in range(len(sizes)))
+    tables = tuple(source.table for source in sources)
+    ids = joined_ids([event_ids(source) for source in sources])
+    return Inputs(tables, firsts, ids, _all_times(sources), _all_chances(sources))
+
+
+def _refuse_linked(query: CheckedQuery) -> None:
+    """Raise where worlds would be sampled of a stream whose tables are no probabilities."""
+    for stream in query.streams:
+        if stream.is_linked:
+            message = f"query {query.name} would be sampled over {stream.name}, which is CORRELATED"
+            raise PlanError(NOT_EVALUATED, message, "remove CORRELATED, or ask of AS SMOOTH")
+
+
+def _all_times(sources: list[StreamRows]) -> Words:
+    return np.concatenate([whole(s.table.column(s.schema.time)) for s in sources])
+
+
+def _all_chances(sources: list[StreamRows]) -> Reals:
+    return np.concatenate([chances_of(s.schema, s.table) for s in sources])
+
+
+def _ties(sources: list[StreamRows], inputs: Inputs, rows: Words) -> dict[int, Tie | None]:
+    """Return the tie-breakers of some of the inputs' rows."""
+    found: dict[int, Tie | None] = {}
+    for source, first in zip(sources, inputs.first_rows, strict=True):
+        is_own = (rows >= first) & (rows < first + source.table.num_rows)
+        own = np.unique(rows[is_own] - first)
+        if source.place:
+            ties = [source.place.ties[k] for k in own.tolist()]
+        else:
+            ties = ties_of(source.schema, source.table, own)
+        found |= zip((own + first).tolist(), ties, strict=True)
+    return found
+
+
+def _place(
+    matches: Matches, events: Events, keys: list[Any], ties: Mapping[int, Tie | None]
+) -> DerivedPlaces:
+    """Return the place of each match as an event: that of its last event, and their common key."""
+    last, common = list[Tie | None](), []
+    for m in range(len(matches)):
+        rows = matches.row[matches.first_item[m] : matches.first_item[m + 1]]
+        at = np.searchsorted(events.row, rows)
+        latest = rows[events.time[at] == events.time[at].max()]
+        known = [tie for row in latest.tolist() if (tie := ties[row]) is not None]
+        last.append(max(known, default=None))
+        own = {keys[e] for e in at}
+        common.append(own.pop() if len(own) == 1 else ())
+    return DerivedPlaces(last, common)

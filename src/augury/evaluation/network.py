@@ -1,0 +1,354 @@
+"""A query with all queries below it: which base streams they read, and how far back they look.
+
+A network is what one shard evaluates. It travels to Spark's workers, so it holds plain data, and
+makes the plans where they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Catalog, Inferred, ModelSchema, StreamSchema
+from augury.evaluation.encoding import rows_of_table
+from augury.language.printer import to_text
+from augury.matching.matcher import ALWAYS
+from augury.matching.pattern import Pattern
+from augury.matching.retention import ends_late, looks_back
+from augury.operator import NEVER_YET
+from augury.planning.chain_plan import ChainPlan, plan_chain
+from augury.planning.distribution.reachable import least_chance
+from augury.planning.evaluated import unmatched
+from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
+from augury.planning.match_plan import MatchPlan, Play, plan_match
+
+# Without a window of time, a match that waits is known when the stream ends.
+UNTIL_THE_END = 2**61
+
+
+@dataclass(frozen=True)
+class Network:
+    """The queries `names`, and all below them; `tables` are the relations that they read whole.
+
+    `texts` are the queries as they were written. `whole_rows` lets every column travel, not only
+    those that are read, so that what is put aside is complete. `made` are the columns of the
+    answers that are made; None: all.
+    """
+
+    names: tuple[str, ...]
+    queries: Mapping[str, CheckedQuery]
+    catalog: Catalog
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    whole_rows: bool = False
+    made: frozenset[str] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        names: Iterable[str],
+        queries: Mapping[str, CheckedQuery],
+        catalog: Catalog,
+    ) -> Network:
+        """Return the network of some queries, without what they do not need."""
+        texts = {name: to_text(query) for name, query in catalog.queries.items()}
+        return cls((), queries, _sendable(catalog), {}, texts).only(names)
+
+    def only(self, names: Iterable[str]) -> Network:
+        """Return the network of some of the queries."""
+        wanted = tuple(name.lower() for name in names)
+        found: dict[str, CheckedQuery] = {}
+        for name in wanted:
+            found |= below(self.queries[name], self.queries)
+        texts = {name: self.texts[name] for name in sorted(found)}
+        return replace(self, names=wanted, queries=found, texts=texts)
+
+    @property
+    def identity(self) -> str:
+        """The text of all queries, by which stored state knows its own."""
+        return "\n".join(self.texts.values())
+
+    @cached_property
+    def plans(self) -> dict[str, MatchPlan]:
+        """The plan of every query whose matches can be listed."""
+        found = {
+            name: plan_match(query, self.catalog)
+            for name, query in self.queries.items()
+            if name not in self.only_chains
+        }
+        for name in set(self.names) - self.read_by_others:
+            if name in found:
+                found[name] = replace(found[name], made=self.made)
+        return found
+
+    @cached_property
+    def chains(self) -> dict[str, ChainPlan]:
+        """The chain of every probability query that is one."""
+        asking = {name: query for name, query in self.queries.items() if asks_whether(query)}
+        found = {name: plan_chain(query, self.catalog) for name, query in asking.items()}
+        return {name: plan for name, plan in found.items() if isinstance(plan, ChainPlan)}
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether all queries ask for probabilities by time, along chains."""
+        return all(
+            name in self.chains and query.returns == "PROBABILITY BY TIME"
+            for name, query in self.queries.items()
+        )
+
+    @cached_property
+    def only_chains(self) -> frozenset[str]:
+        """The chains whose matches cannot be listed, so that there is no other way to answer."""
+        return frozenset(n for n in self.chains if unmatched(self.queries[n]) is not None)
+
+    @cached_property
+    def bases(self) -> dict[str, StreamSchema]:
+        """The declared streams that the network reads in the end, by lower-case name."""
+        streams = [stream for query in self.queries.values() for stream in query.streams]
+        base = [stream for stream in streams if stream.query is None]
+        return {name: each for own in base for name, each in ground(own, self.catalog).items()}
+
+    @cached_property
+    def inferred(self) -> dict[str, Inferred]:
+        """The inferred streams that the queries read, by lower-case name."""
+        streams = [stream for query in self.queries.values() for stream in query.streams]
+        known = self.catalog.inferred
+        return {s.name.lower(): known[s.name.lower()] for s in streams if s.name.lower() in known}
+
+    @cached_property
+    def relations(self) -> dict[str, list[tuple[Any, ...]]]:
+        """The rows of the bound relations, by lower-case name."""
+        tables = self.catalog.tables
+        return {
+            name: rows_of_table(tables[name], table)
+            for name, table in self.tables.items()
+            if name in tables
+        }
+
+    @cached_property
+    def tables_read(self) -> frozenset[str]:
+        """The relations that the queries read, by lower-case name."""
+        found: set[str] = set()
+        for plan in self.plans.values():
+            found |= {use.name.lower() for use in plan.programs.tables}
+            filters = [expression for play in plan.plays for expression in play.filters]
+            nodes = (node for expression in filters for node in nodes_within(expression))
+            found |= {
+                node.detail.lower()
+                for node in nodes
+                if isinstance(node, Apply) and node.operator == "member"
+            }
+            found |= self._pairs_of(plan.query)
+        for chain in self.chains.values():
+            found |= chain.tables
+        for each in self.inferred.values():
+            found |= model_tables(self.catalog.models[each.statement.model.lower()])
+        return frozenset(found)
+
+    def _pairs_of(self, query: CheckedQuery) -> set[str]:
+        """Return where the conditional probabilities of a query come from: table or history."""
+        if query.correlated_by is None:
+            return set()
+        name = query.correlated_by.lower()
+        learned = self.catalog.correlations.get(name)
+        return {learned.learn_from.lower() if learned else name}
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether no query reads another."""
+        return set(self.names) == set(self.queries) and not self.read_by_others
+
+    @cached_property
+    def read_by_others(self) -> frozenset[str]:
+        """The queries whose matches others take as events."""
+        streams = [stream for query in self.queries.values() for stream in query.streams]
+        return frozenset(stream.query.lower() for stream in streams if stream.query is not None)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave the plans behind: they are made again in moments."""
+        return {each.name: self.__dict__[each.name] for each in fields(self)}
+
+    # Time -------------------------------------------------------------------------------------
+
+    def known_until(self, name: str, horizon: int) -> int:
+        """Return before which time all events of a query's streams are there."""
+        if horizon == ALWAYS:
+            return ALWAYS
+        below = [
+            self.known_until(lower, horizon) - delay(self.plans[lower].pattern)
+            for lower in self._lower(name)
+        ]
+        return max(NEVER_YET, min([horizon, *below]))
+
+    def reach(self, name: str) -> int | None:
+        """Return how far back a query looks, with all below it; None where nothing bounds that."""
+        pattern = self.plans[name].pattern
+        if pattern.window is None:
+            return None
+        deepest = [self.reach(lower) for lower in self._lower(name)]
+        if any(each is None for each in deepest):
+            return None
+        own = pattern.window * (2 if looks_back(pattern) else 1) + delay(pattern)
+        return own + max((each for each in deepest if each is not None), default=0)
+
+    @cached_property
+    def memory(self) -> int | None:
+        """How far back any of the queries looks."""
+        found = [self.reach(name) for name in self.names]
+        return None if None in found else max(each for each in found if each is not None)
+
+    @property
+    def goes_by_time(self) -> bool:
+        """Whether rows may be evaluated one span of time after the other, each by itself.
+
+        Not where matches of one event are counted, nor where rows that exclude each other may be of
+        any time, as those of one ID may.
+        """
+        counted = any(query.match_limit is not None for query in self.queries.values())
+        apart = any(each.alternatives and each.id is not None for each in self.bases.values())
+        return self.memory is not None and not counted and not apart
+
+    @property
+    def waits(self) -> bool:
+        """Whether a match may become known later than its last event."""
+        return any(ends_late(plan.pattern) for plan in self.plans.values())
+
+    def _lower(self, name: str) -> list[str]:
+        streams = self.queries[name].streams
+        return [stream.query.lower() for stream in streams if stream.query is not None]
+
+    # Columns ----------------------------------------------------------------------------------
+
+    def columns(self, stream: StreamSchema) -> tuple[str, ...]:
+        """Return the columns of a base stream that travel, in the declared order."""
+        if self.whole_rows or self.is_whole(stream) or any(map(_reads_all, self._plans_of(stream))):
+            return tuple(column.name for column in stream.columns)
+        wanted = self.values_read(stream) | _lower_case(
+            stream.time, stream.type, stream.probability
+        )
+        return tuple(c.name for c in stream.columns if c.name.lower() in wanted)
+
+    def values_read(self, stream: StreamSchema) -> set[str]:
+        """Return the columns that identify, order or cut events or that expressions read.
+
+        By lower-case name. Time, type and probability are of use without anybody asking for them.
+        """
+        found = _lower_case(stream.id, stream.order_by, *stream.key, *stream.alternatives)
+        return found.union(*(_values_read(plan, stream) for plan in self._plans_of(stream)))
+
+    def _plans_of(self, stream: StreamSchema) -> list[MatchPlan]:
+        plans = self.plans.values()
+        return [p for p in plans if any(own.name == stream.name for own in p.query.streams)]
+
+    def plays_of(self, stream: StreamSchema) -> list[tuple[Play, float | None]] | None:
+        """Return what a row may play, from which probability on; None where every row matters."""
+        # Of alternatives all are needed to tell whether they add up to more than 1.
+        if self.is_whole(stream) or stream.alternatives:
+            return None
+        plans = self._plans_of(stream)
+        if not all(plan.drops_others for plan in plans):
+            return None
+        return [
+            (play, least_chance(plan.query, play.component))
+            for plan in plans
+            for play in plan.plays
+            if play.stream == stream.name
+        ]
+
+    def is_whole(self, stream: StreamSchema) -> bool:
+        """Return whether all rows of a base stream matter, with all columns.
+
+        They do where a probability is asked for, since every time of the stream is answered, and
+        where another stream is made of them.
+        """
+        name = stream.name.lower()
+        return any(
+            asks_whether(query) or own.name.lower() != name
+            for query in self.queries.values()
+            for own in query.streams
+            if own.query is None and name in ground(own, self.catalog)
+        )
+
+
+def ground(stream: StreamSchema, catalog: Catalog) -> dict[str, StreamSchema]:
+    """Return the streams whose rows a stream is made of, by lower-case name."""
+    how = catalog.inferred.get(stream.name.lower())
+    names = [stream.name]
+    if how is not None:
+        model = catalog.models[how.statement.model.lower()].statement
+        names = [how.statement.readings, model.learn_from or "", model.learn_on or ""]
+    elif stream.markov is not None:
+        names.append(stream.markov)
+    found = (catalog.stream(name) for name in names if name)
+    return {each.name.lower(): each for each in found if each is not None}
+
+
+def model_tables(model: ModelSchema) -> set[str]:
+    """Return the relations that a model is made of, by lower-case name."""
+    own = model.statement
+    of_states = (own.states, own.initial, own.transition, own.emission)
+    names = (*of_states, own.cells, own.walls, own.antennas)
+    return {name.lower() for name in names if name is not None}
+
+
+def asks_whether(query: CheckedQuery) -> bool:
+    """Return whether a query asks how likely it holds."""
+    return query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
+
+
+def below(query: CheckedQuery, queries: Mapping[str, CheckedQuery]) -> dict[str, CheckedQuery]:
+    """Return a query and all queries that it reads, by lower-case name."""
+    found = {query.name.lower(): query}
+    for stream in query.streams:
+        if stream.query is not None:
+            found |= below(queries[stream.query.lower()], queries)
+    return found
+
+
+def delay(pattern: Pattern) -> int:
+    """Return how long after its last event a match may become known."""
+    if not ends_late(pattern):
+        return 0
+    return UNTIL_THE_END if pattern.window is None else pattern.window
+
+
+def _reads_all(plan: MatchPlan) -> bool:
+    return plan.query.returns != "MATCHES" or plan.query.correlated_by is not None
+
+
+def _values_read(plan: MatchPlan, stream: StreamSchema) -> set[str]:
+    expressions = [column.expression for column in plan.programs.columns]
+    expressions += [expression for _, expression in plan.outputs]
+    expressions += [f for play in plan.plays if play.stream == stream.name for f in play.filters]
+    nodes = (node for expression in expressions for node in nodes_within(expression))
+    return _lower_case(
+        *plan.partition_by.get(stream.name, ()),
+        *(key.name for key in plan.query.keys),
+        *(name for equality in plan.query.equalities for _, name in equality.members),
+        *(node.column for node in nodes if isinstance(node, Input | Aggregated)),
+    )
+
+
+def _lower_case(*names: str | None) -> set[str]:
+    return {name.lower() for name in names if name is not None}
+
+
+def _sendable(catalog: Catalog) -> Catalog:
+    """Return the catalog with plain dicts, which pickle."""
+    return replace(
+        catalog,
+        streams=dict(catalog.streams),
+        tables=dict(catalog.tables),
+        queries={},
+        gaps={},
+        outputs=dict(catalog.outputs),
+        sources={},
+        models=dict(catalog.models),
+        inferred=dict(catalog.inferred),
+        correlations=dict(catalog.correlations),
+    )

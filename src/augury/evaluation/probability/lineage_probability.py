@@ -1,0 +1,213 @@
+"""How likely a query holds: at least one match, from the lineage of all of them.
+
+`RETURN PROBABILITY` asks whether a match exists, not which one, so the matches' lineages are joined
+by OR, each base event counted once: 1 - P(no match is an answer). Exact, and meant for small
+inputs: lineage that is too entangled is refused (setting `lineage_limit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from augury.analysis.checked import CheckedQuery
+from augury.errors import DataError
+from augury.evaluation.answers.match_answers import Inputs, gather, moment_type, rows_of
+from augury.evaluation.answers.windows import windows_of
+from augury.evaluation.enumeration import Enumeration
+from augury.evaluation.probability.beliefs import Told
+from augury.evaluation.probability.chain_inputs import ChainInputs
+from augury.evaluation.probability.chains import (
+    plain_rows,
+    rows_by_time,
+    rows_by_window,
+    sampled_rows,
+    seed_of,
+)
+from augury.language.expressions import Attribute
+from augury.language.tree import Approximate
+from augury.matching.lineage import (
+    Formula,
+    TooEntangledError,
+    conjunction,
+    disjunction,
+    negation,
+    probability,
+)
+from augury.matching.sampled import FormulaSampler, sample_size, share
+from augury.planning.chain_plan import ChainPlan
+from augury.planning.match_plan import MatchPlan
+from augury.records import Matches, Words
+from augury.sources.rows import ARROW_TYPES
+
+TOLERANCE = 1e-9
+# Cases after which a query that may be sampled is.
+FEW_CASES = 2000
+Valuation = Callable[[Iterable[Formula]], float]
+Row = tuple[tuple[Any, ...], int | None, float]
+
+
+def probability_table(evaluation: Enumeration, inputs: Inputs) -> pa.Table:
+    """Return the answer of a probability query: one row per group and time or window.
+
+    A hard query that may be sampled is valued exactly where that is soon done; its windows are
+    often small.
+    """
+    query = evaluation.plan.query
+    by_time = query.returns == "PROBABILITY BY TIME"
+    rows = _by_time if by_time else _by_window
+    if query.approximate is None or query.verdict.kind != "hard":
+        return answer_table(query, _refusing(rows(evaluation, inputs, _exactly(evaluation)), query))
+    if not by_time:
+        try:
+            exact = _exactly(evaluation, FEW_CASES)
+            return answer_table(query, list(rows(evaluation, inputs, exact)))
+        except TooEntangledError:
+            pass
+    sampled = _sampled(evaluation, query.approximate)
+    return answer_table(query, rows(evaluation, inputs, sampled), query.approximate.error)
+
+
+def _exactly(evaluation: Enumeration, cases: int | None = None) -> Valuation:
+    return lambda formulas: any_of(formulas, evaluation.chances, cases)
+
+
+def _sampled(evaluation: Enumeration, asked: Approximate) -> Valuation:
+    """Return how P(some formula is true) is estimated, from one set of worlds for all rows."""
+    size, seed = sample_size(asked.error, asked.risk), seed_of(evaluation.plan.query.name)
+    sampler = FormulaSampler(evaluation.chances, size, np.random.default_rng(seed))
+    return lambda formulas: share(sampler.of(disjunction(formulas)))
+
+
+def _refusing(rows: Iterator[Row], query: CheckedQuery) -> Iterator[Row]:
+    """Yield the rows; say what else can be done where one is too entangled."""
+    try:
+        yield from rows
+    except TooEntangledError as error:
+        raise DataError(
+            f"query {query.name}: {error}; or allow sampling with APPROXIMATE (0.01, 0.05)"
+        ) from error
+
+
+def plain_table(plan: ChainPlan, told: Told, times: Words) -> pa.Table | None:
+    """Return the answer of plain chains by their operator; None where it would be too large."""
+    rows = plain_rows(plan, told, times)
+    return None if rows is None else answer_table(plan.query, rows)
+
+
+def chain_table(feed: ChainInputs, times: Words) -> pa.Table:
+    """Return the same answer by chains: exactly, or sampled where the query is hard."""
+    query = feed.plan.query
+    if query.approximate is not None and query.verdict.kind == "hard":
+        return sampled_table(feed, times)
+    if query.returns == "PROBABILITY BY TIME":
+        return answer_table(query, rows_by_time(feed, times))
+    return answer_table(query, rows_by_window(feed, times))
+
+
+def sampled_table(feed: ChainInputs, times: Words) -> pa.Table:
+    """Return the answer from sampled worlds, as many as APPROXIMATE asks for."""
+    asked = feed.plan.query.approximate
+    assert asked is not None
+    size = sample_size(asked.error, asked.risk)
+    return answer_table(feed.plan.query, sampled_rows(feed, times, size), asked.error)
+
+
+def probability_schema(query: CheckedQuery) -> pa.Schema:
+    """Return the columns of a probability."""
+    return answer_table(query, ()).schema
+
+
+def _passes(query: CheckedQuery, value: float) -> bool:
+    if query.having is None:
+        return True
+    if query.having.strict:
+        return value > query.having.threshold + TOLERANCE
+    return value >= query.having.threshold - TOLERANCE
+
+
+def _by_time(evaluation: Enumeration, inputs: Inputs, value: Valuation) -> Iterator[Row]:
+    """Yield P(some match's last event is at t, or in the time OVER it), for each time of rows."""
+    matches, formulas = evaluation.matches()
+    ends = _ends(matches, inputs)
+    groups = _groups(evaluation.plan, matches, inputs)
+    found: dict[tuple[tuple[Any, ...], int], list[Formula]] = {}
+    for group, end, formula in zip(groups, ends.tolist(), formulas, strict=True):
+        found.setdefault((group, end), []).append(formula)
+    over, times = evaluation.plan.query.over or 1, np.unique(inputs.time)
+    for group in sorted(set(groups), key=repr) or ([] if evaluation.plan.query.group_by else [()]):
+        for t in times.tolist():
+            recent = times[(times > t - over) & (times <= t)].tolist()
+            yield group, t, value([f for end in recent for f in found.get((group, end), ())])
+
+
+def _by_window(evaluation: Enumeration, inputs: Inputs, value: Valuation) -> Iterator[Row]:
+    """Yield P(at least one match) for each window that holds an event, seen as the whole input."""
+    events = evaluation.events
+    for start, span in windows_of(evaluation.plan.query, inputs.time):
+        inside = evaluation
+        if span is not None:
+            held = (events.time >= span[0]) & (events.time < span[1])
+            inside = replace(evaluation, events=events.take(held))
+        matches, formulas = inside.matches()
+        groups = _groups(evaluation.plan, matches, inputs)
+        by_group: dict[tuple[Any, ...], list[Formula]] = {}
+        for group, formula in zip(groups, formulas, strict=True):
+            by_group.setdefault(group, []).append(formula)
+        if not evaluation.plan.query.group_by:
+            by_group.setdefault((), [])
+        for group in sorted(by_group, key=repr):
+            yield group, start, value(by_group[group])
+
+
+def any_of(
+    formulas: Iterable[Formula],
+    chances: Mapping[Any, Mapping[Any, float]],
+    cases: int | None = None,
+) -> float:
+    """Return the probability that at least one of the formulas is true."""
+    return 1.0 - probability(conjunction(negation(f) for f in formulas), chances, cases)
+
+
+def _ends(matches: Matches, inputs: Inputs) -> Words:
+    if not len(matches):
+        return np.zeros(0, np.int64)
+    ends: Words = np.maximum.reduceat(inputs.time[matches.row], matches.first_item[:-1])
+    return ends
+
+
+def _groups(plan: MatchPlan, matches: Matches, inputs: Inputs) -> list[tuple[Any, ...]]:
+    """Return the GROUP BY values of each match."""
+    columns = [_group_column(plan.query, node, matches, inputs) for node in plan.query.group_by]
+    return list(zip(*columns, strict=True)) if columns else [()] * len(matches)
+
+
+def _group_column(
+    query: CheckedQuery, node: Any, matches: Matches, inputs: Inputs
+) -> Sequence[Any]:
+    assert isinstance(node, Attribute)
+    component = next(c.index for c in query.components if c.name == node.component)
+    kind = query.type_of_attribute(component, node.name)
+    rows = rows_of(matches, component, "each", 1)
+    values: list[Any] = gather(inputs, node.name, rows, kind).to_pylist()
+    return values
+
+
+def answer_table(query: CheckedQuery, found: Iterable[Row], error: float = 0.0) -> pa.Table:
+    """Return the rows that pass HAVING; `error` is the bound of what was sampled, 0 if exact."""
+    rows = [row for row in found if _passes(query, row[2])]
+    columns: dict[str, Any] = {"query": pa.array([query.name] * len(rows), pa.string())}
+    for k, (name, node) in enumerate(zip(query.group_names, query.group_by, strict=True)):
+        assert isinstance(node, Attribute)
+        component = next(c.index for c in query.components if c.name == node.component)
+        kind = ARROW_TYPES[query.type_of_attribute(component, node.name).value]
+        columns[name] = pa.array([group[k] for group, _, _ in rows], kind)
+    columns["ts"] = pa.array([ts for _, ts, _ in rows], pa.int64()).cast(moment_type(query))
+    columns["probability"] = pa.array([value for _, _, value in rows], pa.float64())
+    columns["method"] = pa.array(["sampled" if error else "exact"] * len(rows), pa.string())
+    columns["error_bound"] = pa.array([error] * len(rows), pa.float64())
+    return pa.table(columns)

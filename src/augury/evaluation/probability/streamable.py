@@ -1,0 +1,60 @@
+"""Which probability queries can be answered over rows that have no end, and why others cannot.
+
+A chain has constant state, so it is carried along; what needs all rows at once is for bounded runs.
+"""
+
+from __future__ import annotations
+
+from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Catalog, StreamSchema
+from augury.evaluation.probability.beliefs import is_plain
+from augury.matching.marginal import MOST_STATES, waiting_sets
+from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
+from augury.planning.refusal import NOT_EVALUATED, PlanError
+
+EXACT = ("deterministic", "regular", "extended regular")
+
+
+def refuse_uncarried(query: CheckedQuery, catalog: Catalog) -> None:
+    """Raise where a query's probabilities cannot be told as rows come."""
+    reason = uncarried(query, catalog)
+    if reason is not None:
+        message = f"query {query.name} {reason}, which no streaming run evaluates as yet"
+        raise PlanError(NOT_EVALUATED, message, "ask for it over bounded rows")
+
+
+def uncarried(query: CheckedQuery, catalog: Catalog) -> str | None:
+    """Return why a query's probabilities cannot be told as rows come, or None."""
+    if query.returns != "PROBABILITY BY TIME":
+        return f"returns {query.returns}"
+    plan = plan_chain(query, catalog)
+    if isinstance(plan, Obstacle):
+        return plan.reason
+    if plan.over is not None and plan.over.unit is None:
+        return "looks back OVER a while from timestamps that follow no model's step"
+    if query.verdict.kind not in EXACT or not is_plain(plan):
+        return "has more than a chain per key (a window, a value to meet again or a tie-breaker)"
+    if plan.over is not None:
+        most = MOST_STATES // waiting_sets(plan.line) - 1
+        if plan.over.steps > most:
+            return f"looks back OVER {plan.over.steps} steps, of which at most {most} are carried"
+    reasons = (_of_stream(plan, stream, catalog) for stream in query.streams)
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def _of_stream(plan: ChainPlan, stream: StreamSchema, catalog: Catalog) -> str | None:
+    how = catalog.inferred.get(stream.name.lower())
+    if how is not None:
+        if len(plan.query.streams) > 1:
+            return f"reads stream {stream.name} beside others, and an inferred key is known later"
+        if how.statement.method in ("VITERBI", "MLE", "PARTICLES") or (
+            how.statement.method == "SMOOTH" and how.statement.lag is None
+        ):
+            return f"reads stream {stream.name}, which needs all readings (FILTER and LAG do not)"
+        if catalog.models[how.statement.model.lower()].statement.learn_from is not None:
+            return f"reads stream {stream.name}, whose model is learned from other rows"
+        if not set(stream.key) <= {name for _, name in plan.groups}:
+            return f"reads stream {stream.name} without GROUP BY its key, and keys differ in delay"
+    if stream.alternatives and stream.id is not None:
+        return f"reads stream {stream.name}, whose alternatives share an ID across times"
+    return None

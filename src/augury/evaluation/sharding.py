@@ -1,0 +1,131 @@
+"""How the rows of a network are cut into shards that can be evaluated apart.
+
+By key, where every query of the network equates the same columns of its base streams, also through
+the queries between; by overlapping ranges of time, where one query over base streams has a window
+of time and the input is bounded; otherwise all rows are one shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import StreamSchema
+from augury.evaluation.network import Network, ground
+from augury.planning.distribution.layout import Moving
+from augury.planning.distribution.movement import asked_movement, asked_parts, is_moved, moving_of
+from augury.planning.physical import plan_query
+
+
+@dataclass(frozen=True, slots=True)
+class Sharding:
+    """`columns` are, by base stream in lower case, those whose hash names the shard.
+
+    `carried` marks queries whose shards keep chains, not rows: those are apart from others.
+    For "time", `moving` says how ranges are cut, and what each takes of the rows around it.
+    """
+
+    kind: Literal["key", "time", "single"]
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    moving: Moving | None = None
+    carried: bool = False
+
+
+SINGLE = Sharding("single")
+
+
+def sharding_of(network: Network, *, bounded: bool, parts: int = 1) -> Sharding:
+    """Return how a network is cut; only a bounded input can be cut by time, into some parts."""
+    if not bounded and network.is_carried:
+        return _by_group(network)
+    by_key = _by_key(network)
+    if by_key is not None:
+        return by_key
+    if bounded and network.is_flat and len(network.names) == 1:
+        return _by_time(network, parts)
+    return SINGLE
+
+
+def _by_key(network: Network) -> Sharding | None:
+    found: dict[str, tuple[str, ...]] = {}
+    for name in network.names:
+        own = _key_columns(network, name)
+        if own is None:
+            return None
+        for stream, columns in own.items():
+            if found.setdefault(stream, columns) != columns:
+                return None
+    return Sharding("key", tuple(sorted(found.items())))
+
+
+def _by_group(network: Network) -> Sharding:
+    """Return how chains are cut: by what they are grouped by, for then no answer needs two."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in network.names:
+        names = tuple(column for _, column in network.chains[name].groups)
+        for stream in network.queries[name].streams:
+            for base in ground(stream, network.catalog):
+                if not names or found.setdefault(base, names) != names:
+                    return Sharding("single", carried=True)
+    return Sharding("key", tuple(sorted(found.items())), carried=True)
+
+
+def _key_columns(network: Network, name: str) -> dict[str, tuple[str, ...]] | None:
+    """Return the columns of each base stream that cut a query and all below it; None if none do."""
+    query = network.queries[name]
+    cut = plan_query(query, network.catalog).partitioning
+    if cut.kind != "key" or query.returns not in ("MATCHES", "COUNT"):
+        return None
+    found: dict[str, tuple[str, ...]] = {}
+    for stream, columns in cut.columns:
+        schema = next(s for s in query.streams if s.name == stream)
+        own: Mapping[str, tuple[str, ...]] | None = _at_the_ground(network, schema, columns)
+        if schema.query is not None:
+            own = _below(network, schema.query.lower(), columns)
+        if own is None or any(found.setdefault(s, c) != c for s, c in own.items()):
+            return None
+    return found
+
+
+def _at_the_ground(
+    network: Network, stream: StreamSchema, columns: tuple[str, ...]
+) -> dict[str, tuple[str, ...]] | None:
+    """Return the cut of the rows that a stream is made of; None where all must be together."""
+    how = network.inferred.get(stream.name.lower())
+    if how is None:
+        return {stream.name.lower(): columns}
+    is_learned = network.catalog.models[how.statement.model.lower()].statement.learn_from
+    if is_learned or not set(columns) <= set(stream.key):
+        return None
+    return {how.statement.readings.lower(): columns}
+
+
+def _below(
+    network: Network, name: str, columns: tuple[str, ...]
+) -> dict[str, tuple[str, ...]] | None:
+    """Return the cut of a lower query, if its matches have its key in the given columns."""
+    own = _key_columns(network, name)
+    if own is None:
+        return None
+    query = network.queries[name]
+    keys = plan_query(query, network.catalog).partitioning.key
+    same = tuple(column.lower() for column in columns) == tuple(key.lower() for key in keys)
+    return own if same and _are_keys(query, keys) else None
+
+
+def _are_keys(query: CheckedQuery, columns: tuple[str, ...]) -> bool:
+    known = {key.name.lower() for key in query.keys}
+    return all(column.lower() in known for column in columns)
+
+
+def _by_time(network: Network, parts: int) -> Sharding:
+    query = network.queries[network.names[0]]
+    cut = plan_query(query, network.catalog).partitioning
+    if not is_moved(query, cut):
+        return SINGLE
+    asked = asked_parts(query)
+    movement = asked_movement(query) or "results"
+    moving = moving_of(cut, movement, asked or parts, exactly=asked is not None)
+    return Sharding("time", moving=moving)

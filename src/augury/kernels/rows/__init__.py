@@ -1,0 +1,1 @@
+"""Kernels over columns of rows: numbers for values, hashes, sorting, texts."""

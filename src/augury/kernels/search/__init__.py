@@ -1,0 +1,1 @@
+"""Kernels of the search for matches: the automaton, conditions, absences, bounds, reports."""

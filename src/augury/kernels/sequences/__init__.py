@@ -1,0 +1,1 @@
+"""Kernels that answer plain sequences, counts and many queries without a search."""

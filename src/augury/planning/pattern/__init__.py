@@ -1,0 +1,1 @@
+"""The automaton of a pattern: residuals, states, transitions, and the compiled form of it."""

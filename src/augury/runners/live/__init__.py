@@ -1,0 +1,1 @@
+"""The runner of pushed events: rows in, answers out as soon as they are known."""

@@ -1,0 +1,166 @@
+"""The live runner: events pushed one at a time, matches back as soon as they are known.
+
+Each stream has an entrance that keeps its watermark and puts aside what is bad or late; each query
+takes what comes in, and reports as far as the least watermark of its streams allows. So a match
+comes back with the first event that is later than its last by more than LATENESS, not before: until
+then an event may come that breaks it, or makes a better one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Catalog
+from augury.errors import DataError
+from augury.evaluation.encoding import declaration_of, rows_of_table
+from augury.evaluation.learning.learned_gaps import learned
+from augury.language.printer import to_text
+from augury.matching.matcher import ALWAYS
+from augury.planning.evaluated import refuse_inferred
+from augury.planning.match_plan import plan_match
+from augury.planning.refusal import NOT_EVALUATED, PlanError
+from augury.runners.live.chains import LiveChains
+from augury.runners.live.query import LiveQuery
+from augury.runners.live.replay import Replay, needs_replay
+from augury.sources.intake import Intake
+
+Row = Mapping[str, Any]
+Found = list[dict[str, Any]]
+Live = LiveQuery | Replay | LiveChains
+
+
+class LiveRunner:
+    """Evaluates the queries of a catalog over pushed rows; `tables` are the bound relations."""
+
+    def __init__(self, tables: Mapping[str, pa.Table] | None = None) -> None:
+        self.tables = dict(tables or {})
+        self.entrances: dict[str, Intake] = {}
+        self.queries: dict[str, Live] = {}
+        self.texts: dict[str, str] = {}
+        self._left_out: set[str] = set()
+        self._readers: dict[str, list[tuple[str, Live, list[Intake]]]] = {}
+
+    def open_streams(self, catalog: Catalog) -> None:
+        """Give an entrance to every stream that has none yet."""
+        for stream, schema in catalog.streams.items():
+            if stream not in self.entrances:
+                self.entrances[stream] = Intake(declaration_of(schema), schema.lateness)
+
+    def declare(self, name: str, catalog: Catalog, queries: Mapping[str, CheckedQuery]) -> None:
+        """Take in a query, unless it is known; it sees what is pushed from now on."""
+        if name not in self.queries and name not in self._left_out:
+            self._add(name, queries[name], catalog, queries)
+
+    def push(self, stream: str, rows: Iterable[Row]) -> Found:
+        """Take in rows of one stream, in the order they came; return the new matches."""
+        entrance, readers = self.entrances[stream], self._readers.get(stream, ())
+        for row in rows:
+            if not isinstance(row, Mapping):
+                raise DataError(
+                    f"a row of {entrance.declared.name} is {row!r}; push dicts of columns"
+                )
+            arrival = entrance.take(row)
+            if arrival is not None:
+                held = False
+                for name, query, _ in readers:
+                    held |= query.accept(name, arrival)
+                if held:
+                    entrance.hold(arrival)
+        found: Found = []
+        for _, query, entrances in readers:
+            horizon = min([each.watermark for each in entrances])
+            found += query.advance(horizon)
+        return found
+
+    def finish(self) -> Found:
+        """End all streams; return the matches that were still open."""
+        found: Found = []
+        for entrance in self.entrances.values():
+            entrance.watermark = ALWAYS
+        for query in self.queries.values():
+            found += query.finish()
+        return found
+
+    def late(self, stream: str) -> pa.Table:
+        """Return the rows of a stream that came too late, with the reason."""
+        return self.entrances[stream].tables()[0]
+
+    def rejected(self, stream: str) -> pa.Table:
+        """Return the bad rows of a stream, with the reason."""
+        return self.entrances[stream].tables()[1]
+
+    def _add(
+        self,
+        name: str,
+        query: CheckedQuery,
+        catalog: Catalog,
+        queries: Mapping[str, CheckedQuery],
+    ) -> None:
+        if query.returns not in ("MATCHES", "PROBABILITY BY TIME"):
+            self._leave_out(
+                name,
+                f"query {query.name} returns {query.returns}, and push reports matches and "
+                "probabilities by time: bind its rows and ask for its table",
+            )
+            return
+        try:
+            live, bases = self._planned(query, catalog, queries)
+        except PlanError as error:
+            advice = f"; {error.hint}" if error.hint else ""
+            self._leave_out(
+                name,
+                f"query {query.name} cannot be evaluated, and push leaves it out: "
+                f"{error.message} ({error.code}){advice}",
+            )
+            return
+        self.queries[name] = live
+        self.texts[name] = to_text(catalog.queries[name])
+        entrances = [self.entrances[base.lower()] for base in bases]
+        for base, entrance in zip(bases, entrances, strict=True):
+            entrance.recent.memory = max(entrance.recent.memory, live.memory)
+            self._readers.setdefault(base.lower(), []).append((base, live, entrances))
+
+    def _planned(
+        self, query: CheckedQuery, catalog: Catalog, queries: Mapping[str, CheckedQuery]
+    ) -> tuple[Live, list[str]]:
+        """Return how a query is evaluated, and the names of the streams it reads in the end."""
+        if query.returns == "PROBABILITY BY TIME":
+            chains = LiveChains(query, catalog, self.tables)
+            chains.aside = {name: self.entrances[name].rejected for name in chains.rows}
+            return chains, chains.bases
+        refuse_inferred(query, catalog)
+        _refuse_correlated(query)
+        plan = plan_match(learned(query, catalog, self.tables), catalog)
+        if needs_replay(plan):
+            replay = Replay(query, catalog, queries, self.tables)
+            return replay, [stream.name for stream in replay.bases.values()]
+        rows = _table_rows(catalog, self.tables)
+        return LiveQuery(plan, rows), [stream.name for stream in query.streams]
+
+    def _leave_out(self, name: str, reason: str) -> None:
+        # One query must not stop the others. The warning points at the call of `push`.
+        self._left_out.add(name)
+        warnings.warn(reason, stacklevel=6)
+
+
+def _refuse_correlated(query: CheckedQuery) -> None:
+    """Raise for CORRELATED BY: what is pushed has only its own probability."""
+    if query.correlated_by is not None:
+        message = f"query {query.name} is CORRELATED BY {query.correlated_by}"
+        hint = "bind its rows and ask for its table"
+        raise PlanError(NOT_EVALUATED, message, hint)
+
+
+def _table_rows(
+    catalog: Catalog, tables: Mapping[str, pa.Table]
+) -> dict[str, list[tuple[Any, ...]]]:
+    rows = {}
+    for name, schema in catalog.tables.items():
+        if name in tables:
+            rows[name] = rows_of_table(schema, tables[name])
+    return rows

@@ -1,0 +1,249 @@
+"""The local runner on several cores: a query over many rows is cut, as on Spark.
+
+Where windows are short each thread evaluates a stretch of time, and before that the rows that its
+matches may reach back to; where they are long, the rows whose key hashes to its own shard. Where
+they are long and there is no key, one evaluates all. Each goes step by step in the order of time;
+kernels, Arrow and most of NumPy do not hold the interpreter's lock. Steps keep what is worked on
+small, so that memory is used again instead of asked for: that alone makes one thread faster, too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import StreamSchema
+from augury.evaluation.encoding import declaration_of, whole
+from augury.evaluation.evaluator import Evaluator
+from augury.evaluation.network import Network
+from augury.evaluation.packing import ROWS, Packer
+from augury.evaluation.row_filter import RowFilter, shard_numbers
+from augury.evaluation.shard import Shard, steps_of
+from augury.evaluation.sharding import sharding_of
+from augury.evaluation.stream_rows import StreamRows
+from augury.kernels.rows import sorting
+from augury.matching.matcher import ALWAYS
+from augury.operator import NEVER_YET
+from augury.records import Words
+from augury.runners.spark.scanning import MOST_TWICE
+from augury.runners.spark.tasks import STEP, BoundedTask
+from augury.sources.rows import CODES, conform, follow, sift
+
+# With fewer rows, threads would not pay.
+MANY = 2 * STEP
+# Rows of one thread that are evaluated in one step: what they need fits a cache.
+FEW = STEP // 2
+# Rows of a part are no fewer than that, however many threads there are.
+LEAST_PART = 2**16
+
+
+@dataclass
+class ThreadedRunner(Evaluator):
+    """A local runner that evaluates large inputs of plain queries in threads.
+
+    `coded` are streams whose types were bound as codes, and stay so for threads.
+    """
+
+    coded: dict[str, StreamRows] = field(default_factory=dict)
+
+    @property
+    def streams_read(self) -> list[StreamRows]:
+        return [*super().streams_read, *self.coded.values()]
+
+    def _evaluate(self, query: CheckedQuery) -> None:
+        network = self._cut(query)
+        rows = None if network is None else self._many(query.streams[0])
+        if network is None or rows is None:
+            super()._evaluate(query)
+            return
+        self.answers[query.name.lower()] = InThreads(network, cores()).answer(rows)
+
+    def _cut(self, query: CheckedQuery) -> Network | None:
+        """Return the network of a query that key or time can cut; None of another."""
+        (first, *others), name = query.streams, query.name.lower()
+        plain = query.correlated_by is None and query.learn_gaps_from is None
+        # Steps would count the matches of one event apart.
+        plain = plain and query.match_limit is None
+        asked_here = name not in self.spans and self.keeps is None and not self._is_read(name)
+        bound = first.name.lower() in self.bound and first.markov is None
+        if others or not (plain and asked_here and bound):
+            return None
+        network = Network.of([name], self.queries, self.catalog)
+        tables = {each: self.bound[each] for each in network.tables_read if each in self.bound}
+        sharding = sharding_of(network, bounded=True)
+        goes_on = BoundedTask(network, sharding).goes_on_in_steps
+        if sharding.kind == "single" or not goes_on or len(tables) < len(network.tables_read):
+            return None
+        return replace(network, tables=tables, made=self.plan(name).made)
+
+    def _many(self, stream: StreamSchema) -> pa.Table | None:
+        """Return the good rows of a stream if they are many, and in the order of time."""
+        bound = self.bound[stream.name.lower()]
+        if bound.num_rows < MANY:
+            return None
+        has_codes = CODES in bound.schema.types
+        read = self._coded(stream, bound) if has_codes else self._load(stream.name)
+        if read is None or read.table.num_rows < MANY:
+            return None
+        return read.table if _is_sorted(read.table.column(stream.time)) else None
+
+    def _coded(self, stream: StreamSchema, bound: pa.Table) -> StreamRows | None:
+        """Return the rows of a stream in the order of time, with codes for types; None of others.
+
+        To sift takes longest: what is evaluated in one in the end is not sifted here.
+        """
+        name, declared = stream.name.lower(), declaration_of(stream)
+        if name not in self.coded:
+            rows = conform(bound, declared, coded=stream.type)
+            if not _is_sorted(rows.column(stream.time)):
+                return None
+            self.coded[name] = StreamRows(stream, *sift(rows, declared))
+        return self.coded[name]
+
+
+@dataclass(frozen=True)
+class ThreadInput:
+    """What one thread evaluates: rows in the order of time, each part with the time of the next.
+
+    Matches that end before `since` are found elsewhere; rows before it are what others reach back
+    to, and must be taken in together with the first ones after it.
+    """
+
+    since: int
+    parts: Sequence[tuple[pa.Table, int]]
+
+
+@dataclass(frozen=True)
+class InThreads:
+    """One query over the rows of one stream, which are in the order of time."""
+
+    network: Network
+    threads: int
+
+    def answer(self, rows: pa.Table) -> pa.Table:
+        """Return the matches, line by line."""
+        size = max(LEAST_PART, min(ROWS, rows.num_rows // self.threads))
+        parts = [rows.slice(at, size) for at in range(0, rows.num_rows, size)]
+        times = rows.column(self.stream.time)
+        firsts = [_one(times, at) for at in range(0, rows.num_rows, size)]
+        step = steps_of(self.network, FEW, firsts[0], _one(times, rows.num_rows - 1))
+        with ThreadPoolExecutor(self.threads) as pool:
+            own = list(pool.map(self._wanted, parts))
+            lines = self._by_time(own, firsts) if step != ALWAYS else []
+            lines = lines or self._by_key(own, firsts, pool) or [_line(own, firsts)]
+            found = pool.map(lambda line: self._matches(line, step), lines)
+            return pa.concat_tables(table for tables in found for table in tables)
+
+    @cached_property
+    def stream(self) -> StreamSchema:
+        """The stream that is read."""
+        (stream,) = self.network.bases.values()
+        return stream
+
+    @cached_property
+    def _shard(self) -> Shard:
+        return Shard(self.network)
+
+    @cached_property
+    def _packer(self) -> Packer:
+        return Packer(self.stream, self._shard.schemas[self.stream.name.lower()])
+
+    @cached_property
+    def _wants(self) -> RowFilter:
+        return RowFilter(self.network, self.stream, codes_types=True)
+
+    def _wanted(self, part: pa.Table) -> pa.Table:
+        """Return the rows of a part that matter, with the columns that do."""
+        return self._packer.travelling(self._wants.of(part.select(self._packer.columns)))
+
+    def _by_time(self, parts: list[pa.Table], firsts: list[int]) -> list[ThreadInput]:
+        """Return lines that are stretches of time; none where they would share too many rows."""
+        assert self.network.memory is not None
+        count = min(self.threads, len(parts))
+        starts = [round(len(parts) * k / count) for k in range(count + 1)]
+        ends, lines = [*firsts[1:], ALWAYS], list[ThreadInput]()
+        for a, b in pairwise(starts):
+            before = self._latest(parts[:a], firsts[a] - self.network.memory)
+            stretch = [pa.concat_tables([*before, parts[a]]), *parts[a + 1 : b]]
+            since = firsts[a] if a else NEVER_YET
+            lines.append(ThreadInput(since, list(zip(stretch, ends[a:b], strict=True))))
+        most = max(sum(part.num_rows for part, _ in line.parts) for line in lines)
+        total = sum(part.num_rows for part in parts)
+        return lines if most * count <= total * MOST_TWICE else []
+
+    def _latest(self, parts: list[pa.Table], oldest: int) -> list[pa.Table]:
+        """Return the last rows of some parts: those of a time and later."""
+        found = list[pa.Table]()
+        for part in reversed(parts):
+            place = int(np.searchsorted(whole(part.column(self.stream.time)), oldest))
+            found.insert(0, part.slice(place))
+            if place:
+                break
+        return found
+
+    def _by_key(
+        self, parts: list[pa.Table], firsts: list[int], pool: ThreadPoolExecutor
+    ) -> list[ThreadInput]:
+        """Return lines that are shards of keys; none where no key cuts."""
+        name = self.stream.name.lower()
+        cut_by = dict(sharding_of(self.network, bounded=True).columns).get(name)
+        if cut_by is None:
+            return []
+        kinds, shards = self._wants.kinds, self.threads
+        by_part = pool.map(
+            lambda part: _dealt(part, shard_numbers(part, cut_by, shards, kinds), shards), parts
+        )
+        return [_line(own, firsts) for own in zip(*by_part, strict=True)]
+
+    def _matches(self, line: ThreadInput, step: int) -> list[pa.Table]:
+        """Return the matches of one line, step by step."""
+        (stream,), (name,) = self.network.bases, self.network.names
+        state = replace(self._shard.start(), horizon=line.since)
+        held, found = list[pa.Table](), list[pa.Table]()
+        for k, (part, end) in enumerate(line.parts):
+            held.append(part)
+            is_step = end > line.since and sum(each.num_rows for each in held) >= step
+            if is_step or k + 1 == len(line.parts):
+                batch = {stream: pa.concat_tables(held)}
+                state, answers = self._shard.advance(state, batch, end)
+                held = []
+                table = answers.found.get(self.network.queries[name].name)
+                found += [] if table is None else [table]
+        return found
+
+
+def _line(parts: Sequence[pa.Table], firsts: Sequence[int]) -> ThreadInput:
+    """Return a line of all time."""
+    return ThreadInput(NEVER_YET, list(zip(parts, [*firsts[1:], ALWAYS], strict=True)))
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _dealt(rows: pa.Table, numbers: Words, shards: int) -> list[pa.Table]:
+    """Return the rows of each shard, in their order."""
+    if shards == 1:
+        return [rows]
+    taken = rows.take(pa.array(sorting.stable_order(numbers, shards)))
+    ends = np.cumsum([0, *np.bincount(numbers, minlength=shards)]).tolist()
+    return [taken.slice(a, b - a) for a, b in pairwise(ends)]
+
+
+def _one(times: pa.ChunkedArray, place: int) -> int:
+    return int(whole(times.slice(place, 1))[0])
+
+
+def _is_sorted(times: pa.ChunkedArray) -> bool:
+    return follow(np.less_equal, [whole(chunk) for chunk in times.chunks])

@@ -1,0 +1,95 @@
+"""A run that is under way: it is watched, and told to stop.
+
+To stop, the batch that is being delivered is finished and the next one is not begun. So nothing is
+left half written, and the checkpoint is where the sinks are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from augury.errors import AuguryError
+from augury.runners.process.failures import OF_SPARK, explained, told
+from augury.sinks.delivery import Delivery, StoppedError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_POLL_S = 0.3
+
+Watch = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """When a micro-batch begins: at once, at an interval, or until the input is used up."""
+
+    interval: str | None = None
+    once: bool = False
+
+    def on(self, writer: Any) -> Any:
+        if self.once:
+            return writer.trigger(availableNow=True)
+        return writer.trigger(processingTime=self.interval) if self.interval else writer
+
+
+def run_batch(answers: DataFrame, delivery: Delivery) -> None:
+    """Deliver the answers of a bounded input, as one batch."""
+    with told():
+        delivery.deliver(answers, 0)
+
+
+def run_stream(
+    answers: DataFrame, delivery: Delivery, checkpoint: str, trigger: Trigger, watch: Watch
+) -> None:
+    """Run until the input is used up, `delivery.stopping` is set, or something fails."""
+    writer = answers.writeStream.outputMode("append").option("checkpointLocation", checkpoint)
+    with told(streaming=True):
+        query = trigger.on(writer.foreachBatch(delivery.deliver)).start()
+    watched = _Watched(query, watch)
+    try:
+        while not query.awaitTermination(_POLL_S):
+            watched.look()
+            if delivery.stopping.is_set() and _is_idle(query, delivery):
+                query.stop()
+    except OF_SPARK as problem:
+        _judge(problem, delivery)
+    finally:
+        if query.isActive:
+            query.stop()
+        watched.look()
+
+
+def _is_idle(query: StreamingQuery, delivery: Delivery) -> bool:
+    return not delivery.is_running and not query.status["isTriggerActive"]
+
+
+def _judge(problem: Exception, delivery: Delivery) -> None:
+    """Raise what went wrong, unless the run was only told to stop."""
+    failure = delivery.failure
+    if isinstance(failure, StoppedError):
+        return
+    if isinstance(failure, OF_SPARK):
+        # What failed in a batch says more than what Spark makes of it on the way here.
+        raise explained(failure, streaming=True) from failure
+    if isinstance(failure, AuguryError):
+        raise failure from problem
+    raise explained(problem, streaming=True) from problem
+
+
+class _Watched:
+    """Shows each progress of a query once."""
+
+    def __init__(self, query: StreamingQuery, watch: Watch) -> None:
+        self._query, self._watch = query, watch
+        self._shown: tuple[int, str] = (-1, "")
+
+    def look(self) -> None:
+        for progress in self._query.recentProgress:
+            stamp = progress["batchId"], progress["timestamp"]
+            if stamp > self._shown:
+                self._shown = stamp
+                self._watch(progress)

@@ -1,0 +1,51 @@
+"""Compile what a first answer needs, before anybody waits for it.
+
+Compiled kernels are kept on the machine (`augury.kernels.jit`), so this takes most of a minute once
+and a second afterwards. Where Spark's workers share the machine, or the folder is shipped to them,
+they find everything compiled; otherwise each would compile for itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from augury.analysis.script import check_text
+from augury.errors import QueryError
+from augury.evaluation.evaluator import Evaluator
+from augury.sources.parquet_columns import Columns, RowGroup
+
+_SCRIPT = """
+CREATE STREAM s (id LONG, tag LONG, kind STRING, t LONG, p DOUBLE)
+ID id KEY tag TIME t TYPE kind PROBABILITY p;
+CREATE QUERY next ON s PATTERN SEQ(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9;
+CREATE QUERY any ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 9;
+"""
+
+
+def warm_up() -> None:
+    """Compile the kernels, or load them if they were compiled before."""
+    checked = check_text(_SCRIPT)
+    if any(each.severity == "error" for each in checked.diagnostics):
+        raise QueryError(checked.diagnostics)
+    queries = {query.name: query for query in checked.queries}
+    # What is in doubt is searched, what is certain is not: each has kernels of its own.
+    for p in (0.5, 1.0):
+        rows = pa.table({"id": [1, 2], "tag": [1, 1], "kind": ["A", "B"], "t": [1, 2], "p": [p, p]})
+        runner = Evaluator(checked.catalog, queries, {"s": rows})
+        for name in queries:
+            runner.table(name)
+    _read(rows)
+
+
+def _read(rows: pa.Table) -> None:
+    """Read rows as workers read files."""
+    with TemporaryDirectory() as folder:
+        path = str(Path(folder) / "rows.parquet")
+        pq.write_table(rows, path)
+        with pa.OSFile(path) as source:
+            file = pq.ParquetFile(source, read_dictionary=["kind"])
+            Columns(RowGroup(source, file, 0), rows.column_names).take(rows.num_rows)

@@ -1,0 +1,1 @@
+"""The runner on Spark: DataFrames in, lazy DataFrames out, batch or streaming."""

@@ -1,0 +1,314 @@
+"""One pass over Spark's rows that answers many queries: DataFrames in, one lazy DataFrame out.
+
+Rows are typed and filtered by Catalyst, packed by shard, shuffled as blobs, evaluated, and come
+out as answers: `kind, name, n, payload`. `rows` opens the payloads of one kind and name. Queries
+that are cut alike share the pass; others have one of their own, in the same plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from augury.analysis.declarations.catalog import StreamSchema
+from augury.errors import AuguryError, DataError
+from augury.evaluation.answers.schemas import chosen, network_schema, spark_schema
+from augury.evaluation.network import Network
+from augury.evaluation.packing import BLOBS, FAULT, SHARD, TOLD, Packer
+from augury.evaluation.probability.chain_shard import shard_for
+from augury.evaluation.sharding import Sharding
+from augury.language.nearest import did_you_mean
+from augury.planning.distribution.layout import Sketches
+from augury.planning.distribution.movement import joint
+from augury.planning.expressions.spark_sql import quoted
+from augury.runners.process.worker_process import InWorker
+from augury.runners.spark import catalyst_rows as spark_rows
+from augury.runners.spark.file_scans import FileScans, Read
+from augury.runners.spark.movement import Movements
+from augury.runners.spark.range_packing import ENTERS, SKETCHES, RangePacker
+from augury.runners.spark.ranges import MOVEMENT
+from augury.runners.spark.shard_ids import spread
+from augury.runners.spark.sketching import analysed, sketch_text, with_sketches
+from augury.runners.spark.streaming import StreamingPart, stateful
+from augury.runners.spark.tasks import ANSWERS, ASIDE, BoundedTask, MatchRows, Opened
+from augury.sources.rows import ARROW_TYPES, REASON
+
+# What rows are asked for by; repeated ids, a kind of their own on the way, are rejected rows.
+KINDS = ("match", "late", "rejected", "movement")
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Queries over bound DataFrames; `read` gives the rows of a declared stream.
+
+    `shards` is how many parts the rows are cut into where a key cuts them, `partitions` how many
+    Spark shuffles into. `tells_faults` brings the rows that are put aside along, `tells_movement`
+    what came to each range of time. `sketches` has what is known of the streams, by query.
+    """
+
+    network: Network
+    read: Read
+    shards: int
+    tells_faults: bool = False
+    partitions: int = 1
+    tells_movement: bool = False
+    sketches: Mapping[str, Sketches] = field(default_factory=dict)
+
+    @cached_property
+    def inputs(self) -> Mapping[str, DataFrame]:
+        """The declared columns of the base streams."""
+        bases = self.network.bases
+        return {name: spark_rows.declared_rows(self.read(s), s) for name, s in bases.items()}
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether some input has no end."""
+        return any(data.isStreaming for data in self.inputs.values())
+
+    @cached_property
+    def parts(self) -> tuple[tuple[Network, Sharding], ...]:
+        """The queries that are cut alike, and how they are cut.
+
+        Stored state knows parts by their number, so the order of the queries has no say in it.
+        """
+        found: dict[Sharding, list[str]] = {}
+        for name, sharding in self.movements.shardings().items():
+            found.setdefault(sharding, []).append(name)
+        parts: list[tuple[Network, Sharding]] = []
+        for sharding in sorted(found, key=lambda each: (each.moving is not None, repr(each))):
+            groups = [found[sharding]]
+            if sharding.moving is not None:
+                groups = self.movements.together(found[sharding], sharding.moving.movement)
+            parts += [(self.network.only(names), sharding) for names in groups]
+        return tuple(parts)
+
+    @cached_property
+    def _files(self) -> FileScans:
+        """What of the rows workers can read themselves."""
+        return FileScans(self.read)
+
+    @property
+    def movements(self) -> Movements:
+        """How the queries that time cuts are moved."""
+        return Movements(self.network, self.shards, not self.is_streaming, self.sketches)
+
+    # The pass ---------------------------------------------------------------------------------
+
+    @property
+    def answers(self) -> DataFrame:
+        """The lazy answers of all queries."""
+        told = self._told_by_part()
+        tells = told if self.tells_faults else [frozenset[str]()] * len(told)
+        blobs = [self._blobs(*part, own) for part, own in zip(self.parts, tells, strict=True)]
+        if self.is_streaming:
+            parts = [
+                StreamingPart(network, own, told_here)
+                for (network, _), own, told_here in zip(self.parts, blobs, told, strict=True)
+            ]
+            return stateful(parts, self.shards)
+        found = [
+            self._ordered(own, part[1]).mapInArrow(
+                InWorker(BoundedTask(*part, told_here, self.tells_movement)), spark_schema(ANSWERS)
+            )
+            for part, own, told_here in zip(self.parts, blobs, told, strict=True)
+        ]
+        return reduce(lambda one, other: one.unionByName(other), found)
+
+    def _told_by_part(self) -> list[frozenset[str]]:
+        """Return the streams whose rows each part puts aside, so that each is told once."""
+        told: list[frozenset[str]] = []
+        left = set(self.network.bases)
+        for network, _ in self.parts:
+            told.append(frozenset(left & set(network.bases)))
+            left -= set(network.bases)
+        return told
+
+    def matches(self, name: str, columns: Sequence[str] | None = None) -> DataFrame:
+        """Return the answer of one query: all columns, or those that are named."""
+        if columns is None:
+            return self._matches(name)
+        known = network_schema(self.network, name).names
+        names = chosen(self.network.queries[name.lower()].name, columns, known)
+        thinner = replace(self, network=replace(self.network, made=frozenset(names)))
+        return thinner._matches(name).select(*map(quoted, names))
+
+    def _matches(self, name: str) -> DataFrame:
+        """Return the answer of one query; a bounded run gives its rows without packing them."""
+        if self.is_streaming:
+            return self.rows(self.answers, "match", name)
+        network = self.network.only([name])
+        ((_, sharding),) = replace(self, network=network).parts
+        scanned = self._files.answer(network, sharding)
+        if scanned is not None:
+            return scanned
+        task = BoundedTask(network, sharding)
+        schema = network_schema(network, name)
+        ordered = self._ordered(self._blobs(network, sharding, frozenset()), sharding)
+        return ordered.mapInArrow(InWorker(MatchRows(task, schema)), spark_schema(schema))
+
+    def _ordered(self, blobs: DataFrame, sharding: Sharding) -> DataFrame:
+        """Return the blobs where they are evaluated, as many shards in every partition."""
+        shards, partitions = self._counts(sharding)
+        numbers = f.array(*(f.lit(n).cast("bigint") for n in spread(shards, partitions)))
+        named = blobs.withColumn("shard", f.element_at(numbers, f.col("shard").cast("int") + 1))
+        if sharding.moving is not None and sharding.moving.exactly:
+            # A number that is asked for is kept; otherwise Spark may join small partitions.
+            return named.repartition(partitions, "shard").sortWithinPartitions("first")
+        return named.repartition("shard").sortWithinPartitions("first")
+
+    def _counts(self, sharding: Sharding) -> tuple[int, int]:
+        """Return how many shards there are, and partitions; OPTIONS may ask for some number."""
+        moving = sharding.moving
+        if moving is None or not moving.exactly:
+            return self.shards, self.partitions
+        return moving.parts, moving.parts
+
+    def _blobs(self, network: Network, sharding: Sharding, tells: frozenset[str]) -> DataFrame:
+        if not tells and not self.is_streaming:
+            scanned = self._files.blobs(network, sharding, self.shards)
+            if scanned is not None:
+                return scanned
+        rows = {
+            name: self._judged(network, stream, sharding, tells=name in tells)
+            for name, stream in network.bases.items()
+        }
+        if sharding.moving is not None and not self._known(network):
+            rows = self._sketched(network, sharding, rows)
+        packed = [
+            self._packed(network, sharding, stream, rows[name])
+            for name, stream in network.bases.items()
+        ]
+        return reduce(lambda one, other: one.unionByName(other), packed)
+
+    def _sketched(
+        self, network: Network, sharding: Sharding, rows: Mapping[str, DataFrame]
+    ) -> dict[str, DataFrame]:
+        """Return the rows with what a packer needs to know of all streams."""
+        assert sharding.moving is not None
+        good = {
+            name: (data.where(f.col(quoted(FAULT)).isNull()), network.bases[name])
+            for name, data in rows.items()
+        }
+        text = sketch_text(good, full=sharding.moving.movement == "events")
+        return {name: with_sketches(data, text) for name, data in rows.items()}
+
+    def _known(self, network: Network) -> Sketches | None:
+        """Return the sketches of a part's streams, if a user had them made."""
+        known = [self.sketches.get(name) for name in network.names]
+        found = [each for each in known if each is not None]
+        return joint(found) if len(found) == len(known) else None
+
+    def _packed(
+        self, network: Network, sharding: Sharding, stream: StreamSchema, rows: DataFrame
+    ) -> DataFrame:
+        """Return the blobs of one stream."""
+        rows = rows.withColumn(SHARD, spark_rows.shard_of(stream, sharding, self.shards))
+        packer = self._packer(network, sharding, stream)
+        told = [FAULT, TOLD] if TOLD in rows.columns else []
+        extra = [name for name in (ENTERS, SKETCHES) if name in rows.columns]
+        chosen = rows.select(*(quoted(name) for name in (*packer.columns, SHARD, *extra, *told)))
+        return chosen.mapInArrow(InWorker(packer), spark_schema(BLOBS))
+
+    def _packer(self, network: Network, sharding: Sharding, stream: StreamSchema) -> Packer:
+        schema, moving = shard_for(network).schemas[stream.name.lower()], sharding.moving
+        if moving is None:
+            return Packer(stream, schema)
+        known = self._known(network)
+        layout = None if known is None else moving.layout(known)
+        return RangePacker(stream, schema, moving, self._counts(sharding)[0], layout)
+
+    def _judged(
+        self, network: Network, stream: StreamSchema, sharding: Sharding, *, tells: bool
+    ) -> DataFrame:
+        """Return the rows that matter, and those with a fault if they are to be told.
+
+        Who tells faults also tells late and repeated rows, so all that matter to anyone pass.
+        """
+        rows = self.inputs[stream.name.lower()]
+        columns = rows.columns
+        rows = rows.withColumn(FAULT, spark_rows.fault_of(stream, columns))
+        if rows.isStreaming:
+            rows = spark_rows.with_watermark(rows, stream)
+        good = f.col(quoted(FAULT)).isNull()
+        asking = self.network if tells else network
+        passes = good & spark_rows.matters(asking, stream, streaming=rows.isStreaming)
+        if sharding.moving is not None:
+            enters = spark_rows.matters(asking, stream, streaming=False)
+            if sharding.moving.movement == "events":
+                passes = good
+            rows = rows.withColumn(ENTERS, f.coalesce(enters, f.lit(False)))
+        if not tells:
+            return rows.where(passes)
+        told = rows.withColumn(TOLD, spark_rows.told_rows(stream, columns))
+        return told.where(passes | ~good)
+
+    def analysed(self) -> Sketches:
+        """Return how the rows of all streams are spread over time: reads them, now."""
+        (network, sharding), *_ = self.parts
+        moving = sharding.moving
+        if moving is None or self.is_streaming:
+            query = network.queries[network.names[0]].name
+            raise DataError(
+                f"the rows of query {query} are not cut by time, so there is no choice how to "
+                "move them; analyse queries over bounded rows with a window of time and no key"
+            )
+        every = replace(sharding, moving=replace(moving, movement="events"))
+        return analysed(
+            {
+                name: (self._judged(network, stream, every, tells=False), stream)
+                for name, stream in network.bases.items()
+            }
+        )
+
+    # Answers ----------------------------------------------------------------------------------
+
+    def rows(self, answers: DataFrame, kind: str, name: str) -> DataFrame:
+        """Return the rows of one kind and name: matches of a query, or rows put aside."""
+        self._expect(kind, name)
+        if kind == "match":
+            schema = network_schema(self.network, name)
+            return _opened(answers, (kind,), name, schema)
+        if kind == "movement":
+            return _opened(answers, (kind,), name, MOVEMENT)
+        return self._put_aside(answers, kind, name)
+
+    def _expect(self, kind: str, name: str) -> None:
+        """Raise where there is no such kind of answers, or none of that name."""
+        if kind not in (*KINDS, *ASIDE):
+            raise _unknown("kind", kind, KINDS)
+        network = self.network
+        if kind in ASIDE and name.lower() not in network.bases:
+            raise _unknown("stream", name, [stream.name for stream in network.bases.values()])
+        if kind not in ASIDE and name.lower() not in network.names:
+            raise _unknown("query", name, [network.queries[each].name for each in network.names])
+
+    def _put_aside(self, answers: DataFrame, kind: str, name: str) -> DataFrame:
+        """Return rows that were put aside: the declared columns, the raw text, and the reason."""
+        stream = self.network.bases[name.lower()]
+        own = pa.schema([(c.name, ARROW_TYPES[c.type.value]) for c in stream.columns])
+        schema = own.append(pa.field("raw", pa.string())).append(pa.field(REASON, pa.string()))
+        if kind == "late":
+            return _opened(answers, ("late",), name, schema)
+        told = _opened(
+            answers, ("rejected",), name, pa.schema([(TOLD, pa.string()), (FAULT, pa.string())])
+        )
+        return spark_rows.read_told(told, stream).unionByName(
+            _opened(answers, ("repeated",), name, schema)
+        )
+
+
+def _unknown(what: str, word: str, known: Sequence[str]) -> AuguryError:
+    """Return the error for answers that a pipeline does not have."""
+    hint = did_you_mean(word, known)
+    have = f"the answers of this pipeline have no {what} {word!r}; they have {', '.join(known)}"
+    return AuguryError(f"{have}; {hint}" if hint else have)
+
+
+def _opened(answers: DataFrame, kinds: Sequence[str], name: str, schema: pa.Schema) -> DataFrame:
+    own = answers.where(f.col("kind").isin(*kinds) & (f.lower("name") == name.lower()))
+    return own.select("payload").mapInArrow(InWorker(Opened(schema)), spark_schema(schema))

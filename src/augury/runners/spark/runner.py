@@ -1,0 +1,274 @@
+"""The runner on Spark: DataFrames in, lazy DataFrames out, batch or streaming alike.
+
+Nothing is started and no stream is collected here. Only relations and histories, which every shard
+needs whole, are read when a query over them is planned, as Spark reads what it broadcasts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as f
+
+from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Catalog, StreamSchema
+from augury.config import value_of
+from augury.errors import DataError
+from augury.evaluation.answers.schemas import chosen
+from augury.evaluation.encoding import Tables, declaration_of, rows_of_table
+from augury.evaluation.learning.learned_gaps import taught
+from augury.evaluation.network import Network, asks_whether, below, ground
+from augury.evaluation.packing import FAULT
+from augury.evaluation.probability.streamable import refuse_uncarried, uncarried
+from augury.planning.distribution.layout import Sketches
+from augury.planning.distribution.movement import Priced
+from augury.planning.expressions.spark_sql import quoted
+from augury.planning.join_program import join_program
+from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
+from augury.runners.spark import catalyst_rows as spark_rows
+from augury.runners.spark.joins import SparkJoining, suits_spark, tables_of
+from augury.runners.spark.learning import collected
+from augury.runners.spark.movement import Movements
+from augury.runners.spark.pipeline import Pipeline
+from augury.sources import spark_sources
+from augury.sources.rows import REASON, conform
+from augury.sources.tables import arrow_table
+from augury.sources.watermarked import refuse_watermark
+
+
+@dataclass
+class SparkRunner:
+    """Evaluates the queries of a catalog over bound DataFrames.
+
+    `streaming` says how streams that name their source are read. `shards` cuts what a key can cut;
+    without, a bounded run takes as many as Spark shuffles into, a streaming run the setting.
+    """
+
+    spark: SparkSession
+    catalog: Catalog
+    queries: Mapping[str, CheckedQuery]
+    bound: dict[str, Any] = field(default_factory=dict)
+    streaming: bool = False
+    shards: int | None = None
+    _taught: dict[str, CheckedQuery] = field(default_factory=dict)
+    sketches: Mapping[str, Sketches] = field(default_factory=dict)
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> DataFrame:
+        """Return the lazy answer of a query: all columns, or those that are named."""
+        query = self.queries[name.lower()]
+        joining = self._joining(query)
+        if joining is None:
+            return self.pipeline([name]).matches(name, columns)
+        answer = joining.table()
+        named = None if columns is None else chosen(query.name, columns, answer.columns)
+        return answer if named is None else answer.select(*map(quoted, named))
+
+    def _joining(self, query: CheckedQuery) -> SparkJoining | None:
+        """Return a query as a join that Spark carries out by itself; None of another."""
+        program = join_program(query, self.catalog)
+        if program is None:
+            return None
+        read = {stream.name: self.rows(stream) for stream in query.streams}
+        if any(rows.isStreaming for rows in read.values()):
+            return None
+        asked = {name: self._relation(name) for name in sorted(tables_of(program))}
+        tables = {n: rows_of_table(self.catalog.tables[n], rows) for n, rows in asked.items()}
+        if not suits_spark(program, tables):
+            return None
+        rows = {s.name: self._good_rows(read[s.name], s) for s in query.streams}
+        return SparkJoining(self.spark, program, rows, tables)
+
+    def _good_rows(self, read: DataFrame, stream: StreamSchema) -> DataFrame:
+        """Return the rows of a bounded stream that have no fault; of repeated ids, the first."""
+        rows = spark_rows.declared_rows(read, stream)
+        fault = spark_rows.fault_of(stream, rows.columns)
+        if stream.id:
+            rows, fault = self._with_repeats(rows, stream, fault)
+        return rows.where(fault.isNull())
+
+    def pipeline(
+        self, names: Sequence[str], *, tells_faults: bool = False, tells_movement: bool = False
+    ) -> Pipeline:
+        """Return one pass that answers several queries; with faults, whole rows travel."""
+        network = Network.of(names, self._with_gaps(names), self.catalog)
+        tables = {name: self._relation(name) for name in sorted(network.tables_read)}
+        network = replace(network, tables=tables, whole_rows=tells_faults)
+        draft = Pipeline(
+            network,
+            self.rows,
+            1,
+            tells_faults,
+            tells_movement=tells_movement,
+            sketches=self.sketches,
+        )
+        if draft.is_streaming:
+            _refuse_endless(network)
+        shards = self._shards(streaming=draft.is_streaming)
+        return replace(draft, shards=shards, partitions=self._partitions())
+
+    def _with_gaps(self, names: Sequence[str]) -> dict[str, CheckedQuery]:
+        """Return the queries, those asked for with the gaps that their histories teach."""
+        found = dict(self.queries)
+        for name in names:
+            for lower, query in below(self.queries[name.lower()], self.queries).items():
+                if query.learn_gaps_from is not None:
+                    found[lower] = self.with_gaps(query)
+        return found
+
+    def with_gaps(self, query: CheckedQuery) -> CheckedQuery:
+        """Return a query with the gaps that its history teaches; it is read once."""
+        name = query.name.lower()
+        if name not in self._taught:
+            plain = replace(query, learn_gaps_from=None, gaps=())
+            read = Network.of([name], {**self.queries, name: plain}, self.catalog).tables_read
+            tables: Tables = {
+                each: rows_of_table(self.catalog.tables[each], self._relation(each))
+                for each in sorted(read)
+            }
+            self._taught[name] = taught(
+                query,
+                self.catalog,
+                tables,
+                lambda lesson: collected(lesson, self._history(lesson.schema)),
+            )
+        return self._taught[name]
+
+    def _history(self, stream: StreamSchema) -> DataFrame:
+        """Return the rows that something is learned from."""
+        return replace(self, streaming=False).rows(stream)
+
+    def analysed(self, name: str) -> Sketches:
+        """Return how the rows of a query's streams are spread over time: reads them, now."""
+        return self.pipeline([name]).analysed()
+
+    def priced(self, name: str) -> Priced | None:
+        """Return what each way to move a query's rows costs; None where nobody analysed them."""
+        if name.lower() not in self.sketches:
+            return None
+        network = Network.of([name], self._with_gaps([name]), self.catalog)
+        parts = self._shards(streaming=False)
+        return Movements(network, parts, True, self.sketches).priced(name.lower())
+
+    def late(self, name: str) -> DataFrame:
+        """Return the rows of a stream that come after the watermark, with the reason."""
+        pipeline = self.pipeline(self._readers(name), tells_faults=True)
+        return pipeline.rows(pipeline.answers, "late", name)
+
+    def _readers(self, stream: str) -> list[str]:
+        """Return the queries by which rows of a stream are put aside."""
+        found = [query.name for query in self.queries.values() if self._reads(query, stream)]
+        if not found:
+            raise DataError(f"no query reads stream {stream}, so no row of it is put aside")
+        return found
+
+    def _reads(self, query: CheckedQuery, stream: str) -> bool:
+        known = any(
+            stream.lower() in (each.name.lower(), *ground(each, self.catalog))
+            for each in query.streams
+        )
+        carried = asks_whether(query) and uncarried(query, self.catalog) is None
+        return known and (query.returns == "MATCHES" or carried)
+
+    def rejected(self, name: str) -> DataFrame:
+        """Return the bad rows of a stream, with the reason; of a bounded one, repeated ids too.
+
+        Those of an inferred stream are its readings that were bad, or that the model cannot take.
+        """
+        stream = self.catalog.streams[name.lower()]
+        how = self.catalog.inferred.get(name.lower())
+        if how is not None:
+            pipeline = self.pipeline(self._readers(name), tells_faults=True)
+            return pipeline.rows(pipeline.answers, "rejected", how.statement.readings)
+        rows = spark_rows.declared_rows(self.rows(stream), stream)
+        fault = spark_rows.fault_of(stream, rows.columns)
+        if stream.id and not stream.alternatives and not rows.isStreaming:
+            rows, fault = self._with_repeats(rows, stream, fault)
+        raw = (
+            f.col(spark_rows.SOURCE_RAW)
+            if spark_rows.SOURCE_RAW in rows.columns
+            else f.lit(None).cast("string")
+        )
+        judged = rows.withColumn(FAULT, fault).where(f.col(quoted(FAULT)).isNotNull())
+        columns = [f.col(quoted(c.name)) for c in stream.columns]
+        return judged.select(*columns, raw.alias("raw"), f.col(quoted(FAULT)).alias(REASON))
+
+    def _with_repeats(
+        self, rows: DataFrame, stream: StreamSchema, fault: Any
+    ) -> tuple[DataFrame, Any]:
+        """Return rows that know whether their id was seen before, and the fault with that."""
+        assert stream.id is not None
+        assert stream.time is not None
+        good = rows.withColumn("augury good", fault.isNull())
+        window = Window.partitionBy(quoted(stream.id), quoted("augury good"))
+        again = f.row_number().over(window.orderBy(quoted(stream.time))) > 1
+        counted = good.withColumn("augury again", again & f.col(quoted("augury good")))
+        reason = f.when(f.col(quoted("augury again")), f.lit(f"{stream.id} was seen before"))
+        return counted, f.coalesce(fault, reason)
+
+    def rows(self, stream: StreamSchema) -> DataFrame:
+        """Return the rows of a declared stream: those bound, or those of its source."""
+        bound = self.bound.get(stream.name.lower())
+        if bound is not None:
+            rows: DataFrame = bound if _is_frame(bound) else self._created(bound, stream)
+            refuse_watermark(rows, stream.name)
+            return rows
+        if stream.source is not None:
+            return spark_sources.read(self.spark, stream, self.streaming)
+        raise DataError(f"stream {stream.name} has no data; bind it: bind({stream.name!r}, df)")
+
+    def _created(self, table: pa.Table, stream: StreamSchema) -> DataFrame:
+        return self.spark.createDataFrame(conform(table, declaration_of(stream)))
+
+    def _relation(self, name: str) -> pa.Table:
+        """Return the rows of a relation, or of a history that a correlation is learned from."""
+        history = self.catalog.stream(name)
+        if history is not None:
+            rows = self._history(history)
+            if rows.isStreaming:
+                raise DataError(f"history {name} has no end; bind bounded rows to learn from")
+            return spark_rows.declared_rows(rows, history).toArrow()
+        schema = self.catalog.tables[name]
+        bound = self.bound.get(name)
+        if bound is None and schema.source is not None:
+            bound = spark_sources.read_table(self.spark, schema)
+        if bound is None:
+            raise DataError(f"table {schema.name} has no data; bind it: bind({schema.name!r}, ...)")
+        return bound.toArrow() if _is_frame(bound) else arrow_table(schema.name, bound)
+
+    def _shards(self, *, streaming: bool) -> int:
+        if self.shards is not None:
+            return self.shards
+        if streaming:
+            return value_of("shards")
+        return self._partitions()
+
+    def _partitions(self) -> int:
+        return int(self.spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+
+
+def _refuse_endless(network: Network) -> None:
+    """Raise where a query cannot be answered over rows that have no end."""
+    for name, query in network.queries.items():
+        if asks_whether(query):
+            refuse_uncarried(query, network.catalog)
+            continue
+        if query.returns != "MATCHES":
+            message = f"query {query.name} returns {query.returns}, which a streaming run does not"
+            raise PlanError(NOT_EVALUATED, message, "ask for it in batch, over bounded rows")
+        if any(stream.name.lower() in network.inferred for stream in query.streams):
+            message = f"query {query.name} lists matches of an inferred stream, in a streaming run"
+            hint = "return a PROBABILITY BY TIME, or run it over bounded rows"
+            raise PlanError(NOT_EVALUATED, message, hint)
+        pattern = network.plans[name].pattern
+        if pattern.window is None and pattern.count_window is None:
+            message = f"query {query.name} has no window, so its state would grow for ever"
+            raise PlanError(NEEDS_A_WINDOW, message, "add WITHIN, or run it over bounded rows")
+
+
+def _is_frame(data: Any) -> bool:
+    """Whether data are a DataFrame of Spark, classic or Connect."""
+    return type(data).__module__.startswith("pyspark.sql")
