@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from augury.evaluation.encoding import Encoder, chances_of, declaration_of, whole
+from augury.evaluation.executor import Executor
 from augury.evaluation.network import Network
 from augury.evaluation.packing import SHARD
-from augury.evaluation.shard import Shard
 from augury.evaluation.sharding import Sharding
 from augury.planning.distribution.layout import Layout, Moving, Sketch
 from augury.planning.distribution.reachable import least_chance
@@ -101,7 +101,7 @@ def moved(
     layout = layout or moving.layout(sketches_of(network, rows))
     tasks: dict[int, list[pa.RecordBatch]] = {0: [], 1: []}
     for name, stream in network.bases.items():
-        packer = RangePacker(stream, Shard(network).schemas[name], moving, 2, layout)
+        packer = RangePacker(stream, Executor(network).schemas[name], moving, 2, layout)
         for k in range(0, len(rows[name]), rows_of_a_task):
             for batch in packer(rows[name].slice(k, rows_of_a_task).to_batches()):
                 tasks[batch.column("shard")[0].as_py()].append(batch)

@@ -20,9 +20,10 @@ from augury import Session
 from augury.errors import StateError
 from augury.evaluation.answers.schemas import answer_schema
 from augury.evaluation.encoding import declaration_of
+from augury.evaluation.executor import Executor
 from augury.evaluation.network import Network
 from augury.evaluation.packing import SHARD, Packer
-from augury.evaluation.shard import Shard
+from augury.evaluation.row_blocks import Stored
 from augury.evaluation.sharding import Sharding, sharding_of
 from augury.matching.matcher import ALWAYS
 from augury.runners.spark import tasks
@@ -66,7 +67,7 @@ def packed(case: Case, network: Network, sharding: Sharding, shards: int) -> dic
         rows = conform(bindings(case)[name], declaration_of(stream))
         numbers = shard_numbers(rows, dict(sharding.columns).get(name, ()), shards)
         rows = rows.append_column(SHARD, pa.array(numbers, pa.int64()))
-        packer = Packer(stream, Shard(network).schemas[name])
+        packer = Packer(stream, Executor(network).schemas[name])
         for k in range(rows.num_rows):
             blobs = blobs_of(packer(rows.slice(k, 1).to_batches()))
             found.setdefault(numbers[k], []).extend(blobs)
@@ -91,15 +92,32 @@ def micro_batches(blobs: list[Blob], size: int, rng: random.Random) -> Iterator[
         yield order[at : at + size]
 
 
+class Store:
+    """The state of a shard as a state store has it: a head, and blocks by their number."""
+
+    def __init__(self) -> None:
+        self.head, self.blocks = b"", dict[int, bytes]()
+
+    def put(self, stored: Stored) -> None:
+        """Take in what was added and what went."""
+        self.head = stored.head
+        self.blocks |= stored.added
+        for number in stored.dropped:
+            del self.blocks[number]
+
+
 def streamed(network: Network, blobs: list[Blob], size: int, seed: int) -> list[dict[str, Any]]:
-    """Return what a shard reports whose state is stored after every micro-batch."""
-    shard, rng = Shard(network), random.Random(seed)
-    stored, seen, answers = shard.dump(shard.start()), -(2**62), list[Answer]()
+    """Return what a shard reports that is stored after every step, and loaded after some."""
+    shard, rng, store = Executor(network, stores=True), random.Random(seed), Store()
+    state, seen, answers = shard.start(), -(2**62), list[Answer]()
     for batch in micro_batches(blobs, size, rng):
-        state, found = step(shard, shard.load(stored), batch, seen)
-        stored, answers = shard.dump(state), answers + found
+        state, found = step(shard, state, batch, seen)
+        store.put(shard.stored(state))
+        if rng.random() < 0.5:
+            state = shard.load(store.head, store.blocks)
+        answers += found
         seen = max(seen, *(blob.first - 2 for blob in batch))
-    _, found = step(shard, shard.load(stored), [], ALWAYS)
+    _, found = step(shard, state, [], ALWAYS)
     return answered(answers + found)
 
 
@@ -151,7 +169,7 @@ def test_missed_components_are_found_in_shards_too(size: int) -> None:
     ag.bind("s", rows)
     queries = {name: query for name, (query, _) in ag._queries.items()}
     network = Network.of(["m"], queries, ag._catalog)
-    shard, stream = Shard(network), network.bases["s"]
+    shard, stream = Executor(network), network.bases["s"]
     packer = Packer(stream, shard.schemas["s"])
     found: list[dict[str, Any]] = []
     for tag in "xy":
@@ -176,15 +194,16 @@ def test_the_columns_of_an_answer_are_known_before_it_is_there(construct: str) -
 
 def test_state_of_other_queries_is_refused() -> None:
     one, other = (network_of(random_case("seq", "any", seed)) for seed in (1, 2))
-    stored = Shard(one).dump(Shard(one).start())
+    shard = Executor(one, stores=True)
+    stored = shard.stored(shard.start())
     with pytest.raises(StateError, match="belongs to other declarations"):
-        Shard(other).load(stored)
+        Executor(other).load(stored.head, stored.added)
 
 
 def test_what_no_match_can_need_is_forgotten() -> None:
     case = random_case("negation_at_an_end", "any", 1)
     network = network_of(case)
-    shard, memory = Shard(network), network.memory
+    shard, memory = Executor(network), network.memory
     assert memory is not None
     parts = packed(case, network, Sharding("single"), 1)
     blobs = [blob for own in parts.values() for blob in own]

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 from augury import DataError, Session
+from augury.evaluation.executor import Executor
 from augury.evaluation.network import Network
 from augury.evaluation.packing import SHARD, Packer
-from augury.evaluation.shard import Shard
 from augury.evaluation.sharding import sharding_of
 from augury.runners.spark import tasks
 from augury.runners.spark.tasks import BoundedTask, blobs_of
@@ -28,7 +28,7 @@ def matches(text: str, rows: pa.Table) -> int:
     ag = Session(engine="local")
     ag.sql(text)
     network = Network.of(["q"], {n: query for n, (query, _) in ag._queries.items()}, ag._catalog)
-    packer = Packer(network.bases["s"], Shard(network).schemas["s"])
+    packer = Packer(network.bases["s"], Executor(network).schemas["s"])
     blobs = []
     for k in range(rows.num_rows):
         part = rows.slice(k, 1).append_column(SHARD, pa.array([0], pa.int64()))

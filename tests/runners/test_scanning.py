@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from augury import Session
 from augury.evaluation import row_filter as wanting
 from augury.evaluation.answers.schemas import network_schema
+from augury.evaluation.executor import Executor, steps_of
 from augury.evaluation.network import Network
 from augury.evaluation.packing import SHARD, Packer
 from augury.evaluation.row_filter import RowFilter, shard_numbers
-from augury.evaluation.shard import Shard, steps_of
 from augury.evaluation.sharding import sharding_of
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
@@ -50,7 +50,7 @@ def network_of(name: str, text: str = "") -> Network:
 
 def scan_of(network: Network, paths: list[Path], shards: int) -> Scan:
     stream = network.bases["s"]
-    packer = Packer(stream, Shard(network).schemas["s"])
+    packer = Packer(stream, Executor(network).schemas["s"])
     read = [file_groups(str(path), pq.read_metadata(path), "t") for path in paths]
     groups = tuple(group for own in read for group in own)
     names = tuple((name, name) for name in packer.columns)
@@ -337,7 +337,7 @@ def test_streams_that_store_one_key_in_two_types_meet(tmp_path: Path) -> None:
         rows = pa.table({"id": range(40), "k": keys, "t": range(40)})
         pq.write_table(rows, tmp_path / name, row_group_size=6)
         ag.bind(name, rows)
-        packer = Packer(network.bases[name], Shard(network).schemas[name])
+        packer = Packer(network.bases[name], Executor(network).schemas[name])
         groups = tuple(file_groups(str(tmp_path / name), pq.read_metadata(tmp_path / name), "t"))
         names = tuple((column, column) for column in packer.columns)
         scans.append(Scan(packer, groups, names, ("k",), 3))

@@ -254,14 +254,14 @@ def test_what_goes_wrong_in_a_thread_is_told(
 def test_without_a_window_all_is_one_step(cut: list[int]) -> None:
     query = "SEQ(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH"
     steps: list[int] = []
-    advance = threads.Shard.advance
+    advance = threads.Executor.advance
 
     def counted(self: Any, state: Any, batch: Any, horizon: int) -> Any:
         steps.append(horizon)
         return advance(self, state, batch, horizon)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(threads.Shard, "advance", counted)
+        patched.setattr(threads.Executor, "advance", counted)
         assert session(query, events(80)).table("q").num_rows
     assert cut
     assert len(steps) == threads.cores()

@@ -12,11 +12,11 @@ from typing import Any
 import pyarrow as pa
 
 from augury import Session
+from augury.evaluation.executor import FORMAT as SHARD_FORMAT
+from augury.evaluation.executor import Executor
 from augury.evaluation.network import Network
 from augury.evaluation.probability.chain_shard import FORMAT as CHAIN_FORMAT
 from augury.evaluation.probability.chain_shard import ChainShard
-from augury.evaluation.shard import FORMAT as SHARD_FORMAT
-from augury.evaluation.shard import Shard
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.codec import FORMAT as MATCH_FORMAT
 from augury.runners.live.state import FORMAT as LIVE_FORMAT
@@ -80,11 +80,11 @@ def stage() -> Stage:
     return stage_of(Case((asked,), events, {"v": "LONG", "tag": "STRING"}))
 
 
-def shard() -> Shard:
+def shard() -> Executor:
     """Return the shard of a streaming run on Spark that the samples of its state belong to."""
     ag = session()
     queries = {name: query for name, (query, _) in ag._queries.items()}
-    return Shard(Network.of(["taken", "twice"], queries, ag._catalog))
+    return Executor(Network.of(["taken", "twice"], queries, ag._catalog))
 
 
 CHAINS = """
@@ -109,7 +109,7 @@ def places_of(own: ChainShard, rows: list[dict[str, Any]]) -> dict[str, pa.Table
     return {"places": pa.Table.from_pylist(told, own.schemas["places"])}
 
 
-def reads_of(own: Shard, rows: list[dict[str, Any]]) -> dict[str, pa.Table]:
+def reads_of(own: Executor, rows: list[dict[str, Any]]) -> dict[str, pa.Table]:
     """Return rows of the stream `reads` as they come to a shard."""
     return {"reads": pa.Table.from_pylist(rows, own.schemas["reads"])}
 

@@ -169,7 +169,7 @@ def _claimed(spark: Any, job: Job, flags: Flags) -> str:
     if not job.streaming:
         return "batch"
     from augury.cli.job import texts_of
-    from augury.evaluation.shard import FORMAT
+    from augury.evaluation.executor import FORMAT
     from augury.sinks.checkpoint import Identity, claim
 
     return claim(spark, flags.checkpoint, Identity(texts_of(job), FORMAT.version))

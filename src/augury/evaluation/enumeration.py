@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,8 @@ ALL_TIME: Span = (NEVER_YET, ALWAYS)
 class Enumeration:
     """One query over loaded rows: search, then settle what the search could not.
 
-    `chances` collects the probabilities of base events, by which lineage is valued.
+    `chances` collects the probabilities of base events, by which lineage is valued. Without
+    `sources` all events are base events, known by their rows' numbers alone.
     """
 
     plan: MatchPlan
@@ -92,9 +94,10 @@ class Enumeration:
                 values[k] = np.where(values[k] >= 0, by_code[np.maximum(values[k], 0)], -1)
         return ranks, replace(self.events, values=values)
 
-    def _group_of(self, row: int) -> int:
-        position = int(np.searchsorted(self.events.row, row))
-        return int(self.events.group[position])
+    @cached_property
+    def _groups(self) -> dict[int, int]:
+        """The group of alternatives of each row; -1: none."""
+        return dict(zip(self.events.row.tolist(), self.events.group.tolist(), strict=True))
 
     def _place(self, row: int) -> tuple[StreamRows, int]:
         for source in self.sources:
@@ -105,17 +108,21 @@ class Enumeration:
 
     def _register(self, events: Events) -> None:
         """Tell the chances of the base events among the inputs."""
-        for row, p in zip(events.row, events.p, strict=True):
-            literal = self._formula(int(row))
-            source, _ = self._place(int(row))
-            if source.formulas is None and isinstance(literal, Is):
-                self.chances.setdefault(literal.block, {})[literal.alternative] = float(p)
+        for row, p in zip(events.row.tolist(), events.p.tolist(), strict=True):
+            literal = self._formula(row)
+            if isinstance(literal, Is) and not self._is_derived(row):
+                self.chances.setdefault(literal.block, {})[literal.alternative] = p
+
+    def _is_derived(self, row: int) -> bool:
+        return bool(self.sources) and self._place(row)[0].formulas is not None
 
     def _formula(self, row: int) -> Formula:
+        """Return what must be true for the event of a row to have happened."""
+        group = self._groups[row]
+        if not self.sources:
+            return Is(("event", row), row) if group < 0 else Is(("alternatives", group), row)
         source, own = self._place(row)
         if source.formulas is not None:
             return source.formulas[own]
-        group = self._group_of(row)
-        first = row - own
-        name = source.schema.name.lower()
+        first, name = row - own, source.schema.name.lower()
         return Is((name, own), own) if group < 0 else Is((name, group - first), own)

@@ -17,18 +17,16 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
 from augury.errors import DataError
 from augury.evaluation.answers.count_answers import count_table
-from augury.evaluation.answers.match_answers import Inputs, joined_ids, match_table
+from augury.evaluation.answers.match_answers import Inputs, match_table
 from augury.evaluation.answers.schemas import answer_schema, chosen
 from augury.evaluation.encoding import (
     DerivedPlaces,
     Encoder,
     Tables,
     Tie,
-    chances_of,
     declaration_of,
     rows_of_table,
     ties_of,
-    whole,
 )
 from augury.evaluation.enumeration import ALL_TIME, Enumeration, Span
 from augury.evaluation.inferring import Inferring
@@ -46,14 +44,15 @@ from augury.evaluation.probability.lineage_probability import (
 )
 from augury.evaluation.probability.markov_objects import MarkovObject, markov_objects
 from augury.evaluation.shared_passes import SharedPass, shareable
-from augury.evaluation.stream_rows import StreamRows, event_ids
+from augury.evaluation.stream_rows import StreamRows, all_times, inputs_of
 from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
+from augury.planning.graph import asks_whether, lists_matches, stage_of
 from augury.planning.join_program import join_program
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.planning.refusal import NOT_EVALUATED, PlanError
-from augury.records import Events, Matches, Reals, Words
+from augury.records import Events, Matches, Words
 from augury.sources.rows import conform, sift
 
 
@@ -62,7 +61,8 @@ class Evaluator:
     """Evaluates the queries of a catalog over bound tables.
 
     `spans` has, by query, in which time a match must become known to be reported; without, always.
-    `keeps` picks, of the matches found, those that are reported; without, all.
+    `keeps` picks, of the matches found, those that are reported; without, all. `entered` are the
+    stages of the graph that were run, in order.
     """
 
     catalog: Catalog
@@ -75,6 +75,7 @@ class Evaluator:
     plans: dict[str, MatchPlan] = field(default_factory=dict)
     objects: dict[str, list[MarkovObject]] = field(default_factory=dict)
     keeps: Callable[[Matches, Inputs], Words] | None = None
+    entered: list[str] = field(default_factory=list)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the result of a query: all columns, or those that are named."""
@@ -88,7 +89,7 @@ class Evaluator:
         """Return some columns of a result; where it is not known yet, others are not made."""
         query = self.queries[name.lower()]
         known = name.lower() in self.answers or self._is_read(name)
-        if known or query.returns != "MATCHES":
+        if known or not lists_matches(query):
             answer = self.table(name)
             return answer.select(chosen(query.name, columns, answer.column_names))
         plan = self.plan(name.lower())
@@ -160,85 +161,98 @@ class Evaluator:
         alone = [
             name
             for name in names
-            if name not in read
-            and name not in self.spans
-            and self.queries[name].returns not in ("PROBABILITY", "PROBABILITY BY TIME")
+            if name not in read and name not in self.spans and not asks_whether(self.queries[name])
         ]
         for group in shareable(self.plan(name) for name in alone):
             source = self._load(group[0].query.streams[0].name)
             tables = self._tables(group[0].query)
-            together = SharedPass(group, source, _inputs([source]), tables)
+            together = SharedPass(group, source, inputs_of([source]), tables)
             for plan, answer in together.answers():
                 self.answers[plan.query.name.lower()] = answer
 
     # One query --------------------------------------------------------------------------------
 
     def _evaluate(self, query: CheckedQuery) -> None:
-        asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
-        if asks_whether and (answer := self._without_matches(query)) is not None:
-            self.answers[query.name.lower()] = answer
-            return
-        plan = self.plan(query.name.lower())
-        sources = [self._load(stream.name) for stream in query.streams]
-        encoder = Encoder(plan, self._tables(query))
-        events, inputs = self._events(encoder, sources)
-        derived = any(s.formulas is not None for s in sources)
-        lineage = derived or asks_whether or self._is_read(query.name)
-        correlation = None
-        if query.correlated_by is not None:
-            correlation, lineage = self._correlation(query, inputs), False
-        span = self.spans.get(query.name.lower(), ALL_TIME)
-        evaluation = Enumeration(
-            plan, encoder, events, sources, self.chances, lineage, span, correlation
-        )
-        if asks_whether:
-            self.answers[query.name.lower()] = probability_table(evaluation, inputs)
-            return
-        if query.returns == "COUNT":
-            self.answers[query.name.lower()] = count_table(evaluation, inputs)
-            return
-        matches, formulas = evaluation.matches()
+        """Run the stage of a query over the rows of those that it reads."""
+        stage = stage_of(query, self.catalog)
+        run = {
+            "match": self._by_matches,
+            "count": self._by_counting,
+            "join": self._by_joining,
+            "chain": self._by_chains,
+            "lineage": self._by_lineage,
+        }
+        # Before it runs: what it reads was entered then, and stands before it.
+        answer = run[stage.kind](query)
+        self.entered.append(stage.name)
+        self.answers[query.name.lower()] = answer
+
+    def _by_matches(self, query: CheckedQuery) -> pa.Table:
+        """Return the matches of a query; those that others read keep what they are made of."""
+        enumeration, inputs = self._enumeration(query)
+        matches, formulas = enumeration.matches()
         if self.keeps is not None:
             matches = matches.only(self.keeps(matches, inputs))
-        result = match_table(plan, matches, inputs)
-        self.answers[query.name.lower()] = result
-        if lineage and query.output_schema is not None:
-            by_code = {code: key for key, code in encoder.keys.known.items()}
+        result = match_table(enumeration.plan, matches, inputs)
+        if enumeration.lineage and query.output_schema is not None:
+            events, sources = enumeration.events, enumeration.sources
+            by_code = {code: key for key, code in enumeration.encoder.keys.known.items()}
             keys = [by_code[code] for code in events.key.tolist()]
             place = _place(matches, events, keys, _ties(sources, inputs, matches.row))
             self.loaded[query.name.lower()] = StreamRows(
                 query.output_schema, result, result.slice(0, 0), formulas, place
             )
+        return result
 
-    def _without_matches(self, query: CheckedQuery) -> pa.Table | None:
-        """Return the probabilities of a query that needs no list of matches; None of another."""
+    def _by_counting(self, query: CheckedQuery) -> pa.Table:
+        return count_table(*self._enumeration(query))
+
+    def _by_lineage(self, query: CheckedQuery) -> pa.Table:
+        """Return the probabilities of a query from the lineage of all its matches."""
+        return probability_table(*self._enumeration(query, lineage=True))
+
+    def _by_joining(self, query: CheckedQuery) -> pa.Table:
         program = join_program(query, self.catalog)
-        if program is None:
-            return self._by_chains(query)
+        assert program is not None
         sources = {stream.name: self._load(stream.name) for stream in query.streams}
         return join_table(program, sources, self._tables(query))
 
-    def _by_chains(self, query: CheckedQuery) -> pa.Table | None:
-        """Return the probabilities of a query that is a chain over its rows; None of another."""
+    def _enumeration(
+        self, query: CheckedQuery, *, lineage: bool = False
+    ) -> tuple[Enumeration, Inputs]:
+        """Return the search for a query's matches, and the rows that they are made of."""
+        plan = self.plan(query.name.lower())
+        sources = [self._load(stream.name) for stream in query.streams]
+        encoder = Encoder(plan, self._tables(query))
+        events, inputs = self._events(encoder, sources)
+        derived = any(s.formulas is not None for s in sources)
+        lineage = lineage or derived or self._is_read(query.name)
+        correlation = None
+        if query.correlated_by is not None:
+            correlation, lineage = self._correlation(query, inputs), False
+        span = self.spans.get(query.name.lower(), ALL_TIME)
+        found = Enumeration(
+            plan, encoder, events, sources, self.chances, lineage, span, correlation
+        )
+        return found, inputs
+
+    def _by_chains(self, query: CheckedQuery) -> pa.Table:
+        """Return the probabilities of a chain; from lineage where its rows are none after all."""
         plan = plan_chain(query, self.catalog)
-        if isinstance(plan, Obstacle):
-            return None
+        assert not isinstance(plan, Obstacle)
         sources = [self._load(stream.name) for stream in query.streams]
         objects = {s.schema.name.lower(): self._objects(s) for s in sources if s.schema.markov}
-        tables, times = self._tables(query), _all_times(sources)
+        tables, times = self._tables(query), all_times(sources)
         is_hard = query.verdict.kind == "hard"
         if is_hard:
             _refuse_linked(query)
-        if (
-            is_plain(plan)
-            and not is_hard
-            and (query.returns == "PROBABILITY BY TIME" or query.within is None)
-        ):
+        if is_plain(plan) and not is_hard and (plan.by_time or query.within is None):
             beliefs = told(plan, sources, objects, tables)
             answer = None if beliefs is None else plain_table(plan, beliefs, times)
             if answer is not None:
                 return answer
-        return self._by_feed(plan, sources, objects, tables)
+        answer = self._by_feed(plan, sources, objects, tables)
+        return self._by_lineage(query) if answer is None else answer
 
     def _by_feed(
         self,
@@ -252,11 +266,11 @@ class Evaluator:
         if isinstance(feed, Obstacle):
             return None
         try:
-            return chain_table(feed, _all_times(sources))
+            return chain_table(feed, all_times(sources))
         except TooManyStatesError:
             if plan.query.approximate is not None:
                 _refuse_linked(plan.query)
-                return sampled_table(feed, _all_times(sources))
+                return sampled_table(feed, all_times(sources))
             if objects or any(c.repeats for c in plan.query.components):
                 raise
             return None
@@ -320,7 +334,7 @@ class Evaluator:
         return table.select([column.name for column in schema.columns])
 
     def _events(self, encoder: Encoder, sources: list[StreamRows]) -> tuple[Events, Inputs]:
-        inputs = _inputs(sources)
+        inputs = inputs_of(sources)
         parts = [
             encoder.encode(source.schema, source.table, first, source.groups(), source.place)
             for source, first in zip(sources, inputs.first_rows, strict=True)
@@ -331,29 +345,12 @@ class Evaluator:
         return events, inputs
 
 
-def _inputs(sources: list[StreamRows]) -> Inputs:
-    """Return the rows of all sources, numbered one after the other."""
-    sizes = [source.table.num_rows for source in sources]
-    firsts = tuple(sum(sizes[:k]) for k in range(len(sizes)))
-    tables = tuple(source.table for source in sources)
-    ids = joined_ids([event_ids(source) for source in sources])
-    return Inputs(tables, firsts, ids, _all_times(sources), _all_chances(sources))
-
-
 def _refuse_linked(query: CheckedQuery) -> None:
     """Raise where worlds would be sampled of a stream whose tables are no probabilities."""
     for stream in query.streams:
         if stream.is_linked:
             message = f"query {query.name} would be sampled over {stream.name}, which is CORRELATED"
             raise PlanError(NOT_EVALUATED, message, "remove CORRELATED, or ask of AS SMOOTH")
-
-
-def _all_times(sources: list[StreamRows]) -> Words:
-    return np.concatenate([whole(s.table.column(s.schema.time)) for s in sources])
-
-
-def _all_chances(sources: list[StreamRows]) -> Reals:
-    return np.concatenate([chances_of(s.schema, s.table) for s in sources])
 
 
 def _ties(sources: list[StreamRows], inputs: Inputs, rows: Words) -> dict[int, Tie | None]:

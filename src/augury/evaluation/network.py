@@ -25,6 +25,7 @@ from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.distribution.reachable import least_chance
 from augury.planning.evaluated import unmatched
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
+from augury.planning.graph import Graph, asks_whether, graph_of, is_by_time, lists_matches
 from augury.planning.match_plan import MatchPlan, Play, plan_match
 
 # Without a window of time, a match that waits is known when the stream ends.
@@ -74,6 +75,11 @@ class Network:
         return "\n".join(self.texts.values())
 
     @cached_property
+    def graph(self) -> Graph:
+        """The stages that answer the queries over rows that have an end."""
+        return graph_of(self.names, self.queries, self.catalog)
+
+    @cached_property
     def plans(self) -> dict[str, MatchPlan]:
         """The plan of every query whose matches can be listed."""
         found = {
@@ -97,8 +103,7 @@ class Network:
     def is_carried(self) -> bool:
         """Whether all queries ask for probabilities by time, along chains."""
         return all(
-            name in self.chains and query.returns == "PROBABILITY BY TIME"
-            for name, query in self.queries.items()
+            name in self.chains and is_by_time(query) for name, query in self.queries.items()
         )
 
     @cached_property
@@ -296,11 +301,6 @@ def model_tables(model: ModelSchema) -> set[str]:
     return {name.lower() for name in names if name is not None}
 
 
-def asks_whether(query: CheckedQuery) -> bool:
-    """Return whether a query asks how likely it holds."""
-    return query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
-
-
 def below(query: CheckedQuery, queries: Mapping[str, CheckedQuery]) -> dict[str, CheckedQuery]:
     """Return a query and all queries that it reads, by lower-case name."""
     found = {query.name.lower(): query}
@@ -318,7 +318,7 @@ def delay(pattern: Pattern) -> int:
 
 
 def _reads_all(plan: MatchPlan) -> bool:
-    return plan.query.returns != "MATCHES" or plan.query.correlated_by is not None
+    return not lists_matches(plan.query) or plan.query.correlated_by is not None
 
 
 def _values_read(plan: MatchPlan, stream: StreamSchema) -> set[str]:

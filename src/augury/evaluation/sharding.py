@@ -16,6 +16,7 @@ from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.network import Network, ground
 from augury.planning.distribution.layout import Moving
 from augury.planning.distribution.movement import asked_movement, asked_parts, is_moved, moving_of
+from augury.planning.graph import asks_whether
 from augury.planning.physical import plan_query
 
 
@@ -76,7 +77,7 @@ def _key_columns(network: Network, name: str) -> dict[str, tuple[str, ...]] | No
     """Return the columns of each base stream that cut a query and all below it; None if none do."""
     query = network.queries[name]
     cut = plan_query(query, network.catalog).partitioning
-    if cut.kind != "key" or query.returns not in ("MATCHES", "COUNT"):
+    if cut.kind != "key" or asks_whether(query):
         return None
     found: dict[str, tuple[str, ...]] = {}
     for stream, columns in cut.columns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from augury.analysis.declarations.catalog import StreamSchema
-from augury.evaluation.answers.match_answers import text_hashes
-from augury.evaluation.encoding import DerivedPlaces, declaration_of
+from augury.evaluation.answers.match_answers import Inputs, joined_ids, text_hashes
+from augury.evaluation.encoding import DerivedPlaces, chances_of, declaration_of, whole
 from augury.matching.lineage import Formula
 from augury.records import Words
 from augury.sources.rows import alternative_groups
@@ -56,3 +57,18 @@ def event_ids(source: StreamRows) -> Any:
         text = column if pa.types.is_string(column.type) else column.cast(pa.string())
         total = total * np.uint64(31) + text_hashes(text.fill_null(""), seed)
     return pa.array([f"{word:016x}" for word in total.tolist()], pa.string())
+
+
+def inputs_of(sources: Sequence[StreamRows]) -> Inputs:
+    """Return the rows of all sources, numbered one after the other."""
+    sizes = [source.table.num_rows for source in sources]
+    firsts = tuple(sum(sizes[:k]) for k in range(len(sizes)))
+    tables = tuple(source.table for source in sources)
+    ids = joined_ids([event_ids(source) for source in sources])
+    chances = np.concatenate([chances_of(s.schema, s.table) for s in sources])
+    return Inputs(tables, firsts, ids, all_times(sources), chances)
+
+
+def all_times(sources: Sequence[StreamRows]) -> Words:
+    """Return the times of the rows of all sources, one after the other."""
+    return np.concatenate([whole(s.table.column(s.schema.time)) for s in sources])

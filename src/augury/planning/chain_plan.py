@@ -57,7 +57,7 @@ class ChainPlan:
     `judged` are the conditions of AFTER WHERE by component. `partition_by` maps each stream to the
     columns that cut it into chains. `remembered` are the equalities that runs carry. `groups` are
     the GROUP BY attributes as (component, column). `over` is None where a match counts at the time
-    of its end alone.
+    of its end alone. `by_time` tells that every time is answered, and not windows.
     """
 
     query: CheckedQuery
@@ -68,6 +68,7 @@ class ChainPlan:
     remembered: tuple[EqualityClass, ...]
     groups: tuple[tuple[int, str], ...]
     over: LookBack | None = None
+    by_time: bool = True
 
     @property
     def tables(self) -> set[str]:
@@ -104,6 +105,7 @@ def plan_chain(query: CheckedQuery, catalog: Catalog) -> ChainPlan | Obstacle:
         remembered=classes,
         groups=_groups(query),
         over=_look_back(query, catalog),
+        by_time=query.returns == "PROBABILITY BY TIME",
     )
 
 

@@ -11,8 +11,9 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import DataType
 from augury.errors import AuguryError
 from augury.evaluation.answers.match_answers import moment_type
-from augury.evaluation.network import Network, asks_whether
+from augury.evaluation.network import Network
 from augury.evaluation.probability.lineage_probability import probability_schema
+from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.match_plan import MatchPlan
 from augury.sources.rows import ARROW_TYPES
 
@@ -53,12 +54,13 @@ def chosen(query: str, columns: Sequence[str], known: Sequence[str]) -> list[str
 
 def answer_schema(plan: MatchPlan) -> pa.Schema:
     """Return the columns of a query's answer."""
-    query = plan.query
-    if query.returns == "MATCHES":
-        return _match_schema(plan)
-    if query.returns == "COUNT":
-        return pa.schema([*_head(query), ("count", pa.int64()), ("expected", pa.float64())])
-    return probability_schema(query)
+    if asks_whether(plan.query):
+        return probability_schema(plan.query)
+    return _match_schema(plan) if lists_matches(plan.query) else _count_schema(plan.query)
+
+
+def _count_schema(query: CheckedQuery) -> pa.Schema:
+    return pa.schema([*_head(query), ("count", pa.int64()), ("expected", pa.float64())])
 
 
 def _head(query: CheckedQuery, *more: tuple[str, Any]) -> list[tuple[str, Any]]:

@@ -51,7 +51,7 @@ def is_plain(plan: ChainPlan) -> bool:
         and (plan.over is None or plan.over.unit is not None)
         and not any(stream.order_by for stream in streams)
         and all(named)
-        and (not markov or (len(streams) == 1 and plan.query.returns == "PROBABILITY BY TIME"))
+        and (not markov or (len(streams) == 1 and plan.by_time))
     )
 
 

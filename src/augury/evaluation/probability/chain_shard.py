@@ -1,6 +1,6 @@
 """A shard that carries probabilities: rows in, rows of RETURN PROBABILITY BY TIME out.
 
-It obeys `augury.operator`, as `shard.Shard` does, but keeps no rows that have had their turn: only
+It obeys `augury.operator`, as the executor does, but keeps no rows that have had their turn: only
 the distribution of each chain, the last belief of each inferred key, and where each Markovian
 object stands. So state per key is constant, however long the stream is.
 
@@ -21,7 +21,9 @@ import pyarrow.compute as pc
 
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.errors import DataError
+from augury.evaluation.answers.answers import Answers
 from augury.evaluation.encoding import declaration_of, whole
+from augury.evaluation.executor import Executor, Tables, travelling
 from augury.evaluation.inferring import Inferring, Steps
 from augury.evaluation.network import Network
 from augury.evaluation.probability.beliefs import Numbers, Told, told
@@ -29,7 +31,6 @@ from augury.evaluation.probability.chains import HORIZON, answered_together, kno
 from augury.evaluation.probability.lineage_probability import answer_table
 from augury.evaluation.probability.markov_objects import MarkovObject, ObjectState, markov_objects
 from augury.evaluation.probability.quiet_steps import with_silences
-from augury.evaluation.shard import Answers, Shard, Tables, travelling
 from augury.evaluation.stream_rows import StreamRows
 from augury.inference.following import Followed
 from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
@@ -81,9 +82,9 @@ class ChainState:
         return not (chains or keys or rows or any(self.stands.values()))
 
 
-def shard_for(network: Network) -> Shard | ChainShard:
+def shard_for(network: Network) -> Executor | ChainShard:
     """Return what evaluates a network in a streaming run."""
-    return ChainShard(network) if network.is_carried else Shard(network)
+    return ChainShard(network) if network.is_carried else Executor(network)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class Holding:
 def operator_of(plan: ChainPlan, is_markovian: bool) -> Marginaliser:
     """Return the operator of a plain plan's chains."""
     over, stream = plan.over, plan.query.streams[0]
-    ever = plan.query.returns != "PROBABILITY BY TIME"
+    ever = not plan.by_time
     steps, unit = (0, 1) if over is None else (over.steps, over.unit or 1)
     ticks, linked = stream.time_is_ticks, is_markovian and stream.is_linked
     return Marginaliser(plan.line, is_markovian, ticks, ever, steps, unit, linked)
@@ -51,7 +51,7 @@ def operator_of(plan: ChainPlan, is_markovian: bool) -> Marginaliser:
 
 def plain_rows(plan: ChainPlan, told: Told, times: Words) -> Iterator[Row] | None:
     """Return the rows of plain chains by the operator; None where its tables would be too large."""
-    by_time = plan.query.returns == "PROBABILITY BY TIME"
+    by_time = plan.by_time
     operator, labels = operator_of(plan, told.is_markovian), np.unique(times)
     if plan.over is not None:
         everyone = np.arange(len(told.chains))
@@ -109,7 +109,7 @@ def _ever(found: Chances, n_chains: int) -> Chances:
 
 def _grouped(plan: ChainPlan, told: Told, found: Chances, by: tuple[Words, Words]) -> Iterator[Row]:
     labels, place = by
-    by_time = plan.query.returns == "PROBABILITY BY TIME"
+    by_time = plan.by_time
     shown = labels.tolist() if by_time else [None]
     number, groups = numbered_groups(plan, told)
     none = np.ones(len(groups) * len(shown))
@@ -184,7 +184,7 @@ def rows_by_window(feed: ChainInputs, times: Words) -> Iterator[Row]:
 def sampled_rows(feed: ChainInputs, times: Words, size: int) -> Iterator[Row]:
     """Yield the same rows from `size` sampled worlds; chains are independent in each of them."""
     plan, rng = feed.plan, np.random.default_rng(seed_of(feed.plan.query.name))
-    by_time = plan.query.returns == "PROBABILITY BY TIME"
+    by_time = plan.by_time
     windows: list[Any] = [] if by_time else list(windows_of(plan.query, times))
     found: dict[Group, dict[Any, Bits]] = {} if plan.groups else {(): {}}
     for key, loose, group, _ in _asked(feed):

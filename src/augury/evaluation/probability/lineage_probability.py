@@ -40,6 +40,7 @@ from augury.matching.lineage import (
 )
 from augury.matching.sampled import FormulaSampler, sample_size, share
 from augury.planning.chain_plan import ChainPlan
+from augury.planning.graph import is_by_time
 from augury.planning.match_plan import MatchPlan
 from augury.records import Matches, Words
 from augury.sources.rows import ARROW_TYPES
@@ -58,7 +59,7 @@ def probability_table(evaluation: Enumeration, inputs: Inputs) -> pa.Table:
     often small.
     """
     query = evaluation.plan.query
-    by_time = query.returns == "PROBABILITY BY TIME"
+    by_time = is_by_time(query)
     rows = _by_time if by_time else _by_window
     if query.approximate is None or query.verdict.kind != "hard":
         return answer_table(query, _refusing(rows(evaluation, inputs, _exactly(evaluation)), query))
@@ -104,7 +105,7 @@ def chain_table(feed: ChainInputs, times: Words) -> pa.Table:
     query = feed.plan.query
     if query.approximate is not None and query.verdict.kind == "hard":
         return sampled_table(feed, times)
-    if query.returns == "PROBABILITY BY TIME":
+    if feed.plan.by_time:
         return answer_table(query, rows_by_time(feed, times))
     return answer_table(query, rows_by_window(feed, times))
 

@@ -10,6 +10,7 @@ from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.evaluation.probability.beliefs import is_plain
 from augury.matching.marginal import MOST_STATES, waiting_sets
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
+from augury.planning.graph import is_by_time
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 
 EXACT = ("deterministic", "regular", "extended regular")
@@ -25,8 +26,8 @@ def refuse_uncarried(query: CheckedQuery, catalog: Catalog) -> None:
 
 def uncarried(query: CheckedQuery, catalog: Catalog) -> str | None:
     """Return why a query's probabilities cannot be told as rows come, or None."""
-    if query.returns != "PROBABILITY BY TIME":
-        return f"returns {query.returns}"
+    if not is_by_time(query):
+        return "returns no probabilities by time"
     plan = plan_chain(query, catalog)
     if isinstance(plan, Obstacle):
         return plan.reason

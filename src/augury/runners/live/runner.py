@@ -22,6 +22,7 @@ from augury.evaluation.learning.learned_gaps import learned
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.planning.evaluated import refuse_inferred
+from augury.planning.graph import is_by_time, lists_matches
 from augury.planning.match_plan import plan_match
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.runners.live.chains import LiveChains
@@ -101,7 +102,7 @@ class LiveRunner:
         catalog: Catalog,
         queries: Mapping[str, CheckedQuery],
     ) -> None:
-        if query.returns not in ("MATCHES", "PROBABILITY BY TIME"):
+        if not (lists_matches(query) or is_by_time(query)):
             self._leave_out(
                 name,
                 f"query {query.name} returns {query.returns}, and push reports matches and "
@@ -129,7 +130,7 @@ class LiveRunner:
         self, query: CheckedQuery, catalog: Catalog, queries: Mapping[str, CheckedQuery]
     ) -> tuple[Live, list[str]]:
         """Return how a query is evaluated, and the names of the streams it reads in the end."""
-        if query.returns == "PROBABILITY BY TIME":
+        if is_by_time(query):
             chains = LiveChains(query, catalog, self.tables)
             chains.aside = {name: self.entrances[name].rejected for name in chains.rows}
             return chains, chains.bases

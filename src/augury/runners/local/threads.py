@@ -23,10 +23,10 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.encoding import declaration_of, whole
 from augury.evaluation.evaluator import Evaluator
+from augury.evaluation.executor import Executor, steps_of
 from augury.evaluation.network import Network
 from augury.evaluation.packing import ROWS, Packer
 from augury.evaluation.row_filter import RowFilter, shard_numbers
-from augury.evaluation.shard import Shard, steps_of
 from augury.evaluation.sharding import sharding_of
 from augury.evaluation.stream_rows import StreamRows
 from augury.kernels.rows import sorting
@@ -149,8 +149,8 @@ class InThreads:
         return stream
 
     @cached_property
-    def _shard(self) -> Shard:
-        return Shard(self.network)
+    def _shard(self) -> Executor:
+        return Executor(self.network)
 
     @cached_property
     def _packer(self) -> Packer:
@@ -206,7 +206,7 @@ class InThreads:
     def _matches(self, line: ThreadInput, step: int) -> list[pa.Table]:
         """Return the matches of one line, step by step."""
         (stream,), (name,) = self.network.bases, self.network.names
-        state = replace(self._shard.start(), horizon=line.since)
+        state = self._shard.start(line.since)
         held, found = list[pa.Table](), list[pa.Table]()
         for k, (part, end) in enumerate(line.parts):
             held.append(part)

@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.answers.schemas import network_schema, spark_schema
+from augury.evaluation.executor import Executor
 from augury.evaluation.network import Network
 from augury.evaluation.packing import BLOBS, Packer
-from augury.evaluation.shard import Shard
 from augury.evaluation.sharding import Sharding
 from augury.planning.distribution.movement import asks_for_movement
 from augury.runners.process.worker_process import InWorker
@@ -102,7 +102,7 @@ class FileScans:
         """Return what is to be read of a stream's files."""
         assert stream.time is not None
         frame = self.read(stream)
-        packer = Packer(stream, Shard(network).schemas[stream.name.lower()])
+        packer = Packer(stream, Executor(network).schemas[stream.name.lower()])
         theirs = {name.lower(): name for name in frame.columns}
         names = tuple((own, theirs[own.lower()]) for own in packer.columns)
         asked = stream.name.lower(), names

@@ -21,12 +21,13 @@ from augury.errors import DataError
 from augury.evaluation.answers.schemas import chosen
 from augury.evaluation.encoding import Tables, declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import taught
-from augury.evaluation.network import Network, asks_whether, below, ground
+from augury.evaluation.network import Network, below, ground
 from augury.evaluation.packing import FAULT
 from augury.evaluation.probability.streamable import refuse_uncarried, uncarried
 from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import Priced
 from augury.planning.expressions.spark_sql import quoted
+from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.join_program import join_program
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 from augury.runners.spark import catalyst_rows as spark_rows
@@ -171,7 +172,7 @@ class SparkRunner:
             for each in query.streams
         )
         carried = asks_whether(query) and uncarried(query, self.catalog) is None
-        return known and (query.returns == "MATCHES" or carried)
+        return known and (lists_matches(query) or carried)
 
     def rejected(self, name: str) -> DataFrame:
         """Return the bad rows of a stream, with the reason; of a bounded one, repeated ids too.
@@ -256,7 +257,7 @@ def _refuse_endless(network: Network) -> None:
         if asks_whether(query):
             refuse_uncarried(query, network.catalog)
             continue
-        if query.returns != "MATCHES":
+        if not lists_matches(query):
             message = f"query {query.name} returns {query.returns}, which a streaming run does not"
             raise PlanError(NOT_EVALUATED, message, "ask for it in batch, over bounded rows")
         if any(stream.name.lower() in network.inferred for stream in query.streams):

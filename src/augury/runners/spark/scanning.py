@@ -10,17 +10,17 @@ packs it for the shuffle (`ScanPacker`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
+from augury.evaluation.executor import Executor, steps_of
 from augury.evaluation.network import Network
 from augury.evaluation.packing import ROWS, SHARD, Packer
 from augury.evaluation.row_filter import RowFilter, shard_numbers
-from augury.evaluation.shard import Shard, steps_of
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.records import Words
@@ -138,9 +138,9 @@ class ScanTask:
         (name,) = self.network.names
         for number in _listed(numbers):
             span = self.spans[number] if self.spans else EVER
-            shard = Shard(self.network)
+            shard = Executor(self.network)
             # What ends before the span is the answer of another task.
-            state = replace(shard.start(), horizon=span[0])
+            state = shard.start(span[0])
             for rows, horizon in self._steps(span, None if self.spans else number):
                 state, answers = shard.advance(state, rows, horizon)
                 table = answers.found.get(self.network.queries[name].name)

@@ -13,9 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from augury.evaluation.answers.answers import Answers
+from augury.evaluation.executor import Executor
 from augury.evaluation.network import Network
 from augury.evaluation.packing import REJECTED, rows_of
-from augury.evaluation.shard import Answers, Shard
 from augury.evaluation.sharding import Sharding
 from augury.matching.codec import ipc_bytes
 from augury.matching.matcher import ALWAYS
@@ -77,7 +78,7 @@ class BoundedTask:
             for _, own in groupby(blobs, key=lambda blob: blob.first):
                 yield self._in_range(list(own))
             return
-        shard = Shard(self.network)
+        shard = Executor(self.network)
         state, held, rows = shard.start(), list[Blob](), 0
         step = STEP if self.goes_on_in_steps and self.network.goes_by_time else ALWAYS
         for blob in blobs:
@@ -96,8 +97,7 @@ class BoundedTask:
     @property
     def goes_on_in_steps(self) -> bool:
         """Matches may be found bit by bit; a count, a probability and a belief are of the whole."""
-        plain = all(query.returns == "MATCHES" for query in self.network.queries.values())
-        return plain and not self.network.inferred
+        return all(self.network.graph.of(name).step != "all" for name in self.network.queries)
 
     def _in_range(self, blobs: list[Blob]) -> tuple[list[Answer], Answers]:
         _, put_aside = unpacked([blob for blob in blobs if blob.kind == "rejected"], {})

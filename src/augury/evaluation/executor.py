@@ -1,0 +1,265 @@
+"""The executor: it runs a graph of stages, over all rows at once or step by step.
+
+Rows of the base streams go in with a horizon, answers come out. Who calls it is the runners'
+business: whole tables in one step, stretches of time, a shard's rows in a task of Spark, a stream
+with stored state. What it remembers is stored as rows, in the columns that were declared, so stored
+state depends on no more than these; what stages make of them is made again when it is loaded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import pyarrow as pa
+
+from augury.analysis.declarations.catalog import StreamSchema
+from augury.evaluation.answers.answers import Answers
+from augury.evaluation.network import Network
+from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
+from augury.evaluation.stages.match import MatchStage
+from augury.evaluation.stages.source import SourceStage, SourceState
+from augury.evaluation.stages.window import WindowStage
+from augury.evaluation.stream_rows import EVENT_ID, StreamRows
+from augury.matching.codec import Format, fingerprint
+from augury.matching.matcher import ALWAYS
+from augury.operator import NEVER_YET
+from augury.sources.rows import ARROW_TYPES
+
+FORMAT = Format(b"AUGURYHD", 1)
+# Rows of fewer windows than that are not worth steps.
+FEW_WINDOWS = 4
+Tables = Mapping[str, pa.Table]
+
+
+@dataclass
+class Measured:
+    """What a stage has done so far: rows in and out, seconds, and bytes that it remembers."""
+
+    rows_in: int = 0
+    rows_out: int = 0
+    seconds: float = 0.0
+    state_bytes: int = 0
+
+
+@dataclass
+class ExecutorState:
+    """What every stage remembers, by its name, and up to when all rows were there.
+
+    `blocks` are the rows that it is made of, where it will be stored.
+    """
+
+    sources: dict[str, SourceState]
+    stages: dict[str, Any]
+    horizon: int = NEVER_YET
+    blocks: RowBlocks | None = None
+    measured: dict[str, Measured] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        waiting = any(each.waiting.num_rows for each in self.sources.values())
+        return not waiting and all(each.is_empty for each in self.stages.values())
+
+
+@dataclass(frozen=True)
+class Executor:
+    """Runs the graph of a network over the rows of one shard; obeys `augury.operator`.
+
+    `stores` tells that states will be stored between steps.
+    """
+
+    network: Network
+    stores: bool = False
+
+    @cached_property
+    def schemas(self) -> dict[str, pa.Schema]:
+        """The columns of each stream's rows as they travel."""
+        return {name: travelling(self.network, each) for name, each in self.network.bases.items()}
+
+    @cached_property
+    def sources(self) -> dict[str, SourceStage]:
+        """The stage of each base stream."""
+        bases = self.network.bases
+        return {name: SourceStage(each, self.schemas[name]) for name, each in bases.items()}
+
+    @cached_property
+    def stages(self) -> dict[str, MatchStage | WindowStage]:
+        """The stages of the queries by name: those that go by what is new, and all others."""
+        network, others = self.network, list[str]()
+        found: dict[str, MatchStage | WindowStage] = {}
+        for name in network.names:
+            stage = network.graph.of(name)
+            if stage.step == "new" and stage.lists_matches:
+                found[stage.name] = MatchStage(network.plans[name], network.relations)
+            else:
+                others.append(name)
+        if others:
+            own = network.only(others)
+            found[" and ".join(network.graph.of(name).name for name in others)] = WindowStage(own)
+        return found
+
+    def start(self, since: int = NEVER_YET) -> ExecutorState:
+        """Return the state before any row; what is known before `since` is not reported."""
+        return ExecutorState(
+            {name: stage.start() for name, stage in self.sources.items()},
+            {name: stage.start(since) for name, stage in self.stages.items()},
+            since,
+            RowBlocks(self._kind) if self.stores else None,
+        )
+
+    def advance(
+        self, state: ExecutorState, batch: Tables, horizon: int
+    ) -> tuple[ExecutorState, Answers]:
+        """Take rows in; report what is known once all rows before `horizon` are there.
+
+        The state that is given is used up.
+        """
+        if state.blocks is not None:
+            state.blocks.add(batch)
+        fresh, found = dict[str, StreamRows](), dict[str, pa.Table]()
+        moves = horizon > state.horizon
+        for name, source in self.sources.items():
+            rows = batch.get(name)
+            with _measured(state, f"source {source.stream.name}", rows) as own:
+                until = horizon if moves else NEVER_YET
+                state.sources[name], fresh[name] = source.advance(state.sources[name], rows, until)
+                own.rows_out += fresh[name].table.num_rows
+        rejected = {name: rows.rejected for name, rows in fresh.items() if rows.rejected.num_rows}
+        if moves:
+            for name, stage in self._stages(state, horizon).items():
+                self._run(name, stage, (state, fresh, horizon), (found, rejected))
+            self._forget(state, fresh, horizon)
+        return state, Answers(found, rejected)
+
+    def _stages(self, state: ExecutorState, horizon: int) -> Mapping[str, Any]:
+        """Return the stages of a step; if it is the only one, queries share a pass if they can."""
+        is_only = state.is_empty and state.horizon == NEVER_YET and horizon == ALWAYS
+        if not is_only or len(self.network.names) < 2:
+            return self.stages
+        shared = WindowStage(self.network)
+        name = " and ".join(self.network.graph.of(each).name for each in self.network.names)
+        state.stages = {name: shared.start()}
+        return {name: shared}
+
+    def _run(self, name: str, stage: Any, step: tuple[Any, ...], out: tuple[Any, Any]) -> None:
+        """Let one stage take its step."""
+        (state, fresh, horizon), (found, rejected) = step, out
+        with _measured(state, name, *(rows.table for rows in fresh.values())) as own:
+            state.stages[name], answers = stage.advance(state.stages[name], fresh, horizon)
+            found |= answers.found
+            put_aside(rejected, answers.rejected)
+            own.rows_out += sum(table.num_rows for table in answers.found.values())
+            own.state_bytes = state.stages[name].nbytes
+
+    def finish(self, state: ExecutorState) -> tuple[ExecutorState, Answers]:
+        """Report what remains: the streams have ended."""
+        return self.advance(state, {}, ALWAYS)
+
+    def due(self, state: ExecutorState) -> int | None:
+        """Return at which horizon there may be something to do: a row's turn, or a row's end."""
+        found = [source.due(state.sources[name]) for name, source in self.sources.items()]
+        waiting = [each for each in found if each is not None]
+        if waiting:
+            return min(waiting)
+        ends = [stage.due(state.stages[name]) for name, stage in self.stages.items()]
+        known = [each for each in ends if each is not None]
+        return min(known) if known else NEVER_YET
+
+    def _forget(self, state: ExecutorState, fresh: Mapping[str, StreamRows], horizon: int) -> None:
+        """Forget rows that turned out to be bad, and all that no stage can need any more."""
+        span, state.horizon = (state.horizon, horizon), horizon
+        oldest = self.oldest(state)
+        for name, each in state.sources.items():
+            each.seen.drop_before(oldest)
+            if state.blocks is not None:
+                state.blocks.keep_only(name, span, fresh[name].table)
+        if state.blocks is not None:
+            state.blocks.drop_before(oldest)
+
+    def oldest(self, state: ExecutorState) -> int:
+        """Return the time before which no row can matter any more."""
+        if state.horizon == ALWAYS:
+            return ALWAYS
+        stages = self.stages.items()
+        known = [stage.oldest(state.stages[name], state.horizon) for name, stage in stages]
+        return min(known, default=state.horizon)
+
+    # Bytes ------------------------------------------------------------------------------------
+
+    def stored(self, state: ExecutorState) -> Stored:
+        """Return what is new in the state since it was stored last, as versioned bytes."""
+        assert state.blocks is not None
+        added, dropped = state.blocks.changes()
+        about = {"horizon": state.horizon, "oldest": self.oldest(state)}
+        return Stored(FORMAT.seal(json.dumps(about).encode(), self._mark), added, dropped)
+
+    def load(self, head: bytes, blocks: Mapping[int, bytes]) -> ExecutorState:
+        """Return the state that `stored` wrote for the same queries over the same declarations."""
+        _, body = FORMAT.unseal(head, self._kind.owner, self._mark)
+        about = json.loads(body)
+        held, horizon = RowBlocks.load(self._kind, blocks), about["horizon"]
+        rows = held.rows(about["oldest"])
+        sources, fresh = dict[str, SourceState](), dict[str, StreamRows]()
+        for name, source in self.sources.items():
+            sources[name], fresh[name] = source.restore(rows[name], horizon)
+        stages = {name: stage.restore(fresh, horizon) for name, stage in self.stages.items()}
+        return ExecutorState(sources, stages, horizon, held)
+
+    @cached_property
+    def _kind(self) -> Kind:
+        times = {name: stream.time or "" for name, stream in self.network.bases.items()}
+        return Kind(self.schemas, times, f"queries {', '.join(self.network.names)}", self._mark)
+
+    @cached_property
+    def _mark(self) -> bytes:
+        """What tells this state from that of other queries: texts and columns."""
+        columns = [(name, str(schema)) for name, schema in sorted(self.schemas.items())]
+        return fingerprint(self.network.identity, columns)
+
+
+@contextmanager
+def _measured(state: ExecutorState, name: str, *batches: pa.Table | None) -> Iterator[Measured]:
+    """Measure what a stage does with some rows."""
+    own = state.measured.setdefault(name, Measured())
+    own.rows_in += sum(batch.num_rows for batch in batches if batch is not None)
+    begin = perf_counter()
+    yield own
+    own.seconds += perf_counter() - begin
+
+
+def put_aside(rejected: dict[str, pa.Table], more: Tables) -> None:
+    """Add rows that were put aside; several stages may refuse the same one."""
+    for name, rows in more.items():
+        known = rejected.get(name)
+        if known is None:
+            rejected[name] = rows
+            continue
+        seen = {tuple(row.values()) for row in known.to_pylist()}
+        candidates = rows.select(known.column_names).to_pylist()
+        unseen = [row for row in candidates if tuple(row.values()) not in seen]
+        rejected[name] = pa.concat_tables([known, pa.Table.from_pylist(unseen, known.schema)])
+
+
+def steps_of(network: Network, step: int, first: int | None, last: int | None) -> int:
+    """Return how many rows to evaluate at once, of rows of some span of time.
+
+    What a step keeps for the next may be evaluated again with it; where that would be most of the
+    rows there are, all of them are taken at once.
+    """
+    if network.memory is None or not network.goes_by_time or first is None or last is None:
+        return ALWAYS
+    return step if network.memory < (last - first) // FEW_WINDOWS else ALWAYS
+
+
+def travelling(network: Network, stream: StreamSchema) -> pa.Schema:
+    """Return the columns of a stream that its rows take along; a row without ID brings a hash."""
+    kinds = {column.name: ARROW_TYPES[column.type.value] for column in stream.columns}
+    fields = [(name, kinds[name]) for name in network.columns(stream)]
+    if stream.id is None or stream.alternatives:
+        fields.append((EVENT_ID, pa.string()))
+    return pa.schema(fields)

@@ -1,0 +1,175 @@
+"""The stage of queries that are evaluated over whole tables: all rows at once, or a window of them.
+
+Counts, joins, chains and lineage need all rows, and have them in the only step of a bounded run.
+Matches of matches are found step by step: the rows that a match may reach back to are kept, and
+evaluated again in every step; what was known before is not reported twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from augury.evaluation.answers.answers import Answers
+from augury.evaluation.encoding import chances_of, declaration_of, whole
+from augury.evaluation.enumeration import Span
+from augury.evaluation.evaluator import Evaluator
+from augury.evaluation.network import Network
+from augury.evaluation.stages.source import cut, in_order, joined
+from augury.evaluation.stream_rows import StreamRows
+from augury.matching.matcher import ALWAYS
+from augury.matching.retention import oldest_counted
+from augury.operator import NEVER_YET
+from augury.sources.rows import sift
+
+Rows = Mapping[str, StreamRows]
+
+
+@dataclass
+class WindowState:
+    """Rows by stream that had their turn and may matter again, and up to when was reported."""
+
+    kept: dict[str, pa.Table]
+    reported: int
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(table.num_rows for table in self.kept.values())
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes are held in memory."""
+        return sum(table.nbytes for table in self.kept.values())
+
+
+@dataclass(frozen=True)
+class WindowStage:
+    """Evaluates the queries of a network, and all below them, over the rows that matter."""
+
+    network: Network
+
+    def start(self, since: int = NEVER_YET) -> WindowState:
+        """Return the state before any row; what is known before `since` is not reported."""
+        return WindowState({}, since)
+
+    def advance(self, state: WindowState, batch: Rows, horizon: int) -> tuple[WindowState, Answers]:
+        """Take new rows in, in the order of time; report what is known before `horizon`."""
+        kept, rejected = self._joined(state, batch)
+        found = self._found(kept, rejected, (state.reported, horizon))
+        return WindowState(self._still_needed(kept, horizon), horizon), Answers(found, rejected)
+
+    def restore(self, batch: Rows, reported: int) -> WindowState:
+        """Return the state in which rows are remembered, and reported up to some time."""
+        return WindowState({name: rows.table for name, rows in batch.items()}, reported)
+
+    def oldest(self, state: WindowState, horizon: int) -> int:
+        """Return the time before which no row can matter any more."""
+        return self._oldest_needed(state.kept, horizon) if state.kept else horizon
+
+    def due(self, state: WindowState) -> int | None:
+        """Return at which horizon the oldest row can be forgotten, or a match becomes known."""
+        network = self.network
+        if network.waits and not state.is_empty:
+            return state.reported + 1
+        if network.memory is None:
+            return None
+        times = [
+            int(whole(state.kept[name].column(stream.time)).min())
+            for name, stream in network.bases.items()
+            if name in state.kept and state.kept[name].num_rows
+        ]
+        return min(times) + network.memory + 1 if times else None
+
+    # Rows -------------------------------------------------------------------------------------
+
+    def _joined(
+        self, state: WindowState, batch: Rows
+    ) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
+        """Return what is kept and what is new, and what turns out bad among both."""
+        kept, rejected = dict[str, pa.Table](), dict[str, pa.Table]()
+        for name, stream in self.network.bases.items():
+            rows = batch[name].table
+            if name in state.kept:
+                rows = in_order(joined(state.kept[name], rows), stream)
+            if stream.alternatives and stream.id is not None:
+                # Alternatives that share an ID may come in several steps.
+                rows, bad = sift(rows, declaration_of(stream))
+                rejected |= {name: bad} if bad.num_rows else {}
+            kept[name] = rows
+        return kept, rejected
+
+    def _still_needed(self, kept: dict[str, pa.Table], horizon: int) -> dict[str, pa.Table]:
+        oldest = self._oldest_needed(kept, horizon)
+        if oldest == NEVER_YET:
+            return kept
+        bases = self.network.bases
+        return {name: cut(rows, bases[name], oldest)[1] for name, rows in kept.items()}
+
+    def _oldest_needed(self, kept: Mapping[str, pa.Table], horizon: int) -> int:
+        """Return the time before which no row can matter any more."""
+        network = self.network
+        if horizon == ALWAYS:
+            return ALWAYS
+        if network.memory is not None:
+            until = min(network.known_until(name, horizon) for name in network.names)
+            return max(NEVER_YET, until - network.memory)
+        if not network.is_flat:
+            return NEVER_YET
+        return min(self._oldest_counted(name, kept) for name in network.names)
+
+    def _oldest_counted(self, name: str, kept: Mapping[str, pa.Table]) -> int:
+        """Return the same for a window of events, which is bounded by counting."""
+        times, chances = [], []
+        for stream in self.network.queries[name].streams:
+            rows = kept[stream.name.lower()]
+            times.append(whole(rows.column(stream.time)))
+            p = chances_of(stream, rows)
+            chances.append(np.zeros(len(p)) if stream.alternatives else p)
+        time, p = np.concatenate(times), np.concatenate(chances)
+        order = np.argsort(time, kind="stable")
+        return oldest_counted(self.network.plans[name].pattern, time[order], p[order])
+
+    # Answers ----------------------------------------------------------------------------------
+
+    def _found(
+        self, kept: Mapping[str, pa.Table], rejected: dict[str, pa.Table], span: Span
+    ) -> dict[str, pa.Table]:
+        """Return the new answers; readings that no model takes are added to the rejected."""
+        network, found = self.network, dict[str, pa.Table]()
+        for names in self._runs():
+            evaluator = self._evaluator(kept, self._spans(names, *span))
+            found |= evaluator.run_all(names)
+            for name, how in network.inferred.items():
+                if name in evaluator.loaded and evaluator.loaded[name].rejected.num_rows:
+                    rejected[how.statement.readings.lower()] = evaluator.loaded[name].rejected
+        return found
+
+    def _runs(self) -> list[list[str]]:
+        """Return what is evaluated together: a query that others read has a span of its own."""
+        network = self.network
+        top = [name for name in network.names if name not in network.read_by_others]
+        return [top] * bool(top) + [[name] for name in network.names if name not in top]
+
+    def _spans(self, names: Iterable[str], reported: int, horizon: int) -> dict[str, Span]:
+        if (reported, horizon) == (NEVER_YET, ALWAYS):
+            return {}
+        network = self.network
+        spans = {name: (NEVER_YET, network.known_until(name, horizon)) for name in network.queries}
+        for name in names:
+            spans[name] = network.known_until(name, reported), network.known_until(name, horizon)
+        return spans
+
+    def _evaluator(self, kept: Mapping[str, pa.Table], spans: Mapping[str, Span]) -> Evaluator:
+        network = self.network
+        nothing = pa.table({})
+        return Evaluator(
+            network.catalog,
+            network.queries,
+            dict(network.tables),
+            {name: StreamRows(each, kept[name], nothing) for name, each in network.bases.items()},
+            spans=spans,
+            plans=dict(network.plans),
+        )

@@ -1,0 +1,184 @@
+"""The graph of stages that answers some queries: what the executor runs, and what EXPLAIN prints.
+
+Every stage takes rows of the stages it reads and gives rows. What a stage declares of itself
+decides how runners may drive it: how far back it reaches, whether a step costs what is new or all
+that is remembered, whether it needs all rows at once. What a query returns is looked at when it is
+planned, and nowhere after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Catalog, StreamSchema
+from augury.matching.retention import looks_back
+from augury.planning.chain_plan import ChainPlan, plan_chain
+from augury.planning.evaluated import unmatched
+from augury.planning.match_plan import MatchPlan
+
+Kind = Literal["source", "infer", "match", "count", "join", "chain", "lineage"]
+# What a step costs: the rows that are new; all rows that are remembered, which are evaluated again;
+# or nothing before the last one, which needs all rows at once.
+Step = Literal["new", "again", "all"]
+DOES: Mapping[tuple[Kind, Step], str] = {
+    ("source", "new"): "check rows, number equal ones, let them go on in the order of time",
+    ("infer", "all"): "from readings to probable events, by the model",
+    ("match", "new"): "search the partitions to which an event came that may end a match",
+    ("match", "again"): "search the rows of the window again in every step",
+    ("match", "all"): "search all rows at once",
+    ("count", "all"): "count the matches of all rows",
+    ("join", "all"): "project, join and project all rows by the safe plan",
+    ("chain", "new"): "carry the distribution of every chain from step to step",
+    ("chain", "all"): "carry the distribution of every chain over all rows",
+    ("lineage", "all"): "value the joint lineage of all matches",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage: what it does, for which stream or query, and what it reads.
+
+    `reach` is how far back from the horizon a row can matter (None: without bound). `revises` says
+    whether it may tell an answer again under its id.
+    """
+
+    kind: Kind
+    of: str
+    reads: tuple[str, ...]
+    step: Step
+    reach: int | None = None
+    revises: bool = False
+
+    @property
+    def name(self) -> str:
+        """What EXPLAIN, measurements and errors call it."""
+        return f"{self.kind} {self.of}"
+
+    @property
+    def does(self) -> str:
+        """What it does, in a sentence."""
+        return DOES[self.kind, self.step]
+
+    @property
+    def lists_matches(self) -> bool:
+        """Whether its rows are matches."""
+        return self.kind == "match"
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Stages in the order in which rows go through them."""
+
+    stages: tuple[Stage, ...]
+
+    def of(self, query: str) -> Stage:
+        """Return the stage whose rows are the answer of a query."""
+        return next(
+            each
+            for each in reversed(self.stages)
+            if each.of.lower() == query.lower() and each.kind not in ("source", "infer")
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the stages are called."""
+        return tuple(each.name for each in self.stages)
+
+
+def graph_of(names: Iterable[str], queries: Mapping[str, CheckedQuery], catalog: Catalog) -> Graph:
+    """Return the graph that answers the named queries over rows that have an end."""
+    found: dict[str, Stage] = {}
+    for name in names:
+        _add_query(queries[name.lower()], queries, catalog, found)
+    return Graph(tuple(found.values()))
+
+
+def _add_query(
+    query: CheckedQuery,
+    queries: Mapping[str, CheckedQuery],
+    catalog: Catalog,
+    found: dict[str, Stage],
+) -> str:
+    """Add the stages of a query, those that it reads first; return the name of its own."""
+    reads = tuple(
+        _add_stream(stream, catalog, found)
+        if stream.query is None
+        else _add_query(queries[stream.query.lower()], queries, catalog, found)
+        for stream in query.streams
+    )
+    stage = stage_of(query, catalog, reads)
+    return found.setdefault(stage.name, stage).name
+
+
+def _add_stream(stream: StreamSchema, catalog: Catalog, found: dict[str, Stage]) -> str:
+    """Add the stages of a declared stream; return the name of the last."""
+    how = catalog.inferred.get(stream.name.lower())
+    if how is None:
+        stage = Stage("source", stream.name, (), "new")
+        return found.setdefault(stage.name, stage).name
+    readings = catalog.stream(how.statement.readings)
+    assert readings is not None
+    stage = Stage("infer", stream.name, (_add_stream(readings, catalog, found),), "all")
+    return found.setdefault(stage.name, stage).name
+
+
+def stage_of(query: CheckedQuery, catalog: Catalog, reads: tuple[str, ...] = ()) -> Stage:
+    """Return the stage that answers a query over rows that have an end."""
+    if query.returns == "MATCHES":
+        return Stage("match", query.name, reads, _match_step(query, catalog))
+    if query.returns == "COUNT":
+        return Stage("count", query.name, reads, "all")
+    if query.verdict.join is not None:
+        return Stage("join", query.name, reads, "all")
+    if isinstance(plan_chain(query, catalog), ChainPlan):
+        return Stage("chain", query.name, reads, "all")
+    return Stage("lineage", query.name, reads, "all")
+
+
+def _match_step(query: CheckedQuery, catalog: Catalog) -> Step:
+    """Return what a step of a query for matches costs.
+
+    Matches of matches carry lineage that reaches below them, and alternatives that share an ID may
+    be of any time: there the rows of the window are searched again.
+    """
+    if any(stream.name.lower() in catalog.inferred for stream in query.streams):
+        return "all"
+    derived = any(stream.query is not None for stream in query.streams)
+    apart = any(stream.alternatives and stream.id is not None for stream in query.streams)
+    return "again" if derived or apart or query.correlated_by is not None else "new"
+
+
+def asks_whether(query: CheckedQuery) -> bool:
+    """Return whether a query asks how likely it holds."""
+    return query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
+
+
+def is_by_time(query: CheckedQuery) -> bool:
+    """Return whether a query asks how likely it holds at each time."""
+    return query.returns == "PROBABILITY BY TIME"
+
+
+def lists_matches(query: CheckedQuery) -> bool:
+    """Return whether the answer of a query is its matches."""
+    return query.returns == "MATCHES"
+
+
+def counts_matches(query: CheckedQuery) -> bool:
+    """Return whether the answer of a query is how many matches there are."""
+    return query.returns == "COUNT"
+
+
+def only_by_chain(query: CheckedQuery, catalog: Catalog) -> bool:
+    """Return whether a query has no other way than a chain: its matches cannot be listed."""
+    return stage_of(query, catalog).kind == "chain" and unmatched(query) is not None
+
+
+def how_far_back(plan: MatchPlan) -> int | None:
+    """Return how far before the horizon an event can matter to a query over base streams."""
+    pattern = plan.pattern
+    if pattern.window is None:
+        return None
+    return pattern.window * (2 if looks_back(pattern) else 1)
