@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from augury import Session
 from augury.errors import Source
 from augury.evaluation.answers.revisions import floor_of, last_revisions, latest
 from augury.language.parser import parse
 from augury.language.tree import Having
 from augury.operator import Operator
 from augury.records import Events, Matches
+from augury.runners.live.answers import Answers
 from augury.sinks.console import ConsoleSink
 from docs.markdown import read
 from sinks.revising import Revising, RevisingState, logs
@@ -58,6 +61,21 @@ def test_a_match_keeps_its_id_when_it_is_revised() -> None:
     log = pa.concat_tables(logs(BATCHES))
     by_id = log.group_by("match_id").aggregate([("revision", "max")])
     assert sorted(by_id.column("revision_max").to_pylist()) == [2, 3]
+
+
+def test_pushed_answers_carry_the_revisions_of_their_matches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = Answers.dicts
+    monkeypatch.setattr(
+        Answers, "dicts", lambda self, found: plain(self, replace(found, revision=found.row[::2]))
+    )
+    ag = Session(engine="local")
+    ag.sql("CREATE STREAM s (kind STRING, t LONG) TIME t TYPE kind;")
+    ag.sql("CREATE QUERY q ON s PATTERN SEQ(A a, B b) USING SKIP TILL NEXT MATCH WITHIN 2;")
+    rows = [{"kind": kind, "t": t} for t, kind in enumerate("ABAB")]
+    found = [match for row in rows for match in ag.push("s", row)] + ag.finish()
+    assert [match["revision"] for match in found] == [0, 2]
 
 
 def test_where_batches_end_does_not_change_the_log() -> None:
