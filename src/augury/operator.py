@@ -30,6 +30,14 @@ class Operator(Protocol[Batch_contra, State, Answer_co]):
     reported, and nothing twice. `finish` is the watermark at infinity.
     """
 
+    @property
+    def revises(self) -> bool:
+        """Whether an answer may come again under its id: with the next revision, and as it is now.
+
+        A confidence that the query does not show, 0 for one, takes the answer back.
+        """
+        ...
+
     def start(self, like: Batch_contra) -> State:
         """Return the state before any event; `like` shows what batches look like."""
         ...

@@ -81,7 +81,8 @@ class Matches:
     Items `first_item[m]..first_item[m + 1]` are (component, row) in the order of time; absents
     `first_absent[m]..` are (row, since) as the search kernel gives them, empty where the confidence
     is final. `confidence` is an upper bound where `is_final` is False. `missed` has the components
-    (bits) that were not read, though they are part of the match.
+    (bits) that were not read, though they are part of the match. `revision` counts how often
+    a match was told again under its id: 0 is the first time.
     """
 
     first_item: Words
@@ -94,6 +95,7 @@ class Matches:
     report_time: Words
     is_final: Flags
     missed: Words
+    revision: Words
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -102,8 +104,9 @@ class Matches:
     def none() -> Matches:
         """Return no matches."""
         start, words = np.zeros(1, np.int64), np.zeros(0, np.int64)
+        items, absents = (start, words, words), (start, words, words)
         flags = np.zeros(0, np.bool_)
-        return Matches(start, words, words, start, words, words, np.zeros(0), words, flags, words)
+        return Matches(*items, *absents, np.zeros(0), words, flags, words, words)
 
     @property
     def n_missed(self) -> Words:
@@ -137,6 +140,7 @@ class Matches:
             self.report_time[numbers],
             self.is_final[numbers],
             self.missed[numbers],
+            self.revision[numbers],
         )
 
     def settled(self, confidence: Reals) -> Matches:

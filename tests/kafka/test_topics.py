@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,6 +172,42 @@ def test_an_answer_that_is_revised_is_another_message(
     sink.write(revised, 0)
     found = received(spark, broker, sink.topic)
     assert sorted(message["value"]["revision"] for message in found) == [0, 1]
+
+
+def revisions(spark: SparkSession, *rows: tuple[str, int, float]) -> DataFrame:
+    return spark.createDataFrame(list(rows), "match_id string, revision long, confidence double")
+
+
+def test_a_match_is_taken_back_by_a_message_or_by_a_tombstone(
+    spark: SparkSession, broker: Broker, make_sink: Callable[[], TopicSink]
+) -> None:
+    from augury.sinks.sink import Revisions
+
+    plain = make_sink()
+    erasing = replace(plain, revisions=Revisions(erased_up_to=0.5))
+    plain.write(revisions(spark, ("a", 0, 0.9)), 0)
+    plain.write(revisions(spark, ("a", 1, 0.0)), 1)
+    erasing.write(revisions(spark, ("a", 2, 0.8), ("b", 1, 0.5)), 2)
+    erasing.write(revisions(spark, ("a", 2, 0.8), ("b", 1, 0.5), ("c", 4, 0.2)), 2)
+    told = {"a": list[Any](), "b": list[Any](), "c": list[Any]()}
+    for message in received(spark, broker, plain.topic):
+        told[message["key"]].append(message["value"] and message["value"]["confidence"])
+    assert told == {"a": [0.9, 0.0, 0.8], "b": [None], "c": [None]}
+
+
+def test_the_log_of_a_match_arrives_in_order_also_when_its_batch_is_repeated(
+    spark: SparkSession, broker: Broker, make_sink: Callable[[], TopicSink]
+) -> None:
+    from augury.sinks.revisions import in_order
+
+    sink, numbers = make_sink(), range(12)
+    batch = revisions(spark, *((key, k, 0.5) for k in reversed(numbers) for key in "ab"))
+    sink.write(in_order(batch.where("revision < 3"), 1), 0)
+    sink.write(in_order(batch, 2), 0)
+    arrived: dict[str, list[int]] = {"a": [], "b": []}
+    for message in received(spark, broker, sink.topic):
+        arrived[message["key"]].append(message["value"]["revision"])
+    assert arrived == {"a": list(numbers), "b": list(numbers)}
 
 
 def test_rows_without_a_match_id_are_known_by_their_content(

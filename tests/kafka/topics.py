@@ -53,13 +53,13 @@ def _bytes(value: Any) -> bytes | None:
 
 
 def received(spark: SparkSession, broker: Broker, topic: str) -> list[dict[str, Any]]:
-    """Return the messages of a topic: key, value (read as JSON) and headers."""
+    """Return the messages of a topic: key, value (read as JSON; None of a tombstone), headers."""
     reader = spark.read.format("kafka").options(**options(broker), subscribe=topic)
-    rows = reader.option("includeHeaders", "true").load().collect()
+    rows = reader.option("includeHeaders", "true").load().orderBy("partition", "offset").collect()
     return [
         {
             "key": bytes(row["key"]).decode(),
-            "value": json.loads(bytes(row["value"])),
+            "value": None if row["value"] is None else json.loads(bytes(row["value"])),
             "headers": {each["key"]: bytes(each["value"]).decode() for each in row["headers"]},
         }
         for row in rows

@@ -9,6 +9,8 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from augury.sinks.sink import Mode
+
 pytestmark = pytest.mark.spark
 
 ANSWERS = """
@@ -26,6 +28,8 @@ class Plain:
 
 class Noting:
     """A sink that notes what it was asked."""
+
+    mode: Mode = "upsert"
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, int, int]] = []

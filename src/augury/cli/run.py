@@ -178,10 +178,12 @@ def _claimed(spark: Any, job: Job, flags: Flags) -> str:
 def _sinks(
     spark: Any, job: Job, flags: Flags, run_id: str, reporter: Reporter
 ) -> dict[tuple[str, str], list[Sink]]:
+    from augury.evaluation.answers.revisions import floor_of
     from augury.sinks.choice import Choice
     from augury.sinks.folder import FolderSink, Owner
 
-    choice = Choice(spark, run_id, flags.checkpoint, reporter.row)
+    floors = {query.name.lower(): floor_of(query.having) for query in job.checked.queries}
+    choice = Choice(spark, run_id, flags.checkpoint, reporter.row, floors)
     found = {
         ("match", query): [choice.sink(query, target) for target in targets]
         for query, targets in job.targets.items()

@@ -8,6 +8,7 @@ the cut of the stream into batches cannot matter.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -47,6 +48,7 @@ class Matcher:
     predicates: Predicates
     is_independent: bool = True
     identity: str = ""
+    revises: ClassVar[bool] = False
 
     def start(self, like: Events) -> MatchState:
         """Return the state before any event; `like` shows which attributes events have."""
@@ -146,6 +148,7 @@ def as_matches(found: Found, row: Words, *, is_final: bool) -> Matches:
         report_time=found.report_time,
         is_final=~found.is_conditional & is_final,
         missed=found.missed,
+        revision=np.zeros(len(found.confidence), np.int64),
     )
 
 

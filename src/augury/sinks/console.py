@@ -1,14 +1,19 @@
-"""The console as a sink: each row is shown once it is known; a repeated batch is shown again."""
+"""The console as a sink: each row is shown once it is known; a repeated batch is shown again.
+
+What was shown cannot be taken back, so a match that is revised is a further line.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from augury.sinks.sink import Mode
 
 Show = Callable[[str, dict[str, Any]], None]
 
@@ -30,6 +35,7 @@ class ConsoleSink:
 
     query: str
     show: Show
+    mode: ClassVar[Mode] = "append"
 
     def open(self) -> None:
         """There is nothing to open."""

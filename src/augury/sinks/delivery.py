@@ -3,18 +3,21 @@
 Answers are computed once, kept while the sinks read them, and counted. Every sink gets its rows
 before Spark takes the batch for done, so that a run that ends in between repeats the batch, and
 sinks make sure that nothing is there twice.
+
+A batch may tell a match more than once. Who upserts gets the last of it, who appends gets all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Protocol
 
 from pyspark.sql import functions as f
 
-from augury.sinks.sink import Sink
+from augury.sinks.revisions import in_order, last_revisions
+from augury.sinks.sink import Mode, Sink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,10 +42,14 @@ class StoppedError(Exception):
 
 @dataclass
 class Delivery:
-    """Sinks by (kind, name): ('match', query), ('late', stream) and ('rejected', stream)."""
+    """Sinks by (kind, name): ('match', query), ('late', stream) and ('rejected', stream).
+
+    `revised` are the places whose rows may come again: others need not be compared by their ids.
+    """
 
     pipeline: Answers
     sinks: Mapping[tuple[str, str], Sequence[Sink]]
+    revised: Collection[tuple[str, str]] = ()
     totals: Counts = field(default_factory=dict)
     stopping: Event = field(default_factory=Event)
     failure: BaseException | None = None
@@ -88,14 +95,22 @@ class Delivery:
         self, kept: DataFrame, place: tuple[str, str], count: int, sink: Sink, batch: int
     ) -> None:
         if count:
-            rows = self.pipeline.rows(kept, *place).coalesce(count // ROWS_PER_FILE + 1)
-            sink.write(rows, batch)
+            rows, parts = self.pipeline.rows(kept, *place), count // ROWS_PER_FILE + 1
+            mode = sink.mode if place in self.revised else None
+            sink.write(_in_parts(rows, parts, mode), batch)
         elif self._is_first:
             sink.clear(batch)
 
     def total(self, kind: str) -> int:
         """Return how many rows of a kind there were in this run."""
         return sum(count for (own, _), count in self.totals.items() if own == kind)
+
+
+def _in_parts(rows: DataFrame, parts: int, mode: Mode | None) -> DataFrame:
+    """Return what a sink gets; a mode is given where rows may be revisions of each other."""
+    if mode == "append":
+        return in_order(rows, parts)
+    return (rows if mode is None else last_revisions(rows)).coalesce(parts)
 
 
 def counted(answers: DataFrame) -> Counts:

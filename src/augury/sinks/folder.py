@@ -7,6 +7,9 @@
 A batch is written where readers do not look and then renamed, so that whoever reads `hits/` sees
 whole batches only; Spark shows their number as the column `batch`. A batch that is repeated takes
 the place of what was there.
+
+Files are not rewritten when a match is revised: its new row is in a later batch, and the one with
+the highest `revision` holds (docs/decisions/0024-revisions.md).
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import ArrayType, DayTimeIntervalType, MapType, StructType
 
 from augury.errors import StateError
-from augury.sinks.sink import MICROSECONDS
+from augury.sinks.sink import MICROSECONDS, Mode
 from augury.sinks.store import Store
 
 if TYPE_CHECKING:
@@ -51,6 +54,7 @@ class FolderSink:
     format: str
     owner: Owner
     options: Mapping[str, str] = field(default_factory=dict)
+    mode: Mode = "upsert"
 
     @property
     def _store(self) -> Store:

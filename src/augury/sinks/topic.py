@@ -4,20 +4,22 @@ Kafka takes what it is given, so a batch that is repeated must skip what arrived
 Before a batch writes anything, where the topic ends is stored beside the checkpoint. If that is
 stored already for the same batch, the batch is repeated: the answers that the topic has since then
 are not sent again. Headers name the query and the batch.
+
+A match that is revised is a further message under its key, so that compaction keeps the last.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as f
 
 from augury import brokers
-from augury.sinks.sink import MICROSECONDS
+from augury.sinks.sink import MICROSECONDS, Mode, Revisions
 from augury.sinks.store import Store
 
 if TYPE_CHECKING:
@@ -35,6 +37,11 @@ class TopicSink:
     topic: str
     options: Mapping[str, str]
     notes: str
+    revisions: Revisions = field(default_factory=Revisions)
+
+    @property
+    def mode(self) -> Mode:
+        return self.revisions.mode
 
     def open(self) -> None:
         try:
@@ -63,6 +70,9 @@ class TopicSink:
         form = {"ignoreNullFields": "false", "timestampFormat": MICROSECONDS}
         value = f.to_json(f.struct("*"), form)
         identity = f.col(_ID) if _ID in rows.columns else f.sha2(value, 256)
+        erased_up_to = self.revisions.erased_up_to
+        if erased_up_to is not None and _ID in rows.columns:
+            value = f.when(f.col("confidence") > erased_up_to, value)
         headers = f.array(_header("query", self.query), _header("batch", str(batch)))
         return rows.select(
             identity.cast("string").alias("key"), value.alias("value"), headers.alias("headers")
@@ -82,7 +92,10 @@ class TopicSink:
         is_sent = (f.col("key") == f.col("sent_key")) & _revision(f.col("value")).eqNullSafe(
             f.col("sent_revision")
         )
-        return messages.join(known, is_sent, "left_anti")
+        rest = messages.join(known, is_sent, "left_anti")
+        # The join may have put a revision before an earlier one.
+        order = _revision(f.col("value")).cast("long")
+        return rest.repartition("key").sortWithinPartitions("key", order)
 
     def _forget(self, store: Store, name: str) -> None:
         """Remove the notes of earlier batches: they are never repeated."""

@@ -1,4 +1,8 @@
-"""WRITE: where the answers of a query go; every format with what it needs, no place twice."""
+"""WRITE: where the answers of a query go; every format with what it needs, no place twice.
+
+Two options are the language's own, and say what a target gets of a match that is told again:
+`revisions` (the latest, or the log of all) and, for topics, `retract`.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,11 @@ from augury.analysis import places
 from augury.analysis.declarations.streams import check_options
 from augury.analysis.findings import Findings, listing, suggest
 from augury.errors import Span
-from augury.language.tree import External, Write
+from augury.language.tree import External, Option, Write
 
 FORMATS = ("parquet", "csv", "json", "kafka", "console")
+_REVISIONS = ("latest", "log")
+_RETRACTIONS = ("message", "tombstone")
 # They take the answers of many queries.
 _OPEN = {"kafka", "console"}
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<host>//[^/]*)?(?P<path>.*)", re.DOTALL)
@@ -30,6 +36,7 @@ def check_write(statement: Write, earlier: list[Write], findings: Findings) -> N
         return
     _check_place(target, span, findings)
     check_options(target, "A080", findings)
+    _check_revisions(target, findings)
     taken = [(other.query, other.target) for other in earlier]
     if any(collide((statement.query, target), other) for other in taken):
         message = f"{target.format} {target.path or ''}".rstrip() + " is written to already"
@@ -49,6 +56,35 @@ def _check_place(target: External, span: Span, findings: Findings) -> None:
     elif not target.path:
         message = f"TO {target.format} says no path"
         findings.error("A080", message, span, f"write TO {target.format} 'path/'")
+
+
+def _check_revisions(target: External, findings: Findings) -> None:
+    given = {option.key.lower(): option for option in target.options}
+    revisions, retract = given.get("revisions"), given.get("retract")
+    if revisions is not None:
+        _check_value(revisions, _REVISIONS, findings)
+        if target.format == "console" and revisions.value == "latest":
+            message = "the console cannot take back what it has shown"
+            hint = "write revisions = 'log', or to a folder or a topic"
+            findings.error("A080", message, revisions.span, hint)
+    if retract is None:
+        return
+    _check_value(retract, _RETRACTIONS, findings)
+    if target.format != "kafka":
+        message = f"TO {target.format} has no messages to retract with"
+        hint = "leave it out: a row with the next revision takes a match back"
+        findings.error("A080", message, retract.span, hint)
+    elif retract.value == "tombstone" and revisions is not None and revisions.value == "log":
+        message = "a tombstone erases the log of its match"
+        findings.error("A080", message, retract.span, "keep one of revisions and retract")
+
+
+def _check_value(option: Option, known: tuple[str, ...], findings: Findings) -> None:
+    if option.value not in known:
+        message = f"option {option.key} has no such value"
+        otherwise = f"it is {' or '.join(repr(each) for each in known)}"
+        hint = suggest(str(option.value), known, otherwise)
+        findings.error("A080", message, option.span, hint)
 
 
 def collide(one: Taken, other: Taken) -> bool:

@@ -53,7 +53,7 @@ def match_table(plan: MatchPlan, matches: Matches, inputs: Inputs) -> pa.Table:
     made_by: dict[str, Callable[[], Any]] = {
         "query": lambda: pa.repeat(pa.scalar(query.name, pa.string()), n),
         "match_id": lambda: match_ids(query, matches, inputs),
-        "revision": lambda: pa.repeat(pa.scalar(0, pa.int64()), n),
+        "revision": lambda: pa.array(matches.revision),
         **{key.name: partial(key_column, query, key, at_start, inputs) for key in query.keys},
         "start_ts": lambda: pa.array(_extreme(np.minimum, matches, inputs)).cast(moment),
         "end_ts": lambda: pa.array(_extreme(np.maximum, matches, inputs)).cast(moment),

@@ -78,6 +78,8 @@ class Answers:
             items = range(first[m], first[m + 1])
             pairs = [(components[i], rows[i]) for i in items]
             found.append(self._dict(match_id, pairs, confidence[m], ids))
+        for revised in np.flatnonzero(matches.revision):
+            found[revised]["revision"] = int(matches.revision[revised])
         if self.query.allow:
             self._add_missed(found, matches)
         return found
