@@ -24,11 +24,11 @@ from augury.errors import AuguryError, Diagnostic, QueryError, Source, Span
 if TYPE_CHECKING:
     from augury.analysis.checked import CheckedQuery
     from augury.analysis.declarations.catalog import Catalog, StreamSchema, TableSchema
-    from augury.evaluation.evaluator import Evaluator
     from augury.language.tree import Explain, Statement
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
     from augury.runners.live.runner import LiveRunner
+    from augury.runners.local.threads import ThreadedRunner
     from augury.runners.spark.pipeline import Pipeline
     from augury.runners.spark.runner import SparkRunner
 
@@ -70,7 +70,7 @@ class Session:
         self._said: set[str] = set()
         self._bound: dict[str, Any] = {}
         self._sketches: dict[str, Sketches] = {}
-        self._runner: Evaluator | SparkRunner | None = None
+        self._runner: ThreadedRunner | SparkRunner | None = None
         self._live: LiveRunner | None = None
         self._live_is_current = False
 
@@ -89,8 +89,18 @@ class Session:
 
         return self.sql(read(path), name=str(path))
 
-    def explain(self, query: str, format: Format = "text") -> str:  # noqa: A002
-        """Return how a query will be evaluated, and why."""
+    def explain(
+        self,
+        query: str,
+        format: Format = "text",  # noqa: A002
+        *,
+        analyze: bool = False,
+    ) -> str:
+        """Return how a query will be evaluated, and why.
+
+        With `analyze` it is evaluated, now, over the bound rows, and what each stage did is shown:
+        rows in and out, milliseconds, and the most bytes that it remembered.
+        """
         if format not in get_args(Format):
             known = ", ".join(get_args(Format))
             raise AuguryError(f"there is no format {format!r}; expected one of {known}")
@@ -98,7 +108,19 @@ class Session:
         priced = None
         if self._sketches.get(checked.name.lower()):
             priced = self._spark_runner("analyze").priced(checked.name)
-        return _explain(checked, source, format, self._catalog, priced)
+        measures = self._measures(checked, source, format) if analyze else None
+        return _explain(checked, source, format, self._catalog, (priced, measures))
+
+    def _measures(self, query: CheckedQuery, source: Source, shape: Format) -> list[dict[str, Any]]:
+        """Return what the stages of a query do over the bound rows."""
+        from augury.planning.refusal import PlanError
+
+        if shape not in ("text", "json"):
+            raise AuguryError(f"what was measured is text or json, and no {shape}")
+        try:
+            return self._run().measures(query.name)
+        except PlanError as error:
+            raise error.at(source, query.span) from error
 
     def gaps(self, query: str) -> str:
         """Return the gaps of a query as a statement: as written, or as its history teaches them."""
@@ -162,14 +184,14 @@ class Session:
 
     def _unsaid(self, query: CheckedQuery) -> list[str]:
         """Return what was not said yet of missed events, as a query and its rows have them."""
-        from augury.evaluation.evaluator import Evaluator
         from augury.evaluation.notices import unmatched_rates, warnings_below
+        from augury.runners.local.threads import ThreadedRunner
 
         runner, found = self._run(), list[str]()
         for name, own in warnings_below(runner, query, self._queries).items():
             found += [f"query {name}: {each.message} ({each.code}); {each.hint}" for each in own]
             self._warnings += tuple(each for each in own if each not in self._warnings)
-        if isinstance(runner, Evaluator):
+        if isinstance(runner, ThreadedRunner):
             found += unmatched_rates(runner.streams_read)
         unsaid = [each for each in found if each not in self._said]
         self._said |= set(unsaid)
@@ -289,7 +311,7 @@ class Session:
         self._live_is_current = True
         return self._live
 
-    def _run(self) -> Evaluator | SparkRunner:
+    def _run(self) -> ThreadedRunner | SparkRunner:
         if self._runner is None:
             queries = {name: query for name, (query, _) in self._queries.items()}
             if self.engine == "spark":
@@ -310,10 +332,9 @@ class Session:
         return self._runner
 
     def _spark_runner(self, asked: str) -> SparkRunner:
-        from augury.evaluation.evaluator import Evaluator
 
         runner = self._run()
-        if isinstance(runner, Evaluator):
+        if isinstance(runner, ThreadedRunner):
             raise AuguryError(f"{asked} needs Spark; make a Session(spark) or a Session() for it")
         return runner
 
@@ -368,7 +389,7 @@ class Session:
 
     def _explained(self, statement: Explain) -> str:
         shapes: dict[str, Format] = {shape.upper(): shape for shape in get_args(Format)}
-        return self.explain(statement.query, shapes[statement.format])
+        return self.explain(statement.query, shapes[statement.format], analyze=statement.measured)
 
     def _query(self, name: str) -> tuple[CheckedQuery, Source]:
         found = self._queries.get(name.lower())
@@ -419,12 +440,17 @@ def _explains(statements: tuple[Statement, ...]) -> list[Explain]:
 
 
 def _explain(
-    checked: CheckedQuery, source: Source, shape: Format, catalog: Catalog, priced: Priced | None
+    checked: CheckedQuery,
+    source: Source,
+    shape: Format,
+    catalog: Catalog,
+    known: tuple[Priced | None, list[dict[str, Any]] | None],
 ) -> str:
+    """Return an explanation, with what is `known` of the rows: prices, and measures of a run."""
     from augury.planning.explain import explain
     from augury.planning.refusal import PlanError
 
     try:
-        return explain(checked, shape, catalog, priced)
+        return explain(checked, shape, catalog, *known)
     except PlanError as error:
         raise error.at(source, checked.span) from error

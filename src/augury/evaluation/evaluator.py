@@ -16,6 +16,7 @@ import pyarrow as pa
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
 from augury.errors import DataError
+from augury.evaluation.answers.answers import Clock
 from augury.evaluation.answers.count_answers import count_table
 from augury.evaluation.answers.match_answers import Inputs, match_table
 from augury.evaluation.answers.schemas import answer_schema, chosen
@@ -61,8 +62,8 @@ class Evaluator:
     """Evaluates the queries of a catalog over bound tables.
 
     `spans` has, by query, in which time a match must become known to be reported; without, always.
-    `keeps` picks, of the matches found, those that are reported; without, all. `entered` are the
-    stages of the graph that were run, in order.
+    `keeps` picks, of the matches found, those that are reported; without, all. `clock` measures the
+    stages of the graph that are entered.
     """
 
     catalog: Catalog
@@ -75,7 +76,7 @@ class Evaluator:
     plans: dict[str, MatchPlan] = field(default_factory=dict)
     objects: dict[str, list[MarkovObject]] = field(default_factory=dict)
     keeps: Callable[[Matches, Inputs], Words] | None = None
-    entered: list[str] = field(default_factory=list)
+    clock: Clock = field(default_factory=Clock)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the result of a query: all columns, or those that are named."""
@@ -129,15 +130,20 @@ class Evaluator:
         schema = self.catalog.stream(name)
         assert schema is not None
         if name.lower() in self.catalog.inferred:
-            inferring = Inferring(self.catalog, self._load, self._relation)
-            self.loaded |= inferring.streams(name)
+            with self.clock.stage(f"infer {schema.name}") as own:
+                inferring = Inferring(self.catalog, self._load, self._relation)
+                self.loaded |= inferring.streams(name)
+                own.rows_out = self.loaded[name.lower()].table.num_rows
             return self.loaded[name.lower()]
         if name.lower() not in self.bound:
             raise DataError(
                 f"stream {schema.name} has no data; bind it: bind({schema.name!r}, table)"
             )
         declared = declaration_of(schema)
-        good, bad = sift(conform(self.bound[name.lower()], declared), declared)
+        with self.clock.stage(f"source {schema.name}") as own:
+            rows = conform(self.bound[name.lower()], declared)
+            good, bad = sift(rows, declared)
+            own.rows_in, own.rows_out = rows.num_rows, good.num_rows
         return StreamRows(schema, good, bad)
 
     # Many queries -----------------------------------------------------------------------------
@@ -169,6 +175,8 @@ class Evaluator:
             together = SharedPass(group, source, inputs_of([source]), tables)
             for plan, answer in together.answers():
                 self.answers[plan.query.name.lower()] = answer
+                with self.clock.stage(stage_of(plan.query, self.catalog).name) as own:
+                    own.rows_in, own.rows_out = source.table.num_rows, answer.num_rows
 
     # One query --------------------------------------------------------------------------------
 
@@ -182,9 +190,10 @@ class Evaluator:
             "chain": self._by_chains,
             "lineage": self._by_lineage,
         }
-        # Before it runs: what it reads was entered then, and stands before it.
-        answer = run[stage.kind](query)
-        self.entered.append(stage.name)
+        with self.clock.stage(stage.name) as own:
+            answer = run[stage.kind](query)
+            own.rows_in = sum(self._load(each.name).table.num_rows for each in query.streams)
+            own.rows_out = answer.num_rows
         self.answers[query.name.lower()] = answer
 
     def _by_matches(self, query: CheckedQuery) -> pa.Table:

@@ -9,17 +9,15 @@ state depends on no more than these; what stages make of them is made again when
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from time import perf_counter
 from typing import Any
 
 import pyarrow as pa
 
 from augury.analysis.declarations.catalog import StreamSchema
-from augury.evaluation.answers.answers import Answers
+from augury.evaluation.answers.answers import Answers, Clock
 from augury.evaluation.network import Network
 from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
 from augury.evaluation.stages.match import MatchStage
@@ -38,16 +36,6 @@ Tables = Mapping[str, pa.Table]
 
 
 @dataclass
-class Measured:
-    """What a stage has done so far: rows in and out, seconds, and bytes that it remembers."""
-
-    rows_in: int = 0
-    rows_out: int = 0
-    seconds: float = 0.0
-    state_bytes: int = 0
-
-
-@dataclass
 class ExecutorState:
     """What every stage remembers, by its name, and up to when all rows were there.
 
@@ -58,7 +46,6 @@ class ExecutorState:
     stages: dict[str, Any]
     horizon: int = NEVER_YET
     blocks: RowBlocks | None = None
-    measured: dict[str, Measured] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -121,20 +108,41 @@ class Executor:
         """
         if state.blocks is not None:
             state.blocks.add(batch)
-        fresh, found = dict[str, StreamRows](), dict[str, pa.Table]()
-        moves = horizon > state.horizon
-        for name, source in self.sources.items():
-            rows = batch.get(name)
-            with _measured(state, f"source {source.stream.name}", rows) as own:
-                until = horizon if moves else NEVER_YET
-                state.sources[name], fresh[name] = source.advance(state.sources[name], rows, until)
-                own.rows_out += fresh[name].table.num_rows
+        clock, moves = Clock(), horizon > state.horizon
+        fresh = self._released(state, batch, horizon if moves else NEVER_YET, clock)
+        found = dict[str, pa.Table]()
         rejected = {name: rows.rejected for name, rows in fresh.items() if rows.rejected.num_rows}
         if moves:
             for name, stage in self._stages(state, horizon).items():
-                self._run(name, stage, (state, fresh, horizon), (found, rejected))
+                with clock.stage(name) as own:
+                    state.stages[name], answers = stage.advance(state.stages[name], fresh, horizon)
+                    own.rows_in = sum(rows.table.num_rows for rows in fresh.values())
+                    own.rows_out = sum(table.num_rows for table in answers.found.values())
+                    own.state_bytes = state.stages[name].nbytes
+                found |= answers.found
+                put_aside(rejected, answers.rejected)
+                if answers.measured:
+                    # It says itself what its stages did.
+                    del clock.measured[name]
+                    clock.measured |= answers.measured
             self._forget(state, fresh, horizon)
-        return state, Answers(found, rejected)
+        return state, Answers(found, rejected, clock.measured)
+
+    def _released(
+        self, state: ExecutorState, batch: Tables, horizon: int, clock: Clock
+    ) -> dict[str, StreamRows]:
+        """Return the rows of each stream whose turn has come, checked."""
+        fresh = {}
+        for name, source in self.sources.items():
+            rows = batch.get(name)
+            with clock.stage(f"source {source.stream.name}") as own:
+                state.sources[name], fresh[name] = source.advance(
+                    state.sources[name], rows, horizon
+                )
+                own.rows_in = 0 if rows is None else rows.num_rows
+                own.rows_out = fresh[name].table.num_rows
+                own.state_bytes = state.sources[name].waiting.nbytes
+        return fresh
 
     def _stages(self, state: ExecutorState, horizon: int) -> Mapping[str, Any]:
         """Return the stages of a step; if it is the only one, queries share a pass if they can."""
@@ -145,16 +153,6 @@ class Executor:
         name = " and ".join(self.network.graph.of(each).name for each in self.network.names)
         state.stages = {name: shared.start()}
         return {name: shared}
-
-    def _run(self, name: str, stage: Any, step: tuple[Any, ...], out: tuple[Any, Any]) -> None:
-        """Let one stage take its step."""
-        (state, fresh, horizon), (found, rejected) = step, out
-        with _measured(state, name, *(rows.table for rows in fresh.values())) as own:
-            state.stages[name], answers = stage.advance(state.stages[name], fresh, horizon)
-            found |= answers.found
-            put_aside(rejected, answers.rejected)
-            own.rows_out += sum(table.num_rows for table in answers.found.values())
-            own.state_bytes = state.stages[name].nbytes
 
     def finish(self, state: ExecutorState) -> tuple[ExecutorState, Answers]:
         """Report what remains: the streams have ended."""
@@ -220,16 +218,6 @@ class Executor:
         """What tells this state from that of other queries: texts and columns."""
         columns = [(name, str(schema)) for name, schema in sorted(self.schemas.items())]
         return fingerprint(self.network.identity, columns)
-
-
-@contextmanager
-def _measured(state: ExecutorState, name: str, *batches: pa.Table | None) -> Iterator[Measured]:
-    """Measure what a stage does with some rows."""
-    own = state.measured.setdefault(name, Measured())
-    own.rows_in += sum(batch.num_rows for batch in batches if batch is not None)
-    begin = perf_counter()
-    yield own
-    own.seconds += perf_counter() - begin
 
 
 def put_aside(rejected: dict[str, pa.Table], more: Tables) -> None:

@@ -306,7 +306,8 @@ def _inferred(node: InferStream) -> Iterator[str]:
 
 def _explain(node: Explain) -> Iterator[str]:
     form = "" if node.format == "TEXT" else f" FORMAT {node.format}"
-    yield f"EXPLAIN {name_text(node.query)}{form}"
+    analyze = "ANALYZE " if node.measured else ""
+    yield f"EXPLAIN {analyze}{name_text(node.query)}{form}"
 
 
 def _write(node: Write) -> Iterator[str]:

@@ -327,10 +327,11 @@ class CreateCorrelation(Node):
 
 @dataclass(frozen=True, slots=True)
 class Explain(Node):
-    """`EXPLAIN query [FORMAT text | json | svg | mermaid]`."""
+    """`EXPLAIN [ANALYZE] query [FORMAT text | json | svg | mermaid]`."""
 
     query: str
     format: Choice["TEXT", "JSON", "SVG", "MERMAID"] = "TEXT"
+    measured: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,29 +92,21 @@ def graph_of(names: Iterable[str], queries: Mapping[str, CheckedQuery], catalog:
     """Return the graph that answers the named queries over rows that have an end."""
     found: dict[str, Stage] = {}
     for name in names:
-        _add_query(queries[name.lower()], queries, catalog, found)
+        _add_query(queries[name.lower()], catalog, found)
     return Graph(tuple(found.values()))
 
 
-def _add_query(
-    query: CheckedQuery,
-    queries: Mapping[str, CheckedQuery],
-    catalog: Catalog,
-    found: dict[str, Stage],
-) -> str:
-    """Add the stages of a query, those that it reads first; return the name of its own."""
-    reads = tuple(
-        _add_stream(stream, catalog, found)
-        if stream.query is None
-        else _add_query(queries[stream.query.lower()], queries, catalog, found)
-        for stream in query.streams
-    )
+def _add_query(query: CheckedQuery, catalog: Catalog, found: dict[str, Stage]) -> None:
+    """Add the stages of a query, those that it reads first."""
+    reads = tuple(_add_stream(stream, catalog, found) for stream in query.streams)
     stage = stage_of(query, catalog, reads)
-    return found.setdefault(stage.name, stage).name
+    found.setdefault(stage.name, stage)
 
 
 def _add_stream(stream: StreamSchema, catalog: Catalog, found: dict[str, Stage]) -> str:
-    """Add the stages of a declared stream; return the name of the last."""
+    """Add the stages of a stream, declared or of matches; return the name of the last."""
+    if stream.query is not None:
+        return _add_lower(stream.query, catalog, found)
     how = catalog.inferred.get(stream.name.lower())
     if how is None:
         stage = Stage("source", stream.name, (), "new")
@@ -122,6 +114,16 @@ def _add_stream(stream: StreamSchema, catalog: Catalog, found: dict[str, Stage])
     readings = catalog.stream(how.statement.readings)
     assert readings is not None
     stage = Stage("infer", stream.name, (_add_stream(readings, catalog, found),), "all")
+    return found.setdefault(stage.name, stage).name
+
+
+def _add_lower(query: str, catalog: Catalog, found: dict[str, Stage]) -> str:
+    """Add the stages of a query that another reads: its matches keep what they are made of."""
+    declared = catalog.query(query)
+    read = [catalog.readable(name) for name in declared.streams] if declared else []
+    reads = tuple(_add_stream(stream, catalog, found) for stream in read if stream is not None)
+    name = query if declared is None or declared.name is None else declared.name
+    stage = Stage("match", name, reads, "again")
     return found.setdefault(stage.name, stage).name
 
 

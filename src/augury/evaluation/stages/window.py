@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from augury.evaluation.answers.answers import Answers
+from augury.evaluation.answers.answers import Answers, Clock
 from augury.evaluation.encoding import chances_of, declaration_of, whole
 from augury.evaluation.enumeration import Span
 from augury.evaluation.evaluator import Evaluator
@@ -58,8 +58,11 @@ class WindowStage:
     def advance(self, state: WindowState, batch: Rows, horizon: int) -> tuple[WindowState, Answers]:
         """Take new rows in, in the order of time; report what is known before `horizon`."""
         kept, rejected = self._joined(state, batch)
-        found = self._found(kept, rejected, (state.reported, horizon))
-        return WindowState(self._still_needed(kept, horizon), horizon), Answers(found, rejected)
+        clock = Clock()
+        found = self._found(kept, rejected, (state.reported, horizon), clock)
+        after = WindowState(self._still_needed(kept, horizon), horizon)
+        clock.measured[next(reversed(clock.measured))].state_bytes = after.nbytes
+        return after, Answers(found, rejected, clock.measured)
 
     def restore(self, batch: Rows, reported: int) -> WindowState:
         """Return the state in which rows are remembered, and reported up to some time."""
@@ -135,12 +138,12 @@ class WindowStage:
     # Answers ----------------------------------------------------------------------------------
 
     def _found(
-        self, kept: Mapping[str, pa.Table], rejected: dict[str, pa.Table], span: Span
+        self, kept: Mapping[str, pa.Table], rejected: dict[str, pa.Table], span: Span, clock: Clock
     ) -> dict[str, pa.Table]:
         """Return the new answers; readings that no model takes are added to the rejected."""
         network, found = self.network, dict[str, pa.Table]()
         for names in self._runs():
-            evaluator = self._evaluator(kept, self._spans(names, *span))
+            evaluator = self._evaluator(kept, self._spans(names, *span), clock)
             found |= evaluator.run_all(names)
             for name, how in network.inferred.items():
                 if name in evaluator.loaded and evaluator.loaded[name].rejected.num_rows:
@@ -162,7 +165,9 @@ class WindowStage:
             spans[name] = network.known_until(name, reported), network.known_until(name, horizon)
         return spans
 
-    def _evaluator(self, kept: Mapping[str, pa.Table], spans: Mapping[str, Span]) -> Evaluator:
+    def _evaluator(
+        self, kept: Mapping[str, pa.Table], spans: Mapping[str, Span], clock: Clock
+    ) -> Evaluator:
         network = self.network
         nothing = pa.table({})
         return Evaluator(
@@ -172,4 +177,5 @@ class WindowStage:
             {name: StreamRows(each, kept[name], nothing) for name, each in network.bases.items()},
             spans=spans,
             plans=dict(network.plans),
+            clock=clock,
         )

@@ -275,6 +275,12 @@ def _explain(parts: Parts, span: Span, findings: Findings) -> Explain:
     return Explain(query.text, chosen, span=span)
 
 
+def _explain_measured(parts: Parts, span: Span, findings: Findings) -> Explain:
+    """Read EXPLAIN ANALYZE: a query may be named so, hence it is no keyword."""
+    _one_of(parts[0], ("ANALYZE",), "what EXPLAIN does", findings)
+    return replace(_explain(parts[1:], span, findings), measured=True)
+
+
 def _write(parts: Parts, span: Span, findings: Findings) -> Write:
     return Write(parts[0].text, parts[1], span=span)
 
@@ -338,5 +344,6 @@ ACTIONS: dict[str, Action] = {
     "gap_before": _gap(backward=True),
     "family": _family,
     "explain": _explain,
+    "explain_measured": _explain_measured,
     "write": _write,
 }

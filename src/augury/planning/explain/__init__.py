@@ -12,6 +12,7 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
 from augury.planning.distribution.movement import Priced
 from augury.planning.explain.json import explain_as_json
+from augury.planning.explain.measured import Measures, with_measures
 from augury.planning.explain.mermaid import explain_as_mermaid
 from augury.planning.explain.svg import explain_as_svg
 from augury.planning.explain.text import explain_as_text
@@ -32,10 +33,13 @@ def explain(
     format: Format = "text",  # noqa: A002 - the language's own word
     catalog: Catalog | None = None,
     priced: Priced | None = None,
+    measures: Measures | None = None,
 ) -> str:
     """Return the explanation of a checked query.
 
     With a catalog, table columns are typed and the network of queries is followed to its streams.
-    `priced` are the ways to move its rows, where the streams were analysed.
+    `priced` are the ways to move its rows, where the streams were analysed. `measures` are what its
+    stages did in a run.
     """
-    return _WRITERS[format](plan_query(query, catalog), catalog, priced)
+    shown = _WRITERS[format](plan_query(query, catalog), catalog, priced)
+    return shown if measures is None else with_measures(shown, format, measures)

@@ -6,7 +6,8 @@
 | pattern, strategy, within, every, over, having, allow_missed, returns | what was asked |
 | not_evaluated | what it uses that no engine evaluates yet, or null |
 | components | index, name, negated, minimum, maximum, played_by, miss_rate, may_be_missed |
-| plan | operators in data order: name, runs_on, does |
+| plan | steps in data order: name, runs_on, does |
+| stages | the names of the stages that the engine enters, in order |
 | automaton | states, transitions, skips, guards |
 | predicates | spark, queues, search: where each is tested |
 | partitioning | kind, reason, key, lookback, lookahead |
@@ -32,6 +33,7 @@ from augury.planning.evaluated import unevaluated
 from augury.planning.explain.estimates import share_of_rows, state_text
 from augury.planning.explain.movement import movement_facts
 from augury.planning.explain.network import network_of
+from augury.planning.explain.stages import plan_steps, stages_of
 from augury.planning.explain.words import guard_text, shape_text
 from augury.planning.physical import PhysicalPlan
 from augury.planning.predicates import Predicate
@@ -53,7 +55,11 @@ def facts_of(
     return {
         **_asked(plan),
         "components": [_component(plan, k) for k in range(len(plan.query.components))],
-        "plan": [{"name": o.name, "runs_on": o.runs_on, "does": o.does} for o in plan.operators],
+        "plan": [
+            {"name": o.name, "runs_on": o.runs_on, "does": o.does}
+            for o in plan_steps(plan, catalog)
+        ],
+        "stages": list(stages_of(plan, catalog).names),
         "automaton": _automaton(plan),
         "predicates": _predicates(plan),
         "partitioning": _partitioning(plan),

@@ -12,6 +12,7 @@ from augury.planning.evaluated import unevaluated_note
 from augury.planning.explain.estimates import share_of_rows, state_text
 from augury.planning.explain.movement import movement_lines
 from augury.planning.explain.network import network_of, tree_lines
+from augury.planning.explain.stages import plan_steps
 from augury.planning.explain.words import (
     STRATEGIES,
     automaton_title,
@@ -44,7 +45,7 @@ def explain_as_text(
     """Return the explanation as text."""
     sections = (
         ("", _head(plan)),
-        ("Plan", _plan(plan)),
+        ("Plan", _plan(plan, catalog)),
         ("Automaton", _automaton(plan)),
         ("Predicates", _predicates(plan)),
         ("Partitioning", _partitioning(plan)),
@@ -113,9 +114,10 @@ def _terms(plan: PhysicalPlan) -> Iterator[str]:
 # How it runs ---------------------------------------------------------------------------------
 
 
-def _plan(plan: PhysicalPlan) -> Lines:
-    width = max(len(o.name) for o in plan.operators)
-    lines = [f"{o.name:<{width}}  {o.runs_on:<6}  {o.does}" for o in plan.operators]
+def _plan(plan: PhysicalPlan, catalog: Catalog | None) -> Lines:
+    steps = plan_steps(plan, catalog)
+    width = max(len(o.name) for o in steps)
+    lines = [f"{o.name:<{width}}  {o.runs_on:<6}  {o.does}" for o in steps]
     return [line for text in lines for line in _wrapped(text, width + 10)]
 
 

@@ -10,21 +10,23 @@ small, so that memory is used again instead of asked for: that alone makes one t
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import StreamSchema
+from augury.evaluation.answers.answers import as_rows
 from augury.evaluation.encoding import declaration_of, whole
 from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.executor import Executor, steps_of
-from augury.evaluation.network import Network
+from augury.evaluation.network import Network, below
 from augury.evaluation.packing import ROWS, Packer
 from augury.evaluation.row_filter import RowFilter, shard_numbers
 from augury.evaluation.sharding import sharding_of
@@ -57,6 +59,27 @@ class ThreadedRunner(Evaluator):
     @property
     def streams_read(self) -> list[StreamRows]:
         return [*super().streams_read, *self.coded.values()]
+
+    def measures(self, name: str) -> list[dict[str, Any]]:
+        """Return what the stages of a query do over the bound rows, in one thread and one step."""
+        network = Network.of([name], self._learned(name), self.catalog)
+        executor = Executor(replace(network, tables=dict(self.bound)))
+        rows = {each: self._load(each).table for each in network.bases}
+        travelling = self._travelling(executor, rows)
+        _, answers = executor.advance(executor.start(), travelling, ALWAYS)
+        return as_rows(answers.measured)
+
+    def _learned(self, name: str) -> dict[str, CheckedQuery]:
+        """Return the queries, those asked for with the gaps that their histories teach."""
+        asked = below(self.queries[name.lower()], self.queries)
+        return dict(self.queries) | {each: self.plan(each).query for each in asked}
+
+    def _travelling(self, executor: Executor, rows: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+        bases = executor.network.bases
+        return {
+            each: Packer(bases[each], executor.schemas[each]).travelling(table)
+            for each, table in rows.items()
+        }
 
     def _evaluate(self, query: CheckedQuery) -> None:
         network = self._cut(query)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -17,6 +18,7 @@ from pyspark.sql import functions as f
 
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.errors import AuguryError, DataError
+from augury.evaluation.answers.answers import Measured, as_rows, joined
 from augury.evaluation.answers.schemas import chosen, network_schema, spark_schema
 from augury.evaluation.network import Network
 from augury.evaluation.packing import BLOBS, FAULT, SHARD, TOLD, Packer
@@ -35,7 +37,14 @@ from augury.runners.spark.ranges import MOVEMENT
 from augury.runners.spark.shard_ids import spread
 from augury.runners.spark.sketching import analysed, sketch_text, with_sketches
 from augury.runners.spark.streaming import StreamingPart, stateful
-from augury.runners.spark.tasks import ANSWERS, ASIDE, BoundedTask, MatchRows, Opened
+from augury.runners.spark.tasks import (
+    ANSWERS,
+    ASIDE,
+    MEASURES,
+    BoundedTask,
+    MatchRows,
+    Opened,
+)
 from augury.sources.rows import ARROW_TYPES, REASON
 
 # What rows are asked for by; repeated ids, a kind of their own on the way, are rejected rows.
@@ -48,7 +57,8 @@ class Pipeline:
 
     `shards` is how many parts the rows are cut into where a key cuts them, `partitions` how many
     Spark shuffles into. `tells_faults` brings the rows that are put aside along, `tells_movement`
-    what came to each range of time. `sketches` has what is known of the streams, by query.
+    what came to each range of time, `measures` what each stage did. `sketches` has what is known of
+    the streams, by query.
     """
 
     network: Network
@@ -57,6 +67,7 @@ class Pipeline:
     tells_faults: bool = False
     partitions: int = 1
     tells_movement: bool = False
+    measures: bool = False
     sketches: Mapping[str, Sketches] = field(default_factory=dict)
 
     @cached_property
@@ -113,7 +124,8 @@ class Pipeline:
             return stateful(parts, self.shards)
         found = [
             self._ordered(own, part[1]).mapInArrow(
-                InWorker(BoundedTask(*part, told_here, self.tells_movement)), spark_schema(ANSWERS)
+                InWorker(BoundedTask(*part, told_here, self.tells_movement, self.measures)),
+                spark_schema(ANSWERS),
             )
             for part, own, told_here in zip(self.parts, blobs, told, strict=True)
         ]
@@ -276,6 +288,17 @@ class Pipeline:
         if kind == "movement":
             return _opened(answers, (kind,), name, MOVEMENT)
         return self._put_aside(answers, kind, name)
+
+    def measured(self) -> list[dict[str, Any]]:
+        """Return what the stages do over the rows: runs the queries, now."""
+        answers = replace(self, measures=True).answers.where(f.col("kind") == "stage")
+        opened = answers.select("payload").mapInArrow(
+            InWorker(Opened(MEASURES)), spark_schema(MEASURES)
+        )
+        steps = [{row.pop("stage"): Measured(**row)} for row in opened.toArrow().to_pylist()]
+        total = joined(steps)
+        order = {name: k for k, name in enumerate(self.network.graph.names)}
+        return as_rows({k: total[k] for k in sorted(total, key=lambda k: order.get(k, len(order)))})
 
     def _expect(self, kind: str, name: str) -> None:
         """Raise where there is no such kind of answers, or none of that name."""

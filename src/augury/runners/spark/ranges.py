@@ -65,7 +65,8 @@ class Ranges:
                 rejected[name] = bad
         runner = self._runner(kept)
         queries = self.network.queries
-        return Answers({queries[n].name: runner.table(n) for n in self.network.names}, rejected)
+        found = {queries[n].name: runner.table(n) for n in self.network.names}
+        return Answers(found, rejected, runner.clock.measured)
 
     def _unpacked(self, blobs: Sequence[Any]) -> dict[str, pa.Table]:
         """Return the rows by stream, which know whether they are the range's own."""

@@ -17,7 +17,7 @@ from pyspark.sql import functions as f
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.config import value_of
-from augury.errors import DataError
+from augury.errors import AuguryError, DataError
 from augury.evaluation.answers.schemas import chosen
 from augury.evaluation.encoding import Tables, declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import taught
@@ -141,6 +141,19 @@ class SparkRunner:
     def _history(self, stream: StreamSchema) -> DataFrame:
         """Return the rows that something is learned from."""
         return replace(self, streaming=False).rows(stream)
+
+    def measures(self, name: str) -> list[dict[str, Any]]:
+        """Return what the stages of a query do over bounded rows: runs it, now."""
+        query = self.queries[name.lower()]
+        if self._joining(query) is not None:
+            raise AuguryError(
+                f"query {query.name} is answered by Spark SQL, stage by stage; ask Spark for what "
+                "they did: table(...).explain()"
+            )
+        pipeline = self.pipeline([name])
+        if pipeline.is_streaming:
+            raise AuguryError(f"query {query.name} reads rows without an end; bind bounded ones")
+        return pipeline.measured()
 
     def analysed(self, name: str) -> Sketches:
         """Return how the rows of a query's streams are spread over time: reads them, now."""

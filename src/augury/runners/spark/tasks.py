@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from augury.evaluation.answers.answers import Answers
+from augury.evaluation.answers.answers import Answers, as_rows
 from augury.evaluation.executor import Executor
 from augury.evaluation.network import Network
 from augury.evaluation.packing import REJECTED, rows_of
@@ -27,6 +27,15 @@ ANSWERS = pa.schema(
 )
 # Rows that are evaluated in one step, and rows of an answer in one payload.
 STEP, PAYLOAD = 250_000, 50_000
+MEASURES = pa.schema(
+    [
+        ("stage", pa.string()),
+        ("rows_in", pa.int64()),
+        ("rows_out", pa.int64()),
+        ("milliseconds", pa.float64()),
+        ("state_bytes", pa.int64()),
+    ]
+)
 # The kinds of answers that are rows of a stream.
 ASIDE = ("late", "rejected", "repeated")
 Answer = tuple[str, str, int, bytes]
@@ -57,18 +66,23 @@ class BoundedTask:
     """Evaluates the shards of one Spark partition, whose blobs come in the order of time.
 
     `told` are the streams whose rows are put aside here, by lower-case name; None is all of them.
-    `tells_movement` brings along what came to each range of time, and from where.
+    `tells_movement` brings along what came to each range of time, and from where; `measures` what
+    each stage did.
     """
 
     network: Network
     sharding: Sharding
     told: frozenset[str] | None = None
     tells_movement: bool = False
+    measures: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield answers; every row of a step is earlier than those of the next."""
         told = frozenset(self.network.bases) if self.told is None else self.told
         for put_aside, answers in self.steps(blobs_of(batches)):
+            if self.measures:
+                measured = pa.Table.from_pylist(as_rows(answers.measured), MEASURES)
+                yield from as_batches(pieces("stage", "", measured))
             yield from as_batches(only_told(put_aside + listed(answers), told))
 
     def steps(self, blobs: Iterator[Blob]) -> Iterator[tuple[list[Answer], Answers]]:
