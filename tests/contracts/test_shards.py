@@ -26,7 +26,7 @@ from augury.evaluation.shard import Shard
 from augury.evaluation.sharding import Sharding, sharding_of
 from augury.matching.matcher import ALWAYS
 from augury.runners.spark import tasks
-from augury.runners.spark.streaming import step
+from augury.runners.spark.live_shards import Step, advanced
 from augury.runners.spark.tasks import Answer, Blob, BoundedTask, blobs_of
 from augury.sources.rows import conform
 from contracts.live_cases import comparable
@@ -37,6 +37,8 @@ STRATEGIES = ("any", "next", "strict", "partition")
 CASES = st.tuples(
     st.sampled_from(tuple(CONSTRUCTS)), st.sampled_from(STRATEGIES), st.integers(0, 10**9)
 )
+# How often a worker does not have the state of the step before.
+LOADED = 0.7
 SHARDS, BATCHES = st.sampled_from((1, 3, 16)), st.sampled_from((1, 7, 10**6))
 
 
@@ -92,14 +94,20 @@ def micro_batches(blobs: list[Blob], size: int, rng: random.Random) -> Iterator[
 
 
 def streamed(network: Network, blobs: list[Blob], size: int, seed: int) -> list[dict[str, Any]]:
-    """Return what a shard reports whose state is stored after every micro-batch."""
+    """Return what a shard reports whose state is loaded anew after some micro-batches."""
     shard, rng = Shard(network), random.Random(seed)
-    stored, seen, answers = shard.dump(shard.start()), -(2**62), list[Answer]()
+    state, seen, answers = shard.start(), -(2**62), list[Answer]()
+    blocks: dict[int, bytes] = {}
     for batch in micro_batches(blobs, size, rng):
-        state, found = step(shard, shard.load(stored), batch, seen)
-        stored, answers = shard.dump(state), answers + found
+        state, found = advanced(shard, state, Step(batch, seen))
+        answers += found
+        if rng.random() < LOADED:
+            stored = shard.stored(state)
+            blocks = {n: each for n, each in blocks.items() if n not in stored.dropped}
+            blocks |= stored.added
+            state = shard.load(stored.head, blocks)
         seen = max(seen, *(blob.first - 2 for blob in batch))
-    _, found = step(shard, shard.load(stored), [], ALWAYS)
+    _, found = advanced(shard, state, Step([], ALWAYS))
     return answered(answers + found)
 
 
@@ -176,9 +184,9 @@ def test_the_columns_of_an_answer_are_known_before_it_is_there(construct: str) -
 
 def test_state_of_other_queries_is_refused() -> None:
     one, other = (network_of(random_case("seq", "any", seed)) for seed in (1, 2))
-    stored = Shard(one).dump(Shard(one).start())
+    stored = Shard(one).stored(Shard(one).start())
     with pytest.raises(StateError, match="belongs to other declarations"):
-        Shard(other).load(stored)
+        Shard(other).load(stored.head, {})
 
 
 def test_what_no_match_can_need_is_forgotten() -> None:
@@ -188,7 +196,8 @@ def test_what_no_match_can_need_is_forgotten() -> None:
     assert memory is not None
     parts = packed(case, network, Sharding("single"), 1)
     blobs = [blob for own in parts.values() for blob in own]
-    state, _ = step(shard, shard.start(), blobs, -(2**62))
+    state, _ = advanced(shard, shard.start(), Step(blobs, -(2**62)))
     assert not state.is_empty
     latest = max(blob.first for blob in blobs)
-    assert step(shard, state, [], latest + memory + 1)[0].is_empty
+    assert advanced(shard, state, Step([], latest + memory + 1))[0].is_empty
+    assert not state.blocks.blocks

@@ -17,19 +17,19 @@ import numpy as np
 import pyarrow as pa
 
 from augury.analysis.declarations.catalog import StreamSchema
-from augury.errors import StateError
 from augury.evaluation.encoding import chances_of, declaration_of, whole
 from augury.evaluation.enumeration import Span
 from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.network import Network
+from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
 from augury.evaluation.stream_rows import EVENT_ID, StreamRows
-from augury.matching.codec import Format, fingerprint, ipc_bytes
+from augury.matching.codec import Format, fingerprint
 from augury.matching.matcher import ALWAYS
 from augury.matching.retention import oldest_counted
 from augury.operator import NEVER_YET
 from augury.sources.rows import ARROW_TYPES, sift
 
-FORMAT = Format(b"AUGURYSH", 1)
+FORMAT = Format(b"AUGURYHD", 1)
 # Rows of fewer windows than that are not worth steps.
 FEW_WINDOWS = 4
 Tables = Mapping[str, pa.Table]
@@ -41,7 +41,10 @@ class ShardState:
 
     kept: Tables
     waiting: Tables
+    # Both as they are stored; a step changes them in place.
+    blocks: RowBlocks
     horizon: int = NEVER_YET
+    oldest: int = NEVER_YET
 
     @property
     def is_empty(self) -> bool:
@@ -70,16 +73,22 @@ class Shard:
     def start(self, like: Tables | None = None) -> ShardState:
         """Return the state before any row."""
         empty = {name: schema.empty_table() for name, schema in self.schemas.items()}
-        return ShardState(empty, empty)
+        return ShardState(empty, empty, RowBlocks(self._kind))
 
     def advance(self, state: ShardState, batch: Tables, horizon: int) -> tuple[ShardState, Answers]:
         """Take rows in; report what is known once all rows before `horizon` are there."""
+        blocks = state.blocks
+        blocks.add(batch)
         fresh, waiting = self._released(state, batch, horizon)
         if horizon <= state.horizon:
             return replace(state, waiting=waiting), Answers({}, {})
         kept, rejected = self._checked(state, fresh)
+        for name, rows in kept.items():
+            blocks.keep_only(name, (state.oldest, horizon), rows)
         found = self._found(kept, rejected, (state.horizon, horizon))
-        after = ShardState(self._still_needed(kept, horizon), waiting, horizon)
+        oldest = max(state.oldest, self._oldest_needed(kept, horizon))
+        blocks.drop_before(oldest)
+        after = ShardState(self._since(kept, oldest), waiting, blocks, horizon, oldest)
         return after, Answers(found, rejected)
 
     def finish(self, state: ShardState) -> tuple[ShardState, Answers]:
@@ -99,8 +108,13 @@ class Shard:
         return fresh, waiting
 
     def due(self, state: ShardState) -> int | None:
-        """Return when the next row gets its turn, or else the oldest one can be forgotten."""
+        """Return when the next row gets its turn, or else the oldest one can be forgotten.
+
+        What may become known later than its last event becomes so at any time.
+        """
         network, found = self.network, []
+        if network.waits and any(rows.num_rows for rows in state.kept.values()):
+            return NEVER_YET
         for name, stream in network.bases.items():
             times = whole(state.waiting[name].column(stream.time))
             if len(times):
@@ -120,8 +134,7 @@ class Shard:
                 bad[name] = rejected
         return good, bad
 
-    def _still_needed(self, kept: Tables, horizon: int) -> Tables:
-        oldest = self._oldest_needed(kept, horizon)
+    def _since(self, kept: Tables, oldest: int) -> Tables:
         if oldest == NEVER_YET:
             return kept
         found = {}
@@ -200,36 +213,28 @@ class Shard:
 
     # Bytes ------------------------------------------------------------------------------------
 
-    def dump(self, state: ShardState) -> bytes:
-        """Return the state as versioned bytes."""
-        # In one piece: every chunk would bring a header, and small micro-batches make many.
-        parts = [
-            ipc_bytes(tables[name].combine_chunks())
-            for tables in (state.kept, state.waiting)
-            for name in sorted(tables)
-        ]
-        about = {"horizon": state.horizon, "parts": [len(part) for part in parts]}
-        head = json.dumps(about).encode()
-        return FORMAT.seal(len(head).to_bytes(4, "little") + head + b"".join(parts), self._mark)
+    def stored(self, state: ShardState) -> Stored:
+        """Return what is new in the state since it was stored last, as versioned bytes."""
+        added, dropped = state.blocks.changes()
+        about = {"horizon": state.horizon, "oldest": state.oldest}
+        return Stored(FORMAT.seal(json.dumps(about).encode(), self._mark), added, dropped)
 
-    def load(self, data: bytes) -> ShardState:
-        """Return the state that `dump` wrote for the same queries over the same declarations."""
-        _, body = FORMAT.unseal(data, f"queries {', '.join(self.network.names)}", self._mark)
-        size = int.from_bytes(body[:4], "little")
-        about = json.loads(body[4 : 4 + size])
-        tables, at = [], 4 + size
-        for length in about["parts"]:
-            tables.append(pa.ipc.open_stream(body[at : at + length]).read_all())
-            at += length
-        names = sorted(self.network.bases)
-        if len(tables) != 2 * len(names):
-            raise StateError("the stored state holds other streams than the queries read")
-        kept, waiting = tables[: len(names)], tables[len(names) :]
-        return ShardState(
-            dict(zip(names, kept, strict=True)),
-            dict(zip(names, waiting, strict=True)),
-            about["horizon"],
-        )
+    def load(self, head: bytes, blocks: Mapping[int, bytes]) -> ShardState:
+        """Return the state that `stored` wrote for the same queries over the same declarations."""
+        _, body = FORMAT.unseal(head, self._kind.owner, self._mark)
+        about = json.loads(body)
+        held = RowBlocks.load(self._kind, blocks)
+        horizon, kept, waiting = about["horizon"], {}, {}
+        for name, rows in held.rows(about["oldest"]).items():
+            own = self.network.bases[name]
+            before, waiting[name] = _cut(rows, own, horizon)
+            kept[name] = _in_order(before, own)
+        return ShardState(kept, waiting, held, horizon, about["oldest"])
+
+    @cached_property
+    def _kind(self) -> Kind:
+        times = {name: stream.time or "" for name, stream in self.network.bases.items()}
+        return Kind(self.schemas, times, f"queries {', '.join(self.network.names)}", self._mark)
 
     @cached_property
     def _mark(self) -> bytes:

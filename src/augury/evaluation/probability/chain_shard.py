@@ -29,6 +29,7 @@ from augury.evaluation.probability.chains import HORIZON, answered_together, kno
 from augury.evaluation.probability.lineage_probability import answer_table
 from augury.evaluation.probability.markov_objects import MarkovObject, ObjectState, markov_objects
 from augury.evaluation.probability.quiet_steps import with_silences
+from augury.evaluation.row_blocks import Stored
 from augury.evaluation.shard import Answers, Shard, Tables, travelling
 from augury.evaluation.stream_rows import StreamRows
 from augury.inference.following import Followed
@@ -118,6 +119,8 @@ class ChainShard:
 
     def due(self, state: ChainState) -> int | None:
         """Return when the next row gets its turn, if one waits."""
+        if self.network.waits and any(rows.num_rows for rows in state.kept.values()):
+            return NEVER_YET
         times = [
             int(whole(rows.column(self.network.bases[name].time)).min())
             for name, rows in state.waiting.items()
@@ -204,7 +207,11 @@ class ChainShard:
         place = None if marginal is None else _part(parts, marginal)
         return [[plain(key) for key in each.chains], [plain(v) for v in each.values], place]
 
-    def load(self, data: bytes) -> ChainState:
+    def stored(self, state: ChainState) -> Stored:
+        """Return the state as it is stored; it is constant, so all of it is the head."""
+        return Stored(self.dump(state))
+
+    def load(self, data: bytes, blocks: Mapping[int, bytes] | None = None) -> ChainState:
         """Return the state that `dump` wrote for the same queries over the same declarations."""
         _, body = FORMAT.unseal(data, f"queries {', '.join(self.network.names)}", self._mark)
         size = int.from_bytes(body[:8], "little")
