@@ -217,8 +217,12 @@ class ShardProcessor(StatefulProcessor):
             outcome = LIVE.go_on(name, place, step)
             if outcome is not None:
                 return outcome
-        shard = shard_for(self.task.part(number)[0])
+        shard = self.shard(number)
         return LIVE.begin(name, shard, self._state(shard, kept), step)
+
+    def shard(self, number: int) -> AnyShard:
+        """Return what evaluates a shard."""
+        return shard_for(self.task.part(number)[0])
 
     def _state(self, shard: AnyShard, kept: Kept | None) -> AnyState:
         if kept is None:
