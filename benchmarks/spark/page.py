@@ -137,6 +137,23 @@ def memory(f: Figures) -> list[Row]:
     ]
 
 
+def windows(f: Figures) -> list[Row]:
+    """Return the rows of windows of different lengths."""
+    rows = []
+    for name, own in f["queries"].items():
+        seconds = ", ".join(f"{s:g} s" for s in own["seconds_a_batch"].values())
+        times = f"{own['longest_to_shortest']:g}"
+        rows += [
+            (f"{name.replace('_', ' ')}: a micro-batch", seconds, ""),
+            (f"{name.replace('_', ' ')}: longest window to shortest", times, "at most 1.5"),
+        ]
+        stored = f"{own['stored_to_new']:g}"
+        rows.append((f"{name.replace('_', ' ')}: bytes stored to new ones", stored, "at most 3"))
+    kill = f["kill"]
+    same = f"{kill['matches']:,} of {kill['expected']:,}"
+    return [*rows, (f"matches after {kill['kills']} kills", same, "all")]
+
+
 def operators(f: Figures) -> list[Row]:
     """Return the rows of the bare stateful operators."""
     return [
@@ -152,6 +169,7 @@ PARTS: list[tuple[str, str, str, Callable[[Figures], list[Row]]]] = [
     ("Against plain Spark", "against_plain_spark", "spark_against_plain_spark", plain_spark),
     ("Against Flink", "against_flink", "spark_against_flink", flink),
     ("Streaming", "streaming", "spark_streaming", streaming),
+    ("Windows", "windows", "spark_windows", windows),
     ("Stateful operators, bare", "stateful", "spark_stateful_operators", operators),
     ("Memory", "memory", "spark_memory", memory),
 ]

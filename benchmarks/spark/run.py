@@ -23,6 +23,7 @@ BUDGET_SECONDS = {
     "against_plain_spark": 1500,
     "against_flink": 2400,
     "streaming": 900,
+    "windows": 1800,
     "stateful": 900,
     "memory": 2400,
 }

@@ -187,8 +187,16 @@ def state_sizes(spark: Any, folder: Path, script: str) -> list[int]:
     """Run a query over a folder; return the bytes of state that each shard has at the end."""
     with scratch() as checkpoint:
         progress_of(augury(spark, stream_of(spark, folder), script), checkpoint)
-        stored = spark.read.format("statestore").load(str(checkpoint))
-        return stored.selectExpr("length(value.groupState.blob) AS n").toArrow()["n"].to_pylist()
+        heads = _stored(spark, checkpoint, "head").selectExpr("key", "length(value.head) AS n")
+        blocks = _stored(spark, checkpoint, "blocks")
+        sizes = blocks.selectExpr("key", "length(user_map_value.rows) AS n")
+        by_shard = heads.unionByName(sizes).groupBy("key").agg({"n": "sum"})
+        return by_shard.toArrow()["sum(n)"].to_pylist()
+
+
+def _stored(spark: Any, checkpoint: Path, variable: str) -> Any:
+    reader = spark.read.format("statestore").option("stateVarName", variable)
+    return reader.load(str(checkpoint))
 
 
 def state_of(spark: Any, a_batch: int) -> dict[str, Any]:

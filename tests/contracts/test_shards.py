@@ -27,7 +27,7 @@ from augury.evaluation.row_blocks import Stored
 from augury.evaluation.sharding import Sharding, sharding_of
 from augury.matching.matcher import ALWAYS
 from augury.runners.spark import tasks
-from augury.runners.spark.streaming import step
+from augury.runners.spark.live_shards import Step, advanced
 from augury.runners.spark.tasks import Answer, Blob, BoundedTask, blobs_of
 from augury.sources.rows import conform
 from contracts.live_cases import comparable
@@ -38,6 +38,8 @@ STRATEGIES = ("any", "next", "strict", "partition")
 CASES = st.tuples(
     st.sampled_from(tuple(CONSTRUCTS)), st.sampled_from(STRATEGIES), st.integers(0, 10**9)
 )
+# How often a worker does not have the state of the step before.
+LOADED = 0.7
 SHARDS, BATCHES = st.sampled_from((1, 3, 16)), st.sampled_from((1, 7, 10**6))
 
 
@@ -111,13 +113,13 @@ def streamed(network: Network, blobs: list[Blob], size: int, seed: int) -> list[
     shard, rng, store = Executor(network, stores=True), random.Random(seed), Store()
     state, seen, answers = shard.start(), -(2**62), list[Answer]()
     for batch in micro_batches(blobs, size, rng):
-        state, found = step(shard, state, batch, seen)
+        state, found = advanced(shard, state, Step(batch, seen))
         store.put(shard.stored(state))
         if rng.random() < 0.5:
             state = shard.load(store.head, store.blocks)
         answers += found
         seen = max(seen, *(blob.first - 2 for blob in batch))
-    _, found = step(shard, state, [], ALWAYS)
+    _, found = advanced(shard, state, Step([], ALWAYS))
     return answered(answers + found)
 
 
@@ -207,7 +209,8 @@ def test_what_no_match_can_need_is_forgotten() -> None:
     assert memory is not None
     parts = packed(case, network, Sharding("single"), 1)
     blobs = [blob for own in parts.values() for blob in own]
-    state, _ = step(shard, shard.start(), blobs, -(2**62))
+    state, _ = advanced(shard, shard.start(), Step(blobs, -(2**62)))
     assert not state.is_empty
     latest = max(blob.first for blob in blobs)
-    assert step(shard, state, [], latest + memory + 1)[0].is_empty
+    assert advanced(shard, state, Step([], latest + memory + 1))[0].is_empty
+    assert not state.blocks.blocks

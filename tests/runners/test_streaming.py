@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from augury.errors import StateError
-from augury.runners.spark.streaming import NUMBERING, StreamingTask
+from augury.errors import AuguryError, StateError
+from augury.runners.spark.streaming import (
+    NUMBERING,
+    PART,
+    ROCKSDB,
+    Kept,
+    StreamingTask,
+    _expect_rocksdb,
+)
 
 
 @pytest.mark.parametrize(
@@ -18,6 +26,17 @@ from augury.runners.spark.streaming import NUMBERING, StreamingTask
     ],
 )
 def test_state_of_other_shards_is_refused(stored: int, says: str) -> None:
-    state = SimpleNamespace(exists=True, get=(stored, b""))
+    network: Any = SimpleNamespace(bases={"s": SimpleNamespace(time_is_ticks=False)})
     with pytest.raises(StateError, match=says):
-        StreamingTask((), 8)._stored(None, state)
+        StreamingTask((), 8).expect(Kept(stored, None, "", b"", b""), network, 0)
+
+
+def test_a_shard_of_a_part_that_is_not_there_is_refused() -> None:
+    with pytest.raises(StateError, match="written by other queries"):
+        StreamingTask((), 8).part(PART)
+
+
+def test_a_session_with_another_store_is_told_what_to_set() -> None:
+    other: Any = SimpleNamespace(conf={"spark.sql.streaming.stateStore.providerClass": "a.Other"})
+    with pytest.raises(AuguryError, match=rf"has a.Other; set .*providerClass to {ROCKSDB}, for"):
+        _expect_rocksdb(other)

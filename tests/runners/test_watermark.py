@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from augury.errors import StateError
 from augury.operator import NEVER_YET
-from augury.runners.spark.streaming import NUMBERING, NUMBERING_OF_TICKS, StreamingTask
+from augury.runners.spark.streaming import NUMBERING, NUMBERING_OF_TICKS, Kept, StreamingTask
 from augury.runners.spark.watermark import EXACT, STEP, horizon_of, moment_of
 from augury.sources.rows import MOST_TICKS
 
@@ -54,14 +55,11 @@ def test_the_watermark_with_which_spark_begins_says_nothing(ticks: bool) -> None
 def test_state_is_refused_only_where_its_watermark_meant_another_tick(
     stored: int, moment: int, is_ticks: bool, refused: bool
 ) -> None:
-    state = SimpleNamespace(
-        exists=True, get=(stored + 8, b"blob"), getCurrentWatermarkMs=lambda: moment
-    )
     bases = {"s": SimpleNamespace(time_is_ticks=is_ticks)}
-    shard = SimpleNamespace(network=SimpleNamespace(bases=bases), load=lambda blob: blob)
-    task = StreamingTask((), 8)
+    network: Any = SimpleNamespace(bases=bases)
+    kept = Kept(stored + 8, None, "", b"", b"")
     if not refused:
-        assert task._stored(shard, state) == b"blob"  # type: ignore[arg-type]
+        StreamingTask((), 8).expect(kept, network, moment)
         return
     with pytest.raises(StateError, match="counts ticks above 4500000000000000 in another way"):
-        task._stored(shard, state)  # type: ignore[arg-type]
+        StreamingTask((), 8).expect(kept, network, moment)

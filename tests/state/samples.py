@@ -17,6 +17,7 @@ from augury.evaluation.executor import Executor
 from augury.evaluation.network import Network
 from augury.evaluation.probability.chain_shard import FORMAT as CHAIN_FORMAT
 from augury.evaluation.probability.chain_shard import ChainShard
+from augury.evaluation.row_blocks import Stored
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.codec import FORMAT as MATCH_FORMAT
 from augury.runners.live.state import FORMAT as LIVE_FORMAT
@@ -84,7 +85,7 @@ def shard() -> Executor:
     """Return the shard of a streaming run on Spark that the samples of its state belong to."""
     ag = session()
     queries = {name: query for name, (query, _) in ag._queries.items()}
-    return Executor(Network.of(["taken", "twice"], queries, ag._catalog))
+    return Executor(Network.of(["taken", "twice"], queries, ag._catalog), stores=True)
 
 
 CHAINS = """
@@ -114,6 +115,22 @@ def reads_of(own: Executor, rows: list[dict[str, Any]]) -> dict[str, pa.Table]:
     return {"reads": pa.Table.from_pylist(rows, own.schemas["reads"])}
 
 
+def in_one_file(stored: Stored) -> bytes:
+    """Return the head of a state and its blocks, each behind its length."""
+    parts = [stored.head, *(stored.added[number] for number in sorted(stored.added))]
+    return b"".join(len(part).to_bytes(4, "little") + part for part in parts)
+
+
+def stored_of(path: Path) -> tuple[bytes, dict[int, bytes]]:
+    """Return what `in_one_file` wrote."""
+    data, parts = path.read_bytes(), list[bytes]()
+    while data:
+        end = 4 + int.from_bytes(data[:4], "little")
+        parts.append(data[4:end])
+        data = data[end:]
+    return parts[0], dict(enumerate(parts[1:]))
+
+
 def current() -> dict[Path, bytes]:
     """Return the samples of the current versions."""
     ag = session()
@@ -127,7 +144,7 @@ def current() -> dict[Path, bytes]:
     carried, _ = chains.advance(chains.start(), places_of(chains, places()[:3]), HORIZON)
     return {
         FOLDER / f"chains_{CHAIN_FORMAT.version}.state": chains.dump(carried),
-        FOLDER / f"shard_{SHARD_FORMAT.version}.state": part.dump(held),
+        FOLDER / f"shard_{SHARD_FORMAT.version}.state": in_one_file(part.stored(held)),
         FOLDER / f"match_{MATCH_FORMAT.version}.state": own.matcher.dump(state, own.codebook),
         FOLDER / f"live_{LIVE_FORMAT.version}.state": ag.checkpoint(),
     }

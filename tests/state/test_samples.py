@@ -24,6 +24,7 @@ from state.samples import (
     session,
     shard,
     stage,
+    stored_of,
 )
 
 LIVE = sorted(FOLDER.glob("live_*.state"))
@@ -68,9 +69,10 @@ def test_a_stored_checkpoint_goes_on(sample: Path) -> None:
 @pytest.mark.parametrize("sample", SHARD, ids=lambda path: path.stem)
 def test_the_stored_state_of_a_shard_goes_on(sample: Path) -> None:
     own = shard()
-    state = own.load(sample.read_bytes())
+    state = own.load(*stored_of(sample))
     assert state.horizon == HORIZON
-    assert [table.num_rows for table in (state.kept["reads"], state.waiting["reads"])] == [2, 2]
+    assert state.sources["reads"].waiting.num_rows == 2
+    assert not any(stage.is_empty for stage in state.stages.values())
     state, _ = own.advance(state, reads_of(own, reads()[BEFORE:]), HORIZON)
     _, answers = own.finish(state)
     found = [(name, c.as_py()) for name, t in answers.found.items() for c in t["confidence"]]
@@ -92,10 +94,14 @@ def test_the_state_of_a_shard_in_another_version_is_refused(version: int) -> Non
     own = shard()
     unknown = Format(SHARD_FORMAT.magic, version).seal(b"", own._mark)
     with pytest.raises(StateError, match=f"queries taken, twice has format version {version}"):
-        own.load(unknown)
+        own.load(unknown, {})
 
 
 def test_the_damaged_state_of_a_shard_is_refused() -> None:
-    data = SHARD[-1].read_bytes()
+    head, blocks = stored_of(SHARD[-1])
+    damaged = {n: data[:-1] + bytes([data[-1] ^ 1]) for n, data in blocks.items()}
+    assert damaged
     with pytest.raises(StateError, match="is damaged: its checksum does not fit"):
-        shard().load(data[:-1] + bytes([data[-1] ^ 1]))
+        shard().load(head, damaged)
+    with pytest.raises(StateError, match="is damaged: its checksum does not fit"):
+        shard().load(head[:-1] + bytes([head[-1] ^ 1]), blocks)

@@ -19,13 +19,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
-import numpy as np
 import pyarrow as pa
 
 from augury.evaluation.encoding import whole
 from augury.evaluation.packing import blob_of, rows_of
 from augury.matching.codec import Format
 from augury.operator import NEVER_YET
+from augury.records import Words
 
 FORMAT = Format(b"AUGURYRB", 1)
 SMALL, TOGETHER = 2**15, 16
@@ -94,7 +94,7 @@ class Block:
         """The time of the newest row."""
         return max((newest for _, newest in self.spans.values()), default=NEVER_YET)
 
-    def time(self, name: str) -> np.ndarray:
+    def time(self, name: str) -> Words:
         """Return the times of a stream's rows."""
         return whole(self.rows[name].column(self.times[name]))
 
@@ -126,7 +126,7 @@ class RowBlocks:
 
     def add(self, rows: Tables) -> None:
         """Take the rows of a step in."""
-        found = {name: table.combine_chunks() for name, table in rows.items() if table.num_rows}
+        found = {name: table for name, table in rows.items() if table.num_rows}
         if found:
             self.blocks[self.after] = Block(found, self.kind.times)
             self.after += 1

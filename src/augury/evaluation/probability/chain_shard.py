@@ -31,6 +31,7 @@ from augury.evaluation.probability.chains import HORIZON, answered_together, kno
 from augury.evaluation.probability.lineage_probability import answer_table
 from augury.evaluation.probability.markov_objects import MarkovObject, ObjectState, markov_objects
 from augury.evaluation.probability.quiet_steps import with_silences
+from augury.evaluation.row_blocks import Stored
 from augury.evaluation.stream_rows import StreamRows
 from augury.inference.following import Followed
 from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
@@ -84,7 +85,7 @@ class ChainState:
 
 def shard_for(network: Network) -> Executor | ChainShard:
     """Return what evaluates a network in a streaming run."""
-    return ChainShard(network) if network.is_carried else Executor(network)
+    return ChainShard(network) if network.is_carried else Executor(network, stores=True)
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,8 @@ class ChainShard:
 
     def due(self, state: ChainState) -> int | None:
         """Return when the next row gets its turn, if one waits."""
+        if self.network.waits and any(rows.num_rows for rows in state.kept.values()):
+            return NEVER_YET
         times = [
             int(whole(rows.column(self.network.bases[name].time)).min())
             for name, rows in state.waiting.items()
@@ -205,7 +208,11 @@ class ChainShard:
         place = None if marginal is None else _part(parts, marginal)
         return [[plain(key) for key in each.chains], [plain(v) for v in each.values], place]
 
-    def load(self, data: bytes) -> ChainState:
+    def stored(self, state: ChainState) -> Stored:
+        """Return the state as it is stored; it is constant, so all of it is the head."""
+        return Stored(self.dump(state))
+
+    def load(self, data: bytes, blocks: Mapping[int, bytes] | None = None) -> ChainState:
         """Return the state that `dump` wrote for the same queries over the same declarations."""
         _, body = FORMAT.unseal(data, f"queries {', '.join(self.network.names)}", self._mark)
         size = int.from_bytes(body[:8], "little")

@@ -1,47 +1,50 @@
-"""The stateful operator of a streaming run: one blob of state per shard, kept by Spark.
+"""The stateful operator of a streaming run: the blocks and the head of each shard, kept by Spark.
 
-Spark hands over the blobs of one shard and its state, once per micro-batch; the shard takes them in
-and reports what the watermark lets it know. Rows behind the watermark are put aside as late. A
-shard that holds something asks to be called again when the watermark has moved, so that answers do
-not wait for new rows of their shard.
+Spark hands over the blobs of one shard, once per micro-batch; the shard takes them in and reports
+what the watermark lets it know. What the step added to its state and what it dropped goes to the
+state store (docs/decisions/0025); the state itself stays with the worker (`live_shards`). Rows
+behind the watermark are put aside as late. A shard that holds something asks to be called again
+when the watermark has moved, so that answers do not wait for new rows of their shard.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
-import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark import TaskContext
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
-from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
 
-from augury.analysis.declarations.catalog import StreamSchema
-from augury.errors import StateError
+from augury.errors import AuguryError, StateError
 from augury.evaluation.answers.schemas import spark_schema
-from augury.evaluation.encoding import whole
 from augury.evaluation.network import Network
 from augury.evaluation.probability.chain_shard import shard_for
 from augury.runners.process.worker_process import settle_in
+from augury.runners.spark.live_shards import LIVE, AnyShard, AnyState, Outcome, Place, Step
 from augury.runners.spark.shard_ids import spread
-from augury.runners.spark.tasks import ANSWERS, Answer, Blob, listed, only_told, pieces, unpacked
+from augury.runners.spark.tasks import ANSWERS, Answer, Blob, only_told
 from augury.runners.spark.watermark import EXACT, horizon_of, moment_of
-from augury.sources.intake import written
-from augury.sources.rows import REASON
 
-STATE = "shards bigint, blob binary"
+HEAD = "shards bigint, alarm bigint, holder string, token binary, head binary"
+NUMBER, BLOCK = "number bigint", "rows binary"
 # Parts of a pipeline have numbers of shards of their own: those of part n begin at n * PART.
 PART = 2**32
 # How shards are numbered is stored beside how many there are: state under other numbers is lost.
 NUMBERING = 1 * PART
 # The same numbers, and ticks above EXACT are counted as `augury.runners.spark.watermark` says.
 NUMBERING_OF_TICKS = 2 * PART
-# A shard of either kind with its own state: both obey `augury.operator`.
-AnyShard = Any
-AnyState = Any
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 @dataclass(frozen=True)
@@ -59,14 +62,25 @@ def stateful(parts: Sequence[StreamingPart], shards: int) -> DataFrame:
         part.blobs.withColumn("shard", _evenly("shard", shards, number * PART))
         for number, part in enumerate(parts)
     ]
+    _expect_rocksdb(parts[0].blobs.sparkSession)
     task = StreamingTask(tuple((part.network, part.told) for part in parts), shards)
     return (
         _never_late(reduce(lambda one, other: one.unionByName(other), blobs))
         .groupBy("shard")
-        .applyInPandasWithState(
-            task, spark_schema(ANSWERS), STATE, "append", GroupStateTimeout.EventTimeTimeout
+        .transformWithStateInPandas(
+            ShardProcessor(task), spark_schema(ANSWERS), "append", "EventTime"
         )
     )
+
+
+def _expect_rocksdb(spark: SparkSession) -> None:
+    """Raise where Spark would refuse the operator, in words that name neither."""
+    provider = spark.conf.get(PROVIDER)
+    if provider is not None and "rocksdb" not in provider.lower():
+        raise AuguryError(
+            f"a streaming run keeps its state in RocksDB, and this Spark session has {provider}; "
+            f"set {PROVIDER} to {ROCKSDB}, for example with spark.conf.set, and ask again"
+        )
 
 
 def _evenly(column: str, shards: int, first: int) -> Column:
@@ -90,6 +104,16 @@ def _never_late(blobs: DataFrame) -> DataFrame:
     return blobs.withColumn("at", unknown).withMetadata("at", {"spark.watermarkDelayMs": 0})
 
 
+class Kept(NamedTuple):
+    """What the store has of a shard beside its blocks."""
+
+    shards: int
+    alarm: int | None
+    holder: str
+    token: bytes
+    head: bytes
+
+
 @dataclass(frozen=True)
 class StreamingTask:
     """One micro-batch of one shard of some part."""
@@ -97,45 +121,23 @@ class StreamingTask:
     parts: tuple[tuple[Network, frozenset[str]], ...]
     shards: int
 
-    def __call__(
-        self, key: tuple[int], batches: Iterable[pd.DataFrame], state: GroupState
-    ) -> Iterator[pd.DataFrame]:
-        """Yield the new answers of a shard, and store what it still needs."""
-        settle_in()
-        number = key[0] // PART
+    def part(self, shard: int) -> tuple[Network, frozenset[str]]:
+        """Return the queries that a shard belongs to, and the streams that they tell of."""
+        number = shard // PART
         if number >= len(self.parts):
             raise StateError(
                 "the checkpoint was written by other queries; go on with those that began it, or "
                 "start with a new checkpoint"
             )
-        network, told = self.parts[number]
-        answers = self._step(shard_for(network), batches, state)
-        kept = only_told(answers, told)
-        if kept:
-            yield pd.DataFrame(kept, columns=ANSWERS.names)
+        return self.parts[number]
 
-    def _step(
-        self, shard: AnyShard, batches: Iterable[pd.DataFrame], state: GroupState
-    ) -> list[Answer]:
-        before = self._stored(shard, state)
-        horizon = self._horizon(shard, state)
-        blobs = [Blob(*row) for batch in batches for row in _rows(batch)]
-        after, answers = step(shard, before, blobs, horizon)
-        if after.is_empty:
-            state.remove()
-        else:
-            numbering = NUMBERING_OF_TICKS if _is_ticks(shard.network) else NUMBERING
-            state.update((numbering + self.shards, shard.dump(after)))
-            alarm = self._alarm(shard, state, after)
-            if alarm is not None:
-                state.setTimeoutTimestamp(alarm)
-        return answers
+    def numbering(self, network: Network) -> int:
+        """Return how many shards there are, and how they are numbered."""
+        return (NUMBERING_OF_TICKS if _is_ticks(network) else NUMBERING) + self.shards
 
-    def _stored(self, shard: AnyShard, state: GroupState) -> AnyState:
-        if not state.exists:
-            return shard.start()
-        stored, blob = state.get
-        numbering, shards = divmod(stored, PART)
+    def expect(self, kept: Kept, network: Network, watermark: int) -> None:
+        """Raise where stored state is that of other shards."""
+        numbering, shards = divmod(kept.shards, PART)
         if numbering * PART not in (NUMBERING, NUMBERING_OF_TICKS):
             raise StateError(
                 "the checkpoint was written by a version that numbers shards in another way; go on "
@@ -146,65 +148,133 @@ class StreamingTask:
                 f"the checkpoint was written with {shards} shards, and this run has {self.shards}; "
                 "set shards to what it was, or start with a new checkpoint"
             )
-        if numbering * PART == NUMBERING and _is_ticks(shard.network):
-            _refuse_ticks_counted_otherwise(state)
-        return shard.load(bytes(blob))
-
-    def _horizon(self, shard: AnyShard, state: GroupState) -> int:
-        """Return the watermark in the units of event time."""
-        return horizon_of(state.getCurrentWatermarkMs(), ticks=_is_ticks(shard.network))
-
-    def _alarm(self, shard: AnyShard, state: GroupState, after: AnyState) -> int | None:
-        """Return the watermark, in milliseconds, at which the shard wants to go on."""
-        soonest: int = state.getCurrentWatermarkMs() + 1
-        if shard.network.waits and any(rows.num_rows for rows in after.kept.values()):
-            return soonest
-        due: int | None = shard.due(after)
-        if due is None:
-            return None
-        return max(soonest, moment_of(due, ticks=_is_ticks(shard.network)))
+        counted_otherwise = numbering * PART == NUMBERING and _is_ticks(network)
+        if counted_otherwise and watermark > EXACT:
+            raise StateError(
+                f"the checkpoint was written by a version that counts ticks above {EXACT} in "
+                "another way; go on with that version, or start with a new checkpoint"
+            )
 
 
-def _refuse_ticks_counted_otherwise(state: GroupState) -> None:
-    """Raise where a watermark of former versions would now mean another tick."""
-    if state.getCurrentWatermarkMs() > EXACT:
-        raise StateError(
-            f"the checkpoint was written by a version that counts ticks above {EXACT} in another "
-            "way; go on with that version, or start with a new checkpoint"
-        )
+class ShardProcessor(StatefulProcessor):
+    """The shards of one partition: Spark's store on one side, live states on the other."""
+
+    def __init__(self, task: StreamingTask) -> None:
+        self.task = task
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Name what is stored."""
+        self.handle = handle
+        self.head = handle.getValueState("head", HEAD)
+        self.blocks = handle.getMapState("blocks", NUMBER, BLOCK)
+
+    def handleInputRows(  # noqa: N802
+        self,
+        key: tuple[int],
+        rows: Iterator[Any],
+        timerValues: TimerValues,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Yield the new answers of a shard that has rows, and store what has changed."""
+        blobs = [Blob(*row) for batch in rows for row in _rows(batch)]
+        yield from self._answers(int(key[0]), blobs, timerValues)
+
+    def handleExpiredTimer(  # noqa: N802
+        self,
+        key: tuple[int],
+        timerValues: TimerValues,  # noqa: N803
+        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Yield the answers for which a shard has waited."""
+        yield from self._answers(int(key[0]), [], timerValues, expiredTimerInfo.getExpiryTimeInMs())
+
+    def close(self) -> None:
+        """Nothing is open: states stay with the worker."""
+
+    def _answers(
+        self, shard: int, blobs: list[Blob], timers: TimerValues, fired: int | None = None
+    ) -> Iterator[pd.DataFrame]:
+        settle_in()
+        network, told = self.task.part(shard)
+        watermark = timers.getCurrentWatermarkInMs()
+        found = self.head.get()
+        kept = None if found is None else Kept(*found)
+        if kept is not None:
+            self.task.expect(kept, network, watermark)
+        step = Step(blobs, horizon_of(watermark, ticks=_is_ticks(network)))
+        outcome = self._stepped(shard, kept, step)
+        before = None if kept is None or kept.alarm == fired else kept.alarm
+        alarms = before, _alarm(network, outcome, watermark)
+        self._store(network, outcome, alarms)
+        answers: list[Answer] = only_told(outcome.answers, told)
+        if answers:
+            yield pd.DataFrame(answers, columns=ANSWERS.names)
+
+    def _stepped(self, number: int, kept: Kept | None, step: Step) -> Outcome:
+        """Make a step with the state that lives, or with one that is loaded."""
+        name = _run(), number
+        if kept is not None:
+            place = Place(kept.holder, bytes(kept.token))
+            outcome = LIVE.go_on(name, place, step)
+            if outcome is not None:
+                return outcome
+        shard = self.shard(number)
+        return LIVE.begin(name, shard, self._state(shard, kept), step)
+
+    def shard(self, number: int) -> AnyShard:
+        """Return what evaluates a shard."""
+        return shard_for(self.task.part(number)[0])
+
+    def _state(self, shard: AnyShard, kept: Kept | None) -> AnyState:
+        if kept is None:
+            return shard.start()
+        return shard.load(bytes(kept.head), self._stored_blocks())
+
+    def _stored_blocks(self) -> Mapping[int, bytes]:
+        """Return the blocks one by one: all of them may be too much for one message."""
+        numbers = [int(number) for (number,) in iter(self.blocks.keys())]
+        found = {number: self.blocks.getValue((number,)) for number in numbers}
+        return {number: bytes(block[0]) for number, block in found.items() if block is not None}
+
+    def _store(
+        self, network: Network, outcome: Outcome, alarms: tuple[int | None, int | None]
+    ) -> None:
+        """Store what a step has changed, and be called again when something is due."""
+        stored, (before, alarm) = outcome.stored, alarms
+        if before is not None and before != alarm:
+            # Otherwise a shard that had rows would be called once more.
+            self.handle.deleteTimer(before)
+        if stored is None:
+            self.head.clear()
+            self.blocks.clear()
+            return
+        for number in stored.dropped:
+            self.blocks.removeKey((number,))
+        for number, block in stored.added.items():
+            self.blocks.updateValue((number,), (block,))
+        place = outcome.place
+        own = Kept(self.task.numbering(network), alarm, place.holder, place.token, stored.head)
+        self.head.update(tuple(own))
+        if alarm is not None and alarm != before:
+            self.handle.registerTimer(alarm)
+
+
+def _alarm(network: Network, outcome: Outcome, watermark: int) -> int | None:
+    """Return the watermark, in milliseconds, at which a shard wants to go on."""
+    if outcome.due is None:
+        return None
+    return max(watermark + 1, moment_of(outcome.due, ticks=_is_ticks(network)))
 
 
 def _is_ticks(network: Network) -> bool:
     return next(iter(network.bases.values())).time_is_ticks
 
 
-def step(
-    shard: AnyShard, before: AnyState, blobs: list[Blob], horizon: int
-) -> tuple[AnyState, list[Answer]]:
-    """Take the blobs of one micro-batch in; return the state after it, and the new answers."""
-    rows, answers = unpacked(blobs, shard.schemas)
-    for name, stream in shard.network.bases.items():
-        if name in rows:
-            late = whole(rows[name].column(stream.time)) < horizon
-            if late.any():
-                answers += pieces(
-                    "late", name, _told_late(rows[name].filter(pa.array(late)), stream, horizon)
-                )
-                rows[name] = rows[name].filter(pa.array(~late))
-    after, found = shard.advance(before, rows, max(horizon, before.horizon))
-    return after, answers + listed(found)
+def _run() -> str:
+    """Return which streaming query this is, as Spark names it."""
+    context = TaskContext.get()
+    return "" if context is None else context.getLocalProperty("sql.streaming.queryId") or ""
 
 
-def _told_late(rows: pa.Table, stream: StreamSchema, horizon: int) -> pa.Table:
-    kind = "LONG" if stream.time_is_ticks else "TIMESTAMP"
-    times = whole(rows.column(stream.time)).tolist()
-    reasons = [
-        f"{stream.time} is {written(time, kind)}, before the watermark {written(horizon, kind)}"
-        for time in times
-    ]
-    return rows.append_column(REASON, pa.array(reasons, pa.string()))
-
-
-def _rows(batch: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+def _rows(batch: pd.DataFrame) -> Iterable[tuple[Any, ...]]:
     names = ["stream", "kind", "first", "n", "blob"]
     return zip(*(batch[name].tolist() for name in names), strict=True)
