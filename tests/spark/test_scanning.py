@@ -17,8 +17,7 @@ from augury import AuguryError, Session
 from augury.runners.spark import file_scans as spark_scanning
 from augury.runners.spark import scanning
 from augury.runners.spark.scanning import ScanTask
-from augury.sources import parquet_files
-from augury.sources.parquet_files import SETTING, groups_of
+from augury.sources.parquet_frames import SETTING, groups_of
 from contracts.live_cases import comparable
 from spark.queries import NAMES, events, local, opened, script
 
@@ -232,17 +231,6 @@ def test_spark_reads_days_of_its_old_calendar(
     frame = spark.read.parquet(str(tmp_path))
     assert (groups_of(frame, ["t", "day"], "t") is None) == is_left
     assert groups_of(frame, ["t"], "t") is not None
-
-
-def test_spark_reads_formats_that_are_more_than_parquet(
-    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frame = spark.read.parquet(str(folder))
-    assert groups_of(frame, COLUMNS, "t") is not None
-    for name in ("_FORMAT", "_LISTED"):
-        with monkeypatch.context() as patched:
-            patched.setattr(parquet_files, name, "another.Class")
-            assert groups_of(frame, COLUMNS, "t") is None
 
 
 def test_spark_tells_about_damaged_files(spark: SparkSession, folder: Path) -> None:
