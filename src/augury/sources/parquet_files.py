@@ -134,14 +134,15 @@ def _old_times(found: pq.FileMetaData) -> set[str]:
 
 def file_groups(path: str, found: pq.FileMetaData, time: str) -> Iterator[Group]:
     """Yield the groups of rows of one file, with the span of a column of times."""
-    column = found.schema.to_arrow_schema().names.index(time)
+    paths = [found.schema.column(k).path for k in range(len(found.schema))]
     kind = found.schema.to_arrow_schema().field(time).type
     unit = 1000 if pa.types.is_timestamp(kind) and kind.unit == "ms" else 1
     for k in range(found.num_row_groups):
         group = found.row_group(k)
-        told = group.column(column).statistics
+        # A part of a nested column may have the same path.
+        told = group.column(paths.index(time)).statistics if paths.count(time) == 1 else None
         span: tuple[int | None, int | None] = (None, None)
-        if told is not None and told.has_min_max and group.column(column).path_in_schema == time:
+        if told is not None and told.has_min_max:
             span = told.min_raw * unit, told.max_raw * unit
         yield Group(path, k, group.num_rows, *span)
 
