@@ -73,6 +73,15 @@ def test_two_steps_in_a_row_with_correlation_and_without() -> None:
     assert by_time(alone)[2] == pytest.approx(0.0225, abs=1e-12)
 
 
+def test_ticks_that_no_double_has_are_as_good_as_others() -> None:
+    far = 2**60
+    world = rows(("joe", "room", far + 1, 0.15), ("joe", "room", far + 2, 0.15))
+    stay, come = ("joe", far + 1, "room", "room", 0.6), ("joe", far + 1, None, "room", 0.06 / 0.85)
+    found = by_time(asked(MARKOV + IN_A_ROW, world, moves=moves(stay, come)))
+    assert list(found) == [far + 1, far + 2]
+    assert found[far + 2] == pytest.approx(0.09, abs=1e-12)
+
+
 def test_the_coffee_queries_of_example_2_2_run() -> None:
     world = rows(
         *(("joe", place, t, 0.8) for t, place in enumerate(("220", "h1", "h2", "coffee", "220"))),

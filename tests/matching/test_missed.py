@@ -326,6 +326,16 @@ def test_a_missed_component_says_when_it_probably_happened() -> None:
     assert z["earliest"] is None
 
 
+def test_when_it_probably_happened_does_not_depend_on_how_far_ticks_are() -> None:
+    found = []
+    for far in (0, 2**60):
+        ag = session(f"{SHOP} ALLOW 1 MISSED OF (y)", SHOP_GAPS,
+                     [event("x", far + 10), event("z", far + 90)])  # fmt: skip
+        ((_, y, _),) = ag.table("q").column("events").to_pylist()
+        found.append((y["earliest"] - far, y["latest"] - far))
+    assert found[0] == found[1]
+
+
 def test_alternatives_of_one_event_and_a_missed_one_go_together() -> None:
     stream = STREAM.replace("TYPE kind PROBABILITY p", "TYPE kind ALTERNATIVES kind PROBABILITY p")
     rows = [

@@ -33,7 +33,7 @@ def lesson() -> Lesson:
 
 
 def instances(rows: list[dict[str, Any]], size: int) -> list[tuple[float | None, ...]]:
-    """Return the times of each instance, None for what was not read."""
+    """Return the times of each instance since its first read, None for what was not read."""
     table = pa.Table.from_pylist([{"p": 1.0, "v": 1} | row for row in rows], SCHEMA)
     batches = [b for k in range(0, len(rows), size) for b in table.slice(k, size).to_batches()]
     found = pa.Table.from_batches(lesson()(batches)).select(["t0", "t1", "t2"]).to_pylist()
@@ -49,27 +49,27 @@ def test_a_read_that_does_not_go_on_begins_the_next_instance(size: int) -> None:
     rows = [read("x", "A", 1), read("x", "C", 3), read("x", "B", 5), read("x", "B", 6)]
     rows += [read("y", "C", 7)]
     assert instances(rows, size) == [
-        (1, None, 3),
-        (None, 5, None),
-        (None, 6, None),
-        (None, None, 7),
+        (0, None, 2),
+        (None, 0, None),
+        (None, 0, None),
+        (None, None, 0),
     ]
 
 
 def test_what_is_outside_the_window_begins_the_next_instance() -> None:
     assert instances([read("x", "A", 1), read("x", "B", 12)], 9) == [
-        (1, None, None),
-        (None, 12, None),
+        (0, None, None),
+        (None, 0, None),
     ]
 
 
 def test_rows_that_fail_a_condition_or_probably_did_not_happen_are_no_reads() -> None:
     rows = [read("x", "A", 1), read("x", "B", 2, v=0), read("x", "B", 3), read("x", "C", 4, p=0.4)]
-    assert instances(rows, 9) == [(1, 3, None)]
+    assert instances(rows, 9) == [(0, 2, None)]
 
 
 def test_rows_of_no_object_are_no_reads() -> None:
-    assert instances([read(None, "A", 1), read("x", "A", 2)], 9) == [(2, None, None)]  # type: ignore[arg-type]
+    assert instances([read(None, "A", 1), read("x", "A", 2)], 9) == [(0, None, None)]  # type: ignore[arg-type]
 
 
 @given(

@@ -49,6 +49,12 @@ def test_learned_gaps_answer_like_those_the_history_was_drawn_from() -> None:
     assert found == pytest.approx(written, abs=0.05)
 
 
+def test_what_is_learned_does_not_depend_on_how_far_ticks_are() -> None:
+    near = history(300)
+    far = near.set_column(2, "t", pa.array(near.column("t").to_numpy() + 2**60))
+    assert confidences("LEARN FROM history", far) == confidences("LEARN FROM history", near)
+
+
 def test_a_history_without_rows_is_asked_for() -> None:
     with pytest.raises(QueryError, match="P003"):
         confidences("LEARN FROM history")

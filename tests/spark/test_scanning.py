@@ -17,8 +17,9 @@ from augury import AuguryError, Session
 from augury.runners.spark import file_scans as spark_scanning
 from augury.runners.spark import scanning
 from augury.runners.spark.scanning import ScanTask
-from augury.sources import parquet_files
-from augury.sources.parquet_files import SETTING, groups_of
+from augury.sources import parquet_frames
+from augury.sources.parquet_files import Files
+from augury.sources.parquet_frames import SETTING, groups_of
 from contracts.live_cases import comparable
 from spark.queries import NAMES, events, local, opened, script
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 COLUMNS = ["id", "tag", "t"]
+TURNED = {"t": "v", "v": "t"}
 
 
 @pytest.fixture
@@ -160,7 +162,7 @@ def test_names_and_choices_of_columns_do_no_harm(spark: SparkSession, folder: Pa
         rows.alias("r"),
         rows.select("t", "tag", "id"),
         spark.table("parquet_rows"),
-        spark.read.option("mergeSchema", "true").parquet(str(folder)),
+        spark.read.schema("id long, tag string, t long").parquet(str(folder)),
     ):
         found = groups_of(frame, COLUMNS, "t")
         assert found is not None
@@ -170,16 +172,73 @@ def test_names_and_choices_of_columns_do_no_harm(spark: SparkSession, folder: Pa
     assert max(group.last for group in found if group.last is not None) == max(times)
 
 
+def test_a_folder_may_be_written_in_any_way(spark: SparkSession, folder: Path) -> None:
+    names = [f"{folder}/", f"file:{folder}", f"file://{folder}", f"{folder}/part 1.parquet"]
+    for name in names:
+        found = groups_of(spark.read.parquet(name), COLUMNS, "t")
+        assert found is not None, name
+        assert sum(group.rows for group in found) == (20 if "part" in name else 60)
+
+
+def test_files_of_other_machines_are_read_by_workers(
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = spark.read.parquet(str(folder))
+    here = groups_of(frame, COLUMNS, "t")
+    monkeypatch.setattr(parquet_frames, "is_remote", lambda frame: True)
+    there = groups_of(frame, COLUMNS, "t")
+    assert here is not None
+    assert there is not None
+    assert set(here) == set(there)
+    answer = session(spark, frame).table("plain")
+    assert is_scanned(answer)
+    assert rows_of(answer) == comparable([r for r in local(events(60)) if r["query"] == "plain"])
+    pq.write_table(events(5), folder / "one more.parquet")
+    assert groups_of(frame, COLUMNS, "t") is None
+
+
+def test_spark_reads_what_arrow_cannot_find(
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_frames, "address", lambda uri: f"nowhere:/{uri}")
+    assert groups_of(spark.read.parquet(str(folder)), COLUMNS, "t") is None
+
+
+def test_texts_that_change_their_encoding_are_read_on(spark: SparkSession, tmp_path: Path) -> None:
+    texts = pa.table({"t": range(20_000), "tag": [f"tag {k}" for k in range(20_000)]})
+    writer = spark.createDataFrame(texts).coalesce(1).write.option("parquet.writer.version", "v2")
+    writer.option("parquet.dictionary.page.size", 50_000).mode("overwrite").parquet(str(tmp_path))
+    groups = groups_of(spark.read.parquet(str(tmp_path)), ["t", "tag"], "t")
+    assert groups is not None
+    (path,) = {group.path for group in groups}
+    used = set(pq.read_metadata(path).row_group(0).column(1).encodings)
+    assert "DELTA_BYTE_ARRAY" in used
+    read = [batch for group in groups for batch in Files().batches(group, ["t", "tag"], 300)]
+    assert [row for batch in read for row in batch.to_pylist()] == texts.to_pylist()
+
+
 def test_spark_reads_what_is_more_than_files(spark: SparkSession, folder: Path) -> None:
     rows = spark.read.parquet(str(folder))
-    kept = rows.select("*").cache()
+    rows.createOrReplaceTempView("parquet_all")
+    files = [str(path) for path in folder.iterdir()]
+    spark.sql(
+        "CREATE OR REPLACE TEMP VIEW turned AS SELECT id, tag, v AS t, t AS v FROM parquet_all"
+    )
     frames = {
+        "under other names": rows.toDF(*(TURNED.get(name, name) for name in rows.columns)),
+        "under other names in a view": spark.table("turned"),
+        "twice": spark.read.parquet(str(folder), str(folder)),
+        "a file twice": spark.read.parquet(*files, files[0]),
+        "some of the files": spark.read.parquet(*files[:2]),
+        "found by a pattern": spark.read.parquet(f"{folder}/*.parquet"),
+        "merged": spark.read.option("mergeSchema", "true").parquet(str(folder)),
+        "sampled": rows.sample(0.5),
+        "distinct": rows.distinct(),
         "filtered": rows.where("v > 1"),
         "computed": rows.withColumn("t", rows.t + 1),
         "renamed": rows.withColumnRenamed("v", "w"),
         "joined": rows.union(rows),
         "limited": rows.limit(3),
-        "kept in memory": kept,
         "of other types": spark.read.schema("id int, tag string, t long").parquet(str(folder)),
         "without a column": spark.read.schema("id long, tag string, t long, w long").parquet(
             str(folder)
@@ -192,7 +251,15 @@ def test_spark_reads_what_is_more_than_files(spark: SparkSession, folder: Path) 
     wanted = {"without a column": [*COLUMNS, "w"]}
     for name, frame in frames.items():
         assert groups_of(frame, wanted.get(name, COLUMNS), "t") is None, name
+
+
+def test_spark_reads_what_it_keeps_in_memory(spark: SparkSession, folder: Path) -> None:
+    rows = spark.read.parquet(str(folder))
+    kept = rows.select("*").cache()
+    for frame in (kept, rows, rows.select("t", "tag", "id")):
+        assert groups_of(frame, COLUMNS, "t") is None
     kept.unpersist()
+    assert groups_of(rows, COLUMNS, "t") is not None
 
 
 def test_spark_reads_folders_that_are_columns(spark: SparkSession, tmp_path: Path) -> None:
@@ -206,6 +273,7 @@ def test_spark_reads_folders_that_are_columns(spark: SparkSession, tmp_path: Pat
     [
         ("spark.sql.files.ignoreCorruptFiles", "TRUE"),
         ("spark.sql.parquet.int96TimestampConversion", "true"),
+        ("spark.sql.legacy.pathOptionBehavior.enabled", "true"),
         ("spark.sql.parquet.datetimeRebaseModeInRead", "LEGACY"),
         ("spark.sql.parquet.datetimeRebaseModeInRead", "EXCEPTION"),
     ],
@@ -232,17 +300,6 @@ def test_spark_reads_days_of_its_old_calendar(
     frame = spark.read.parquet(str(tmp_path))
     assert (groups_of(frame, ["t", "day"], "t") is None) == is_left
     assert groups_of(frame, ["t"], "t") is not None
-
-
-def test_spark_reads_formats_that_are_more_than_parquet(
-    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frame = spark.read.parquet(str(folder))
-    assert groups_of(frame, COLUMNS, "t") is not None
-    for name in ("_FORMAT", "_LISTED"):
-        with monkeypatch.context() as patched:
-            patched.setattr(parquet_files, name, "another.Class")
-            assert groups_of(frame, COLUMNS, "t") is None
 
 
 def test_spark_tells_about_damaged_files(spark: SparkSession, folder: Path) -> None:

@@ -42,23 +42,6 @@ class RowFilter:
         self.plays = network.plays_of(stream)
         self.kinds = {column.name: ARROW_TYPES[column.type.value] for column in stream.columns}
         self.kinds[SHARD] = pa.int64()
-        types = {None} if self.plays is None else {play.type for play, _ in self.plays}
-        # The column of types, where it tells of rows that they are not wanted.
-        self.told_by = None if None in types else stream.type
-
-    def telling(self, since: int | None) -> list[str]:
-        """Return the columns that tell by themselves of most rows that they are not wanted."""
-        by_time = None if since is None else self.stream.time
-        return [name for name in (self.told_by, by_time) if name is not None]
-
-    def places(self, rows: pa.Table, since: int | None) -> np.ndarray:
-        """Return where rows are of a wanted type, and not before some time, by what tells it."""
-        flags = np.ones(rows.num_rows, np.bool_)
-        if self.told_by is not None:
-            flags &= self._of_a_type(rows)[1]
-        if since is not None:
-            flags &= whole(rows.column(self.stream.time)) >= since
-        return _places(flags)
 
     def of(self, rows: pa.Table, here: Flags | None = None) -> pa.Table:
         """Return the rows that are wanted, in the declared types; only those marked, if any are."""

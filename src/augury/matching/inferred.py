@@ -62,7 +62,7 @@ def _of_variant(way: Pattern, matches: Matches, time: Words) -> list[tuple[Words
             before = np.add.reduceat((bound < component).astype(np.int64), starts[:-1])
             start = np.where(before == 0, span.first - length, span.left)
             ends = [
-                (start + np.interp(length, lengths, share) * length).astype(np.int64)
+                start + np.floor(np.interp(length, lengths, share) * length).astype(np.int64)
                 for share in (low, high)
             ]
             own = np.full(len(numbers), component)

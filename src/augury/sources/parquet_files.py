@@ -1,52 +1,32 @@
-"""The Parquet files of a DataFrame that does nothing but read them.
+"""Parquet files that workers read themselves, with Arrow, from any system of files it knows.
 
-A worker of ours reads such files itself, a column at a time. Through Spark each row is taken apart
-and put together twice before it gets there, which costs more than all that augury does with it
-(docs/decisions/0017). Where anything is unusual the answer is None, and Spark reads.
+Through Spark each row is taken apart and put together twice before it gets to a worker, which costs
+more than all that augury does with it (docs/decisions/0017). `parquet_frames` says which DataFrames
+are such files; here is what the files hold, and their rows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from py4j.protocol import Py4JError
+from pyarrow import fs
 
-from augury.sources.parquet_columns import Choice, Columns, RowGroup
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-# Spark's own setting for one session, for who wants Spark to read: "spark".
-SETTING, WORKERS = "spark.augury.scan", "workers"
-# More files than that are not opened while a query is planned.
-MOST_FILES = 1000
 # Files that a task keeps open.
 MOST_OPEN = 32
-_KNOWN_OPTIONS = {"path", "paths", "mergeschema"}
-# Settings by which Spark reads otherwise than it is written.
-_LENIENT = (
-    "spark.sql.files.ignoreCorruptFiles",
-    "spark.sql.files.ignoreMissingFiles",
-    "spark.sql.parquet.int96TimestampConversion",
-)
-_REBASED = (
-    "spark.sql.parquet.datetimeRebaseModeInRead",
-    "spark.sql.parquet.int96RebaseModeInRead",
-)
 # Dates of old calendars are moved by Spark while it reads: of files that say so, and of its own
 # versions that knew no other calendar.
 _LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 _WRITTEN_BY, _NEW_CALENDAR = b"org.apache.spark.version", (3, 1)
 _DATED = ("date", "timestamp")
-# Formats derived from Spark's own, which tables with a log have, mean more than their files say.
-_FORMAT = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
-_LISTED = "org.apache.spark.sql.execution.datasources.InMemoryFileIndex"
+# Names that Hadoop has for file systems, where Arrow has others.
+_SCHEMES = {"s3a": "s3", "s3n": "s3"}
 # What both read alike, by Spark's name for it.
 _TYPES: Mapping[str, tuple[Any, ...]] = {
     "tinyint": (pa.int8(),),
@@ -66,7 +46,8 @@ _TYPES: Mapping[str, tuple[Any, ...]] = {
 class Group:
     """One group of rows of a file, which is read by itself.
 
-    `first` and `last` are its earliest and latest time, in ticks or microseconds; None: not told.
+    `path` is one of this machine, or an address that Arrow knows. `first` and `last` are its
+    earliest and latest time, in ticks or microseconds; None: not told.
     """
 
     path: str
@@ -76,85 +57,66 @@ class Group:
     last: int | None = None
 
 
-def groups_of(frame: DataFrame, columns: Sequence[str], time: str) -> tuple[Group, ...] | None:
-    """Return the groups of rows behind some columns of a DataFrame; None where Spark must read."""
-    paths = _paths(frame)
-    if paths is None or len(paths) > MOST_FILES:
-        return None
-    kinds = dict(frame.dtypes)
-    found: list[Group] = []
-    for path in paths:
+# What an answer about files has for each group, and its number where a file cannot be read.
+GROUPS = pa.schema(
+    {
+        "path": pa.string(),
+        "number": pa.int32(),
+        "rows": pa.int64(),
+        "first": pa.int64(),
+        "last": pa.int64(),
+    }
+)
+UNREAD = -1
+
+# Which there are ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Footers:
+    """Reads the footers of files that have columns of some `kinds`, one of them a `time`."""
+
+    kinds: Mapping[str, str]
+    time: str
+
+    def of(self, paths: Iterable[str]) -> list[Group] | None:
+        """Return the groups of files; None where both readers may understand one otherwise."""
+        found = [self._groups(path) for path in paths]
+        return None if None in found else [group for own in found for group in own or ()]
+
+    def __call__(self, files: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the groups of files that Spark lists, as GROUPS; for `mapInArrow`."""
+        for batch in files:
+            found = [group for row in batch.to_pylist() for group in self._listed(row)]
+            rows = [dict(zip(GROUPS.names, astuple(group), strict=True)) for group in found]
+            yield from pa.Table.from_pylist(rows, GROUPS).to_batches()
+
+    def _listed(self, row: Mapping[str, Any]) -> list[Group]:
+        path = address(row["path"])
         try:
-            own = pq.read_metadata(path)
+            found = self._groups(path) if _is_same(path, row) else None
         except (OSError, pa.ArrowException):
-            return None
-        if not _reads_alike(own, {name: kinds[name] for name in columns}):
-            return None
-        found += [group for group in file_groups(path, own, time) if group.rows]
-    return tuple(found)
+            found = None
+        return [Group(path, UNREAD, 0)] if found is None else found or [Group(path, 0, 0)]
 
-
-def file_groups(path: str, found: pq.FileMetaData, time: str) -> Iterator[Group]:
-    """Yield the groups of rows of one file, with the span of a column of times."""
-    column = found.schema.to_arrow_schema().names.index(time)
-    kind = found.schema.to_arrow_schema().field(time).type
-    unit = 1000 if pa.types.is_timestamp(kind) and kind.unit == "ms" else 1
-    for k in range(found.num_row_groups):
-        group = found.row_group(k)
-        told = group.column(column).statistics
-        span: tuple[int | None, int | None] = (None, None)
-        if told is not None and told.has_min_max and group.column(column).path_in_schema == time:
-            span = told.min_raw * unit, told.max_raw * unit
-        yield Group(path, k, group.num_rows, *span)
-
-
-class Files:
-    """Parquet files that are open, the last few of them: a footer is read once, not per group."""
-
-    def __init__(self) -> None:
-        self._open: dict[tuple[str, tuple[str, ...]], tuple[pa.NativeFile, pq.ParquetFile]] = {}
-
-    def batches(
-        self, group: Group, columns: Sequence[str], size: int, choice: Choice | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield some columns of a group, in batches of so many rows, or of what is chosen of them.
-
-        Texts come as codes into the texts there are.
-        """
-        source, file = self._file(group.path, tuple(columns))
-        rows = Columns(RowGroup(source, file, group.number), columns)
-        for start in range(0, group.rows, size):
-            yield rows.take(min(size, group.rows - start), choice)
-
-    def _file(self, path: str, columns: tuple[str, ...]) -> tuple[pa.NativeFile, pq.ParquetFile]:
-        """Return a file and its reader, which stay the same if it is replaced meanwhile."""
-        known = self._open.pop((path, columns), None)
-        if known is None:
-            source = pa.OSFile(path)
+    def _groups(self, path: str) -> list[Group] | None:
+        """Return the groups of a file; None of one that both readers may understand otherwise."""
+        with opened(path) as source:
             footer = pq.read_metadata(source)
-            schema = footer.schema.to_arrow_schema()
-            texts = [name for name in columns if pa.types.is_string(schema.field(name).type)]
-            file = pq.ParquetFile(
-                source, metadata=footer, read_dictionary=texts, coerce_int96_timestamp_unit="us"
+        return list(file_groups(path, footer, self.time)) if self._are_of(footer) else None
+
+    def _are_of(self, found: pq.FileMetaData) -> bool:
+        schema, old = found.schema.to_arrow_schema(), _old_times(found)
+        if _has_old_calendar(found) and any(kind in _DATED for kind in self.kinds.values()):
+            return False
+        return all(
+            schema.names.count(name) == 1
+            and (
+                schema.field(name).type in _TYPES.get(kind, ())
+                or (kind == "timestamp" and name in old)
             )
-            known = source, file
-        self._open[path, columns] = known
-        if len(self._open) > MOST_OPEN:
-            self._open.pop(next(iter(self._open)))[0].close()
-        return known
-
-
-def _reads_alike(found: pq.FileMetaData, kinds: Mapping[str, str]) -> bool:
-    schema, old = found.schema.to_arrow_schema(), _old_times(found)
-    if _has_old_calendar(found) and any(kind in _DATED for kind in kinds.values()):
-        return False
-    return all(
-        schema.names.count(name) == 1
-        and (
-            schema.field(name).type in _TYPES.get(kind, ()) or (kind == "timestamp" and name in old)
+            for name, kind in self.kinds.items()
         )
-        for name, kind in kinds.items()
-    )
 
 
 def _has_old_calendar(found: pq.FileMetaData) -> bool:
@@ -170,57 +132,130 @@ def _old_times(found: pq.FileMetaData) -> set[str]:
     return {column.path for column in columns if column.physical_type == "INT96"}
 
 
-def _paths(frame: DataFrame) -> list[str] | None:
-    """Return the files of a DataFrame of classic Spark that is nothing but their rows."""
-    if not hasattr(frame, "_jdf") or frame.isStreaming or not _is_wanted(frame):
-        return None
-    try:
-        relation = _relation(frame._jdf.queryExecution().analyzed())
-        if relation is None:
-            return None
-        uris = [urlsplit(uri) for uri in relation.location().inputFiles()]
-    except (Py4JError, AttributeError, TypeError):
-        # Plans are Spark's own affair and may look otherwise in another release.
-        return None
-    is_here = all(uri.scheme in ("", "file") and not uri.netloc for uri in uris)
-    return [unquote(uri.path) for uri in uris] if is_here else None
+def file_groups(path: str, found: pq.FileMetaData, time: str) -> Iterator[Group]:
+    """Yield the groups of rows of one file, with the span of a column of times."""
+    paths = [found.schema.column(k).path for k in range(len(found.schema))]
+    kind = found.schema.to_arrow_schema().field(time).type
+    unit = 1000 if pa.types.is_timestamp(kind) and kind.unit == "ms" else 1
+    for k in range(found.num_row_groups):
+        group = found.row_group(k)
+        # A part of a nested column may have the same path.
+        told = group.column(paths.index(time)).statistics if paths.count(time) == 1 else None
+        span: tuple[int | None, int | None] = (None, None)
+        if told is not None and told.has_min_max:
+            span = told.min_raw * unit, told.max_raw * unit
+        yield Group(path, k, group.num_rows, *span)
 
 
-def _is_wanted(frame: DataFrame) -> bool:
-    settings, level = frame.sparkSession.conf, frame.storageLevel
-    is_kept = level.useMemory or level.useDisk
-    is_lenient = any(_text(settings, name) == "true" for name in _LENIENT)
-    moves_dates = any(str(settings.get(name)).upper() != "CORRECTED" for name in _REBASED)
-    asked = settings.get(SETTING, WORKERS) == WORKERS
-    return asked and not (is_kept or is_lenient or moves_dates)
+# Their rows ---------------------------------------------------------------------------------------
 
 
-def _text(settings: Any, name: str) -> str:
-    # Spark refuses a default that is no value of the setting.
-    return str(settings.get(name, None)).lower()
+class Files:
+    """Parquet files that are open, the last few of them: a footer is read once, not per group."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, tuple[str, ...]], tuple[pa.NativeFile, pq.ParquetFile]] = {}
+
+    def batches(self, group: Group, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        """Yield some columns of a group, in batches of so many rows.
+
+        Texts come as codes into the texts there are.
+        """
+        (source, file), done = self._file(group.path, tuple(columns)), 0
+        how = {"batch_size": size, "row_groups": [group.number], "columns": list(columns)}
+        try:
+            for batch in file.iter_batches(**how, use_threads=False):
+                yield batch
+                done += batch.num_rows
+            return
+        except OSError:
+            if not any(pa.types.is_dictionary(kind) for kind in file.schema_arrow.types):
+                raise
+        # Texts of some encodings Arrow reads as texts only, and not as codes.
+        plain = _reader(source, file.metadata)
+        for batch in plain.iter_batches(**how, use_threads=False):
+            if done < batch.num_rows:
+                yield _coded(batch.slice(done))
+            done = max(0, done - batch.num_rows)
+
+    def _file(self, path: str, columns: tuple[str, ...]) -> tuple[pa.NativeFile, pq.ParquetFile]:
+        """Return a file and its reader, which stay the same if it is replaced meanwhile."""
+        known = self._open.pop((path, columns), None)
+        if known is None:
+            source = opened(path)
+            footer = pq.read_metadata(source)
+            schema = footer.schema.to_arrow_schema()
+            texts = [name for name in columns if pa.types.is_string(schema.field(name).type)]
+            known = source, _reader(source, footer, texts, is_far=not is_path(path))
+        self._open[path, columns] = known
+        if len(self._open) > MOST_OPEN:
+            self._open.pop(next(iter(self._open)))[0].close()
+        return known
 
 
-def _relation(plan: Any) -> Any:
-    """Return the relation of files under names and choices of columns; None where more is done."""
-    while True:
-        kind = plan.getClass().getSimpleName()
-        if kind == "LogicalRelation":
-            break
-        if kind not in ("SubqueryAlias", "View", "Project"):
-            return None
-        if kind == "Project" and not _only_chooses(plan):
-            return None
-        plan = plan.child()
-    relation = plan.relation()
-    if relation.getClass().getSimpleName() != "HadoopFsRelation":
-        return None
-    options = set(filter(None, relation.options().keySet().mkString("\n").lower().split("\n")))
-    kinds = [each.getClass().getName() for each in (relation.fileFormat(), relation.location())]
-    plain = kinds == [_FORMAT, _LISTED] and relation.partitionSchema().isEmpty()
-    return relation if plain and options <= _KNOWN_OPTIONS else None
+def _reader(
+    source: pa.NativeFile,
+    footer: pq.FileMetaData,
+    coded: Sequence[str] = (),
+    *,
+    is_far: bool = False,
+) -> pq.ParquetFile:
+    return pq.ParquetFile(
+        source,
+        metadata=footer,
+        read_dictionary=list(coded),
+        coerce_int96_timestamp_unit="us",
+        pre_buffer=is_far,
+    )
 
 
-def _only_chooses(project: Any) -> bool:
-    chosen = project.projectList()
-    kinds = [chosen.apply(k).getClass().getSimpleName() for k in range(chosen.size())]
-    return all(kind == "AttributeReference" for kind in kinds)
+def _coded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    return pa.record_batch(
+        {
+            name: column.dictionary_encode() if pa.types.is_string(column.type) else column
+            for name, column in columns.items()
+        }
+    )
+
+
+# Where they are -----------------------------------------------------------------------------------
+
+
+def address(uri: str) -> str:
+    """Return the path of a file of this machine, or its address as Arrow has it."""
+    scheme, _, rest = uri.partition(":")
+    return f"/{rest.lstrip('/')}" if scheme == "file" else f"{_SCHEMES.get(scheme, scheme)}:{rest}"
+
+
+def is_path(place: str) -> bool:
+    """Whether an address is a path of this machine."""
+    return place.startswith("/")
+
+
+def opened(place: str) -> pa.NativeFile:
+    """Return a file at an address."""
+    system, path = _found(place)
+    return system.open_input_file(path)
+
+
+def _found(place: str) -> tuple[fs.FileSystem, str]:
+    folder, _, name = place.rpartition("/")
+    system, path = _system(folder or "/")
+    return system, f"{path}/{name}"
+
+
+@lru_cache(maxsize=16)
+def _system(folder: str) -> tuple[fs.FileSystem, str]:
+    """Return who has a folder: to find that out may take a request to another machine."""
+    uri = folder if is_path(folder) else quote(folder, safe=":/@")
+    found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(uri)
+    return found
+
+
+def _is_same(place: str, listed: Mapping[str, Any]) -> bool:
+    """Whether a file is the one that Spark lists, and not one of that name in another account."""
+    system, path = _found(place)
+    here, there = system.get_file_info(path), listed["modificationTime"].timestamp()
+    changed = None if here.mtime_ns is None else here.mtime_ns // 10**9
+    return here.size == listed["length"] and changed == int(there)

@@ -102,7 +102,10 @@ Read = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """The times of one run of reads, NaN for what was not read; and a hash of whose and when."""
+    """The times of one run of reads since its first, NaN for what was not read.
+
+    And a hash of whose and when.
+    """
 
     hash: int
     times: list[float]
@@ -128,7 +131,8 @@ class Run:
                 self.times = [float("nan")] * self.width
                 self.owner, self.start, place = owner, at, plays[0]
             assert self.times is not None
-            self.times[place] = float(at)
+            # A double has no room for every tick, but for how long a run goes on.
+            self.times[place] = float(at - self.start)
             self.last, self.latest = place, at
 
     def rest(self) -> Iterator[Instance]:

@@ -18,7 +18,9 @@ from augury.evaluation.probability.markov_objects import MarkovObject, Value
 from augury.evaluation.stream_rows import StreamRows
 from augury.matching.marginal import BEGINNING, NOWHERE, Beliefs
 from augury.planning.chain_plan import ChainPlan, is_of_the_chain
-from augury.records import Flags, Words
+from augury.records import Flags, Reals, Words
+
+_NO_STEPS = np.zeros((5, 0), np.int64)
 
 
 @dataclass(frozen=True)
@@ -165,8 +167,8 @@ def _markovian(
     order = [key.index(name) for name in (names or key)]
     own = [chains.code(_single(tuple(item.key[k] for k in order))) for item in objects]
     parts = [_transitions(k, item, codes) for k, item in zip(own, objects, strict=True)]
-    table = np.concatenate(parts) if parts else np.zeros((0, 6))
-    chain, time, origin, value, row = (table[:, k].astype(np.int64) for k in range(5))
+    steps, chances = zip(*parts, strict=True) if parts else ((_NO_STEPS,), (np.zeros(0),))
+    chain, time, origin, value, row = np.concatenate(steps, axis=1)
     is_event = row >= 0
     beliefs = Beliefs(
         chain,
@@ -174,7 +176,7 @@ def _markovian(
         np.arange(len(chain)),
         origin,
         value,
-        table[:, 5],
+        np.concatenate(chances),
         np.where(is_event, matches[row], 0),
         np.where(is_event, accepted[row], 0),
     )
@@ -188,26 +190,20 @@ def _origins(item: MarkovObject, codes: dict[Value, int]) -> Words:
     return np.array([codes[value] for value in item.before.values])
 
 
-def _transitions(chain: int, item: MarkovObject, codes: dict[Value, int]) -> np.ndarray:
-    """Return rows of chain, time, origin, value, row of the event (-1: none) and probability."""
-    before, found = _origins(item, codes), []
+def _transitions(chain: int, item: MarkovObject, codes: dict[Value, int]) -> tuple[Words, Reals]:
+    """Return chains, times, origins, values and rows of events (-1: none); and probabilities.
+
+    Whole numbers stay whole: a double has no room for every tick.
+    """
+    before, found, chances = _origins(item, codes), [_NO_STEPS], [np.zeros(0)]
     for step in item.steps:
         here = np.array([codes.setdefault(value, len(codes)) for value in step.values])
         rows = np.array([-1 if row is None else row for row in step.rows])
         i, j = np.nonzero(step.table)
         n = len(i)
         found.append(
-            np.stack(
-                [
-                    np.full(n, chain, np.float64),
-                    np.full(n, step.time, np.float64),
-                    before[i],
-                    here[j],
-                    rows[j],
-                    step.table[i, j],
-                ],
-                axis=1,
-            )
+            np.stack([np.full(n, chain), np.full(n, step.time), before[i], here[j], rows[j]])
         )
+        chances.append(step.table[i, j])
         before = here
-    return np.concatenate(found) if found else np.zeros((0, 6))
+    return np.concatenate(found, axis=1), np.concatenate(chances)

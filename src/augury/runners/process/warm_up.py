@@ -7,16 +7,11 @@ they find everything compiled; otherwise each would compile for itself.
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from augury.analysis.script import check_text
 from augury.errors import QueryError
 from augury.evaluation.evaluator import Evaluator
-from augury.sources.parquet_columns import Columns, RowGroup
 
 _SCRIPT = """
 CREATE STREAM s (id LONG, tag LONG, kind STRING, t LONG, p DOUBLE)
@@ -38,14 +33,3 @@ def warm_up() -> None:
         runner = Evaluator(checked.catalog, queries, {"s": rows})
         for name in queries:
             runner.table(name)
-    _read(rows)
-
-
-def _read(rows: pa.Table) -> None:
-    """Read rows as workers read files."""
-    with TemporaryDirectory() as folder:
-        path = str(Path(folder) / "rows.parquet")
-        pq.write_table(rows, path)
-        with pa.OSFile(path) as source:
-            file = pq.ParquetFile(source, read_dictionary=["kind"])
-            Columns(RowGroup(source, file, 0), rows.column_names).take(rows.num_rows)

@@ -33,7 +33,8 @@ from augury.runners.spark.scanning import (
     spans_of,
 )
 from augury.runners.spark.tasks import BoundedTask
-from augury.sources.parquet_files import Group, groups_of
+from augury.sources.parquet_files import Group
+from augury.sources.parquet_frames import groups_of, is_remote
 
 Read = Callable[[StreamSchema], DataFrame]
 
@@ -84,7 +85,7 @@ class FileScans:
         """Return the session, and how many tasks it runs at a time; 0 where that is not told."""
         frame = self.read(next(iter(network.bases.values())))
         spark = frame.sparkSession
-        return spark, spark.sparkContext.defaultParallelism if hasattr(frame, "_jdf") else 0
+        return spark, 0 if is_remote(frame) else spark.sparkContext.defaultParallelism
 
     def _scans(self, network: Network, sharding: Sharding, shards: int) -> tuple[Scan, ...] | None:
         scans = [self._scan(network, sharding, s, shards) for s in network.bases.values()]

@@ -17,6 +17,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from augury.evaluation.encoding import whole
 from augury.evaluation.executor import Executor, steps_of
 from augury.evaluation.network import Network
 from augury.evaluation.packing import ROWS, SHARD, Packer
@@ -25,7 +26,6 @@ from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.records import Words
 from augury.runners.spark.tasks import PAYLOAD, STEP
-from augury.sources.parquet_columns import Choice
 from augury.sources.parquet_files import Files, Group
 
 # Up to so many tasks, reading all files in each is cheaper than moving their rows.
@@ -57,26 +57,15 @@ class Scan:
     cut_by: tuple[str, ...]
     shards: int
 
-    def read(
-        self, files: Files, group: Group, wanted: RowFilter, since: int = NEVER_YET
-    ) -> Iterator[pa.Table]:
-        """Yield the rows of a group that may be wanted, without those before some time."""
+    def read(self, files: Files, group: Group) -> Iterator[pa.Table]:
+        """Yield all rows of a group."""
         own, theirs = zip(*self.names, strict=True)
-        is_old = group.first is not None and group.first < since
-        choice = self._choice(wanted, since if is_old else None)
-        for batch in files.batches(group, theirs, ROWS, choice):
-            yield _named(batch.select(theirs), own)
+        for batch in files.batches(group, theirs, ROWS):
+            yield pa.Table.from_batches([batch.select(theirs).rename_columns(list(own))])
 
-    def _choice(self, wanted: RowFilter, since: int | None) -> Choice | None:
-        """Return what tells, of most rows that are not wanted, that they are not."""
-        names = dict(self.names)
-        telling = wanted.telling(since)
-        if not telling:
-            return None
-        return Choice(
-            tuple(names[name] for name in telling),
-            lambda batch: wanted.places(_named(batch, telling), since),
-        )
+    def times(self, rows: pa.Table) -> Words:
+        """Return the time of each row."""
+        return whole(rows.column(self.packer.stream.time))
 
     def numbered(self, rows: pa.Table, wanted: RowFilter) -> Words:
         """Return the shard of each row."""
@@ -101,7 +90,7 @@ class ScanPacker:
             read = (
                 wanted.of(rows.append_column(SHARD, pa.array(self.scan.numbered(rows, wanted))))
                 for group in self.tasks[number]
-                for rows in self.scan.read(files, group, wanted)
+                for rows in self.scan.read(files, group)
             )
             batches = (batch for rows in read for batch in rows.combine_chunks().to_batches())
             yield from self.scan.packer(batches)
@@ -159,8 +148,10 @@ class ScanTask:
         step = steps_of(self.network, self.step, in_order[0][1].first, in_order[-1][1].last)
         for k, (of, group) in enumerate(in_order):
             scan = self.scans[of]
-            for rows in scan.read(files, group, wanted[of], since):
+            for rows in scan.read(files, group):
                 here = None if shard is None else scan.numbered(rows, wanted[of]) == shard
+                if (group.first or 0) < since:
+                    here = scan.times(rows) >= since
                 part = scan.packer.travelling(wanted[of].of(rows, here))
                 held.setdefault(scan.packer.stream.name.lower(), []).append(part)
                 count += part.num_rows
@@ -253,10 +244,6 @@ def held_at_once(scans: Sequence[Scan]) -> int | None:
         held += group.rows
         most = max(most, held)
     return most
-
-
-def _named(batch: pa.RecordBatch, names: Sequence[str]) -> pa.Table:
-    return pa.Table.from_batches([batch.rename_columns(list(names))])
 
 
 def _listed(numbers: Iterable[pa.RecordBatch]) -> Iterator[int]:

@@ -1,1 +1,0 @@
-"""Columns of Parquet files, decoded page by page (docs/decisions/0017)."""
