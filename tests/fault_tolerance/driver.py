@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +35,17 @@ def started(spark: Any, folder: Path) -> StreamingQuery:
     ag.sql(SCRIPT)
     reader = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1)
     ag.bind("reads", reader.json(str(folder / "in")))
-    pipeline = ag.pipeline(QUERIES, tells_faults=True)
-    run = claim(spark, str(folder / "checkpoint"), Identity({"script": SCRIPT}, 1))
     places = [("match", name) for name in QUERIES] + [("late", "reads"), ("rejected", "reads")]
+    return delivering(ag, SCRIPT, places, folder)
+
+
+def delivering(
+    ag: Session, script: str, places: list[tuple[str, str]], folder: Path
+) -> StreamingQuery:
+    """Return a running query that puts every kind of answer into its folder."""
+    spark: Any = ag.spark
+    pipeline = ag.pipeline([n for kind, n in places if kind == "match"], tells_faults=True)
+    run = claim(spark, str(folder / "checkpoint"), Identity({"script": script}, 1))
     sinks = {
         (kind, name): [FolderSink(spark, str(folder / kind / name), "parquet", Owner(run, name))]
         for kind, name in places
@@ -61,12 +70,12 @@ def attend(query: StreamingQuery, folder: Path) -> bool:
     return False
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, begin: Callable[[Any, Path], StreamingQuery] = started) -> None:
     # Tasks are tried again, as on a cluster.
     spark = start(SETTINGS, "local[2,4]")
     done = False
     while not done:
-        query = started(spark, folder)
+        query = begin(spark, folder)
         (folder / "running").write_text(str(time.time()))
         done = attend(query, folder)
     spark.stop()

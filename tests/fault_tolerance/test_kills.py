@@ -39,6 +39,8 @@ class Run:
     """One run in a folder, over as many driver processes as it takes."""
 
     folder: Path
+    program: str = driver.__file__
+    queries: tuple[str, ...] = QUERIES
     process: subprocess.Popen[bytes] | None = None
     written: int = 0
     story: list[str] = field(default_factory=list)
@@ -62,7 +64,7 @@ class Run:
         signal_file.unlink(missing_ok=True)
         with (self.folder / "said.txt").open("ab") as said:
             self.process = subprocess.Popen(
-                [sys.executable, driver.__file__, str(self.folder)],
+                [sys.executable, self.program, str(self.folder)],
                 env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)},
                 stdout=said,
                 stderr=subprocess.STDOUT,
@@ -113,7 +115,7 @@ class Run:
         """Return all matches that the sinks hold, as often as they are there."""
         return sorted(
             fact
-            for name in QUERIES
+            for name in self.queries
             for part in sorted((self.folder / "match" / name).glob("batch=*/*.parquet"))
             for fact in facts(name, pq.read_table(part, partitioning=None))
         )

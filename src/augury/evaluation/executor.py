@@ -248,6 +248,6 @@ def travelling(network: Network, stream: StreamSchema) -> pa.Schema:
     """Return the columns of a stream that its rows take along; a row without ID brings a hash."""
     kinds = {column.name: ARROW_TYPES[column.type.value] for column in stream.columns}
     fields = [(name, kinds[name]) for name in network.columns(stream)]
-    if stream.id is None or stream.alternatives:
+    if stream.id is None:
         fields.append((EVENT_ID, pa.string()))
     return pa.schema(fields)

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.encoding import whole
-from augury.evaluation.stream_rows import EVENT_ID, StreamRows, event_ids
+from augury.evaluation.stream_rows import EVENT_ID, row_hashes
 from augury.sources.rows import ARROW_TYPES
 
 # Names of columns beside the declared ones, which cannot have them: a space needs backquotes.
@@ -55,8 +55,7 @@ class Packer:
     def columns(self) -> list[str]:
         """The declared columns that rows must come with: a row without ID is hashed whole."""
         own = [column.name for column in self.stream.columns]
-        hashed = self.stream.id is None or bool(self.stream.alternatives)
-        return own if hashed else [name for name in self.schema.names if name in own]
+        return own if self.stream.id is None else [n for n in self.schema.names if n in own]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs for batches of rows."""
@@ -107,8 +106,8 @@ class Packer:
         kinds = {c.name: ARROW_TYPES[c.type.value] for c in self.stream.columns}
         known = {n: _cast(rows.column(n), kinds[n]) for n in rows.column_names if n in kinds}
         if EVENT_ID in self.schema.names:
-            table = pa.table(known)
-            known[EVENT_ID] = event_ids(StreamRows(self.stream, table, table.slice(0, 0)))
+            # Equal rows are numbered where all of them are, after the shuffle.
+            known[EVENT_ID] = row_hashes(self.stream, pa.table(known))
         return pa.table(
             [known[name] for name in self.schema.names], self.schema.names
         ).combine_chunks()

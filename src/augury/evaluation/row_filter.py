@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from augury.analysis.declarations.catalog import StreamSchema
-from augury.evaluation.answers.match_answers import text_hashes
-from augury.evaluation.encoding import chances_of, declaration_of, kinds_of, who_plays, whole
+from augury.evaluation.answers.match_answers import column_hashes
+from augury.evaluation.encoding import chances_of, declaration_of, kinds_of, who_plays
 from augury.evaluation.network import Network
 from augury.evaluation.packing import SHARD
 from augury.kernels.rows import numbering
-from augury.kernels.rows.identity import deal, hash_words, mix_hashes
+from augury.kernels.rows.identity import deal, mix_hashes
 from augury.records import Flags, Words
 from augury.sources.rows import ARROW_TYPES, is_sound
 
@@ -118,9 +118,8 @@ def as_kind(column: Any, kind: Any, *, texts: bool = False) -> Any:
 
 def _reads_type(network: Network, stream: StreamSchema) -> bool:
     """Whether some expression, or the identity of events, reads the column of types."""
-    hashed = stream.id is None or bool(stream.alternatives)
     asked = (stream.type or "").lower() in network.values_read(stream)
-    return hashed or network.whole_rows or asked
+    return stream.id is None or network.whole_rows or asked
 
 
 def shard_numbers(
@@ -132,26 +131,7 @@ def shard_numbers(
     """
     total = np.zeros(rows.num_rows, np.uint64)
     for name in columns:
-        mix_hashes(_hashes(as_kind(rows.column(name).combine_chunks(), kinds[name])), total)
+        mix_hashes(column_hashes(as_kind(rows.column(name), kinds[name]), 1), total)
     found = np.empty(rows.num_rows, np.int64)
     deal(total, shards, found)
     return found
-
-
-def _hashes(column: Any) -> np.ndarray:
-    if pa.types.is_dictionary(column.type):
-        texts = _hashes(pa.concat_arrays([column.dictionary, pa.array([""])]))
-        found: np.ndarray = texts[np.asarray(column.indices.fill_null(len(texts) - 1))]
-        return found
-    if pa.types.is_string(column.type):
-        return text_hashes(column, 1)
-    words = whole(column) if not pa.types.is_floating(column.type) else _bits(column)
-    out = np.empty(len(words), np.uint64)
-    hash_words(words, 1, out)
-    return out
-
-
-def _bits(column: Any) -> Words:
-    # Minus zero equals zero, and has other bits.
-    reals = np.asarray(column.fill_null(0.0), np.float64) + 0.0
-    return reals.view(np.int64)

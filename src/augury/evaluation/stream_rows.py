@@ -8,16 +8,27 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from augury.analysis.declarations.catalog import StreamSchema
-from augury.evaluation.answers.match_answers import Inputs, joined_ids, text_hashes
+from augury.evaluation.answers.match_answers import (
+    Inputs,
+    column_hashes,
+    hexadecimal_texts,
+    joined_ids,
+    text_hashes,
+    word_hashes,
+)
 from augury.evaluation.encoding import DerivedPlaces, chances_of, declaration_of, whole
+from augury.kernels.rows.identity import mix_hashes
 from augury.matching.lineage import Formula
 from augury.records import Words
 from augury.sources.rows import alternative_groups
 
-# The column of rows that bring the id of their event along.
+# The column of rows that bring the hash of the whole row along.
 EVENT_ID = "augury id"
+# The column of rows that bring the id of their event along: the hash, and the number among equals.
+NUMBERED = "augury event"
 
 
 @dataclass
@@ -44,19 +55,93 @@ class StreamRows:
 
 
 def event_ids(source: StreamRows) -> Any:
-    """Return the ids of a stream's events: its ID column, or a hash of the row."""
+    """Return the ids of a stream's events: its ID column, or hashes, each event's its own.
+
+    All rows of a time must be there that may be, which are those that become good together.
+    """
     schema, table = source.schema, source.table
-    if EVENT_ID in table.column_names:
-        return table.column(EVENT_ID)
-    if schema.id is not None and not schema.alternatives:
+    if schema.id is not None:
         return table.column(schema.id)
-    names = [c.name for c in schema.columns]
-    total = np.zeros(table.num_rows, np.uint64)
-    for seed, name in enumerate(names, 1):
-        column = table.column(name)
-        text = column if pa.types.is_string(column.type) else column.cast(pa.string())
-        total = total * np.uint64(31) + text_hashes(text.fill_null(""), seed)
-    return pa.array([f"{word:016x}" for word in total.tolist()], pa.string())
+    if NUMBERED in table.column_names:
+        return table.column(NUMBERED)
+    brought = EVENT_ID in table.column_names
+    hashes = table.column(EVENT_ID) if brought else row_hashes(schema, table)
+    return _numbered(hashes, whole(table.column(schema.time)))
+
+
+def with_event_ids(stream: StreamSchema, table: pa.Table) -> pa.Table:
+    """Return rows without an ID that know the ids of their events, whichever of them are taken.
+
+    All rows of a time must be there that may be.
+    """
+    if stream.id is not None:
+        return table
+    known = event_ids(StreamRows(stream, table, table.slice(0, 0)))
+    return table.append_column(NUMBERED, known)
+
+
+def row_hashes(stream: StreamSchema, table: pa.Table) -> Any:
+    """Return a hash of each row of a stream, and of the stream; equal rows have equal ones."""
+    name = text_hashes(pa.array([stream.name.lower()], pa.string()), 0)[0]
+    total = np.full(table.num_rows, name, np.uint64)
+    for seed, column in enumerate(stream.columns, 1):
+        mix_hashes(column_hashes(table.column(column.name), seed), total)
+    return hexadecimal_texts(total)
+
+
+def _numbered(hashes: Any, time: Words) -> Any:
+    """Return the hashes of rows, in which those of equal rows are told apart by their number.
+
+    The first of them keeps the plain hash. Which of them is the first does not matter, for nothing
+    else tells them apart. Equal rows have equal times, and most rows have a time of their own.
+    """
+    tied = _tied(time)
+    if not len(tied):
+        return hashes
+    flat = hashes.combine_chunks() if isinstance(hashes, pa.ChunkedArray) else hashes
+    words = text_hashes(flat.take(pa.array(tied)), 0)
+    ordered = np.sort(words)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return flat
+    numbers = _numbers_among_equals(words)
+    again = numbers > 0
+    mask = np.zeros(len(flat), np.bool_)
+    mask[tied[again]] = True
+    return pc.replace_with_mask(flat, pa.array(mask), _with_number(words[again], numbers[again]))
+
+
+def numbered_id(plain: str, number: int) -> str:
+    """Return the id of one row that has a number among rows equal to it, by their plain hash."""
+    if not number:
+        return plain
+    words = text_hashes(pa.array([plain], pa.string()), 0)
+    return str(_with_number(words, np.array([number]))[0].as_py())
+
+
+def _with_number(words: np.ndarray, numbers: Words) -> Any:
+    return hexadecimal_texts(word_hashes(words.view(np.int64) + numbers, 0))
+
+
+def _tied(time: Words) -> Words:
+    """Return the rows that may share their time with another."""
+    if (time[1:] < time[:-1]).any():
+        return np.arange(len(time))
+    same = time[1:] == time[:-1]
+    tied = np.zeros(len(time), np.bool_)
+    tied[1:] = same
+    tied[:-1] |= same
+    return np.flatnonzero(tied)
+
+
+def _numbers_among_equals(words: np.ndarray) -> Words:
+    """Return how many words before each are equal to it."""
+    order = np.argsort(words, kind="stable")
+    begins = np.ones(len(words), np.bool_)
+    begins[1:] = words[order[1:]] != words[order[:-1]]
+    starts = np.flatnonzero(begins)
+    numbers = np.empty(len(words), np.int64)
+    numbers[order] = np.arange(len(words)) - np.repeat(starts, np.diff([*starts, len(words)]))
+    return numbers
 
 
 def inputs_of(sources: Sequence[StreamRows]) -> Inputs:

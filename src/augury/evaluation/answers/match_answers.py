@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.declarations.catalog import Column, DataType
-from augury.evaluation.encoding import text_buffers
+from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
+from augury.evaluation.encoding import text_buffers, whole
 from augury.kernels.rows import identity
 from augury.matching.inferred import inferred
 from augury.planning.expressions.arrow import Source, evaluate
@@ -29,6 +29,8 @@ from augury.records import Matches, Words
 from augury.sources.rows import ARROW_TYPES
 
 SEEDS = (0x5851F42D4C957F2D, 0x14057B7EF767814F)
+# What NULL is hashed to.
+_NULL = np.uint64(0x2545F4914F6CDD1D)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,40 +85,113 @@ def _extreme(which: np.ufunc, matches: Matches, inputs: Inputs) -> Words:
 
 
 def match_ids(query: CheckedQuery, matches: Matches, inputs: Inputs) -> Any:
-    """Return the deterministic ids of matches: hashes of query, components and event ids."""
+    """Return the deterministic ids of matches: hashes of query, components and events."""
     names = pa.array([c.name for c in query.components], pa.string())
-    ids, rows = inputs.ids, matches.row
-    if len(rows) * 8 < len(ids):
+    used, rows = None, matches.row
+    if len(rows) * 8 < len(inputs.ids):
         # Hash what is needed: a few matches must not cost a pass over all events.
         used, rows = np.unique(rows, return_inverse=True)
-        ids = pc.take(ids, pa.array(used))
+    telling = _telling_columns(query, inputs, used)
     lanes = []
     for seed in SEEDS:
         own = text_hashes(pa.array([query.name], pa.string()), seed)[0]
+        words = [event_words(stream, columns, seed) for stream, columns in telling]
         lanes.append(
             identity.match_words(
                 matches.first_item,
                 matches.component,
                 rows,
                 text_hashes(names, seed),
-                text_hashes(ids, seed),
+                np.concatenate(words),
                 own,
             )
         )
-    digits = identity.hexadecimal(*lanes)
-    offsets = np.arange(len(matches) + 1, dtype=np.int32) * 32
-    return pa.StringArray.from_buffers(len(matches), pa.py_buffer(offsets), pa.py_buffer(digits))
+    return hexadecimal_texts(*lanes)
+
+
+def _telling_columns(
+    query: CheckedQuery, inputs: Inputs, used: Words | None
+) -> list[tuple[StreamSchema, list[Any]]]:
+    """Return by stream what tells its events apart; of some of the rows, in order, or of all."""
+    found = []
+    for stream, table, first in zip(query.streams, inputs.tables, inputs.first_rows, strict=True):
+        ids = inputs.ids.slice(first, table.num_rows)
+        columns = [ids if n is None else table.column(n) for n in told_apart_by(stream)]
+        if used is not None:
+            own = pa.array(used[(used >= first) & (used < first + table.num_rows)] - first)
+            columns = [pc.take(column, own) for column in columns]
+        found.append((stream, columns))
+    return found
+
+
+def told_apart_by(stream: StreamSchema) -> tuple[str | None, ...]:
+    """Return the columns that tell the events of a stream apart; None is the hash of the row.
+
+    Alternatives of one ID are told apart by what they say, and when; never by how likely it is.
+    """
+    if stream.id is None or not stream.alternatives:
+        return (stream.id,)
+    return (stream.id, *stream.alternatives, stream.time)
+
+
+def event_words(stream: StreamSchema, columns: Sequence[Any], seed: int) -> np.ndarray:
+    """Return a hash of each event by what tells it apart, and by its stream.
+
+    Streams that are read together may both have an event of some ID.
+    """
+    first, *others = columns
+    total = column_hashes(first, seed)
+    for column in others:
+        identity.mix_hashes(column_hashes(column, seed), total)
+    total ^= text_hashes(pa.array([stream.name.lower()], pa.string()), seed)[0]
+    return total
+
+
+def column_hashes(column: Any, seed: int) -> np.ndarray:
+    """Return a 64-bit hash of each value of a column of any type; NULL is like nothing else."""
+    if pa.types.is_dictionary(column.type):
+        flat = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        texts = np.append(column_hashes(flat.dictionary, seed), _NULL)
+        found: np.ndarray = texts[np.asarray(flat.indices.fill_null(len(texts) - 1))]
+        return found
+    if pa.types.is_floating(column.type):
+        hashes = word_hashes(_bits(column), seed)
+    elif pa.types.is_string(column.type):
+        hashes = text_hashes(column, seed)
+    else:
+        hashes = word_hashes(whole(column), seed)
+    if column.null_count:
+        hashes[np.asarray(pc.is_null(column))] = _NULL
+    return hashes
+
+
+def _bits(column: Any) -> Words:
+    # Minus zero equals zero, and NaN equals NaN; both may have other bits.
+    reals = np.asarray(column.fill_null(0.0), np.float64) + 0.0
+    reals[np.isnan(reals)] = np.nan
+    return reals.view(np.int64)
 
 
 def text_hashes(column: Any, seed: int) -> np.ndarray:
-    """Return a 64-bit hash of each value of a column of text or whole numbers."""
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    out = np.empty(len(whole), np.uint64)
-    if pa.types.is_integer(whole.type):
-        identity.hash_words(np.asarray(whole, np.int64), seed, out)
-        return out
-    identity.hash_bytes(*text_buffers(whole), seed, out)
+    """Return a 64-bit hash of each text of a column."""
+    flat = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    out = np.empty(len(flat), np.uint64)
+    identity.hash_bytes(*text_buffers(flat), seed, out)
     return out
+
+
+def word_hashes(words: Words, seed: int) -> np.ndarray:
+    """Return a 64-bit hash of each word."""
+    out = np.empty(len(words), np.uint64)
+    identity.hash_words(words, seed, out)
+    return out
+
+
+def hexadecimal_texts(*lanes: np.ndarray) -> Any:
+    """Return words as texts of 16 digits each; several lanes one after the other."""
+    count, digits = len(lanes[0]), identity.hexadecimal(*lanes)
+    offsets = np.arange(count + 1, dtype=np.int32) * np.int32(16 * len(lanes))
+    return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(digits))
 
 
 def _events_column(plan: MatchPlan, matches: Matches, inputs: Inputs, moment: Any) -> Any:

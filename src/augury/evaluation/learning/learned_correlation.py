@@ -46,7 +46,7 @@ def as_candidates(history: StreamRows, stream: StreamSchema) -> StreamRows:
             raise DataError(f"history {history.schema.name} has no column {column.name}")
         else:
             columns[column.name] = history.table.column(column.name)
-    certain = replace(stream, alternatives=())
+    certain = replace(stream, id=EVENT_ID, alternatives=())
     return StreamRows(certain, pa.table(columns), history.rejected)
 
 

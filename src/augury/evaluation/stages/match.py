@@ -22,7 +22,7 @@ from augury.evaluation.encoding import Encoder, Tables, whole
 from augury.evaluation.enumeration import Enumeration, Span
 from augury.evaluation.stages.event_store import EventStore
 from augury.evaluation.stages.row_store import RowStore
-from augury.evaluation.stream_rows import StreamRows, inputs_of
+from augury.evaluation.stream_rows import EVENT_ID, NUMBERED, StreamRows, inputs_of
 from augury.matching.matcher import ALWAYS
 from augury.matching.probe import closing_components, final_components
 from augury.matching.retention import ends_late, oldest_counted, oldest_needed
@@ -143,7 +143,10 @@ class MatchStage:
 
     def _events_of(self, state: MatchState, number: int, source: StreamRows) -> Events:
         """Return the events of new rows of one stream, of which those that can play are kept."""
+        # The hash of a row has become the id of its event.
         table = source.table
+        if NUMBERED in table.column_names and EVENT_ID in table.column_names:
+            table = table.drop_columns([EVENT_ID])
         store = state.rows.setdefault(number, RowStore(table.schema))
         first = number * STREAM + store.following
         events = state.encoder.encode(source.schema, table, first, source.groups())
@@ -178,14 +181,11 @@ class MatchStage:
 
     def _answer(self, state: MatchState, events: Events, span: Span) -> pa.Table | None:
         events = self._without_old_ends(events, span[0])
-        sources = [
-            (number, stream) for number, stream in enumerate(state.streams) if number in state.rows
-        ]
         enumeration = Enumeration(self.plan, state.encoder, events, [], {}, False, span)
         matches, _ = enumeration.matches()
         if not len(matches):
             return None
-        renumbered, inputs = _inputs(matches, state, sources)
+        renumbered, inputs = _inputs(matches, state)
         return match_table(self.plan, renumbered, inputs)
 
     def _without_old_ends(self, events: Events, reported: int) -> Events:
@@ -273,13 +273,11 @@ def _bits(components: Iterator[int]) -> int:
     return bits
 
 
-def _inputs(
-    matches: Matches, state: MatchState, sources: Sequence[tuple[int, StreamSchema]]
-) -> tuple[Matches, Inputs]:
+def _inputs(matches: Matches, state: MatchState) -> tuple[Matches, Inputs]:
     """Return the rows that matches are made of, and the matches with the numbers of these."""
     rows, found = matches.row.copy(), list[StreamRows]()
     first = 0
-    for number, schema in sources:
+    for number, schema in enumerate(state.streams):
         store = state.rows[number]
         begin = number * STREAM + store.first
         here = (matches.row >= begin) & (matches.row < (number + 1) * STREAM)

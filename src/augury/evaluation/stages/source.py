@@ -15,7 +15,7 @@ import pyarrow as pa
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.answers.match_answers import text_hashes
 from augury.evaluation.encoding import declaration_of, whole
-from augury.evaluation.stream_rows import StreamRows
+from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.records import Flags, Words
@@ -96,7 +96,7 @@ class SourceStage:
                 good, words = good.filter(pa.array(~again)), words[~again]
             if horizon != ALWAYS and good.num_rows:
                 state.seen.add(words, int(whole(good.column(self.stream.time))[-1]))
-        return StreamRows(self.stream, good, bad)
+        return StreamRows(self.stream, with_event_ids(self.stream, good), bad)
 
     @property
     def _has_ids(self) -> bool:
@@ -115,7 +115,8 @@ class SourceStage:
         if self._has_ids and before.num_rows:
             words = _words(before.column(self.stream.id))
             state.seen.add(words, int(whole(before.column(self.stream.time))[-1]))
-        return state, StreamRows(self.stream, before, before.slice(0, 0))
+        good = with_event_ids(self.stream, before)
+        return state, StreamRows(self.stream, good, before.slice(0, 0))
 
 
 def _words(ids: Any) -> Words:

@@ -2,7 +2,7 @@
 
 The same match found again, in another batch, shard or run, has the same id, so that replays
 overwrite. Two lanes of 64 bits with different seeds; the finaliser is that of MurmurHash3, which
-spreads every input bit over the word.
+spreads every input bit over the word. An event without ID has one lane: a hash of its row.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import numpy as np
 
 from augury.kernels.jit import kernel
 
-_DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
+# The two digits of every byte, as they stand in memory.
+_TWO_DIGITS = np.frombuffer(bytes(range(256)).hex().encode(), np.uint16)
 
 
 @kernel
@@ -71,19 +72,7 @@ def match_words(first_item, component, row, names, ids, seed):
     return out
 
 
-@kernel
-def as_hex(high, low, digits, out):
-    """Write 32 hexadecimal digits per match into `out` (M * 32)."""
-    for m in range(high.shape[0]):
-        for half in range(2):
-            word = high[m] if half == 0 else low[m]
-            for d in range(16):
-                nibble = (word >> np.uint64(60 - 4 * d)) & np.uint64(15)
-                out[m * 32 + half * 16 + d] = digits[nibble]
-
-
-def hexadecimal(high: np.ndarray, low: np.ndarray) -> np.ndarray:
-    """Return the digits of all ids, 32 bytes each."""
-    out = np.empty(len(high) * 32, np.uint8)
-    as_hex(high, low, _DIGITS, out)
-    return out
+def hexadecimal(*lanes: np.ndarray) -> np.ndarray:
+    """Return the digits of all ids, 16 bytes for each lane."""
+    words = np.stack(lanes, axis=1).astype(">u8")
+    return _TWO_DIGITS[words.view(np.uint8)].ravel().view(np.uint8)

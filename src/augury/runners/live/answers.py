@@ -1,7 +1,7 @@
 """Matches of live events as dicts: the columns of `results`, with values as Arrow would give them.
 
-Everything that depends on the query alone is prepared once; Arrow is used only to name events that
-have no ID of their own, by the hash of their row.
+Everything that depends on the query alone is prepared once; Arrow is used only to name matches, and
+events that have no ID of their own, by the hash of their row.
 """
 
 from __future__ import annotations
@@ -14,8 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
-from augury.evaluation.answers.match_answers import SEEDS, member_column, text_hashes
-from augury.evaluation.stream_rows import StreamRows, event_ids
+from augury.evaluation.answers.match_answers import (
+    SEEDS,
+    event_words,
+    member_column,
+    text_hashes,
+    told_apart_by,
+)
+from augury.evaluation.stream_rows import numbered_id, row_hashes
 from augury.kernels.rows import identity
 from augury.kernels.search import layout
 from augury.kernels.search.gather import WHEN
@@ -26,6 +32,7 @@ from augury.planning.expressions.typed import Aggregated, Input
 from augury.records import Matches
 from augury.runners.live.encoding import (
     ID,
+    NUMBER,
     ORIGIN,
     ROW,
     LiveEncoder,
@@ -34,6 +41,7 @@ from augury.runners.live.encoding import (
     partition_part,
     partition_place,
     real_of,
+    stream_number,
 )
 from augury.sources.intake import stored as as_stored
 from augury.sources.rows import ARROW_TYPES
@@ -70,7 +78,7 @@ class Answers:
         rows = matches.row.tolist()
         distinct = dict.fromkeys(rows)
         ids = dict(zip(distinct, self._ids(list(distinct)), strict=True))
-        match_ids = self._match_ids(matches, [ids[row] for row in rows])
+        match_ids = self._match_ids(matches, ids)
         components, first = matches.component.tolist(), matches.first_item.tolist()
         confidence = matches.confidence.tolist()
         found = []
@@ -139,7 +147,7 @@ class Answers:
         p = 1.0 if self._chance < 0 else real_of(int(self.ring.words[row, self._chance]))
         return {
             "component": self.names[component],
-            "event_id": str(event_id),
+            "event_id": None if event_id is None else str(event_id),
             "ts": as_stored(time, self._moment),
             "probability": p,
             "missed": False,
@@ -214,53 +222,90 @@ class Answers:
     # Names ------------------------------------------------------------------------------------
 
     def _ids(self, rows: list[int]) -> list[Any]:
-        stored = self.encoder.stored
+        read = self._reader(ID) if ROW not in self.encoder.stored else self._hashed_id
+        return [read(row) for row in rows]
+
+    def _hashed_id(self, row: int) -> Any:
+        return event_id(self._schema_of(row), self._values_of(row))
+
+    def _values_of(self, row: int) -> dict[str, Any]:
+        values: dict[str, Any] = self.ring.texts[self.encoder.stored[ROW].place][row]
+        return values
+
+    def _schema_of(self, row: int) -> StreamSchema:
+        """Return the schema of the stream that a row of the ring came by."""
+        streams, stored = self.query.streams, self.encoder.stored
+        if len(streams) == 1:
+            return streams[0]
         if ROW not in stored:
-            read = self._reader(ID)
-            return [read(row) for row in rows]
-        return [self._hashed_id(self.ring.texts[stored[ROW].place][row]) for row in rows]
-
-    def _hashed_id(self, values: dict[str, Any]) -> Any:
-        return event_id(self._schema_of(values), values)
-
-    def _schema_of(self, values: dict[str, Any]) -> StreamSchema:
-        """Return the schema of the stream that a row came by."""
-        streams, origin = self.query.streams, values.get(ORIGIN)
+            word = int(self.ring.words[row, self.encoder.where[layout.STREAM]])
+            return streams[stream_number(word, len(streams))]
+        values = self._values_of(row)
+        origin = values.get(ORIGIN)
         if origin is not None:
             return next(s for s in streams if s.name == origin)
-        # Of one stream only, or from a checkpoint that does not name it.
+        # From a checkpoint that does not name it.
         return next(s for s in streams if [c.name for c in s.columns] == list(values))
 
     def _hashed(self, seed: int) -> tuple[np.ndarray, Any]:
         names = text_hashes(pa.array(self.names, pa.string()), seed)
         return names, text_hashes(pa.array([self.query.name], pa.string()), seed)[0]
 
-    def _match_ids(self, matches: Matches, ids: list[Any]) -> list[str]:
-        column = pa.array(ids)
-        if not pa.types.is_integer(column.type) and not pa.types.is_string(column.type):
-            column = column.cast(pa.string())
-        every = np.arange(len(ids))
+    def _match_ids(self, matches: Matches, ids: dict[int, Any]) -> list[str]:
+        """Return the ids of matches, by the ids of the events in the rows of the ring."""
+        of: dict[str, list[int]] = {stream.name: [] for stream in self.query.streams}
+        for row in ids:
+            of[self._schema_of(row).name].append(row)
+        telling = [
+            (stream, self._telling_columns(stream, of[stream.name], ids))
+            for stream in self.query.streams
+            if of[stream.name]
+        ]
+        place = {row: k for k, row in enumerate(row for rows in of.values() for row in rows)}
+        places = np.array([place[row] for row in matches.row.tolist()], np.int64)
         lanes = []
         for seed, (names, own) in zip(SEEDS, self._hashes, strict=True):
-            hashes = text_hashes(column, seed)
+            words = np.concatenate([event_words(*each, seed) for each in telling])
             lanes.append(
                 identity.match_words(
-                    matches.first_item, matches.component, every, names, hashes, own
+                    matches.first_item, matches.component, places, names, words, own
                 )
             )
         pairs = zip(*(lane.tolist() for lane in lanes), strict=True)
         return [f"{high:016x}{low:016x}" for high, low in pairs]
 
+    def _telling_columns(
+        self, stream: StreamSchema, rows: list[int], ids: dict[int, Any]
+    ) -> list[Any]:
+        """Return what tells events of a stream apart, in the declared types."""
+        if stream.id is None:
+            return [pa.array([ids[row] for row in rows], pa.string())]
+        kinds = {c.name: c.type.value for c in stream.columns}
+        names = [name for name in told_apart_by(stream) if name is not None]
+        if ROW not in self.encoder.stored:
+            known = pa.array([ids[row] for row in rows])
+            return [known.cast(ARROW_TYPES[kinds[stream.id]])]
+        every = [self._values_of(row) for row in rows]
+        return [stored_column([each[name] for each in every], kinds[name]) for name in names]
 
-def event_id(schema: StreamSchema, values: dict[str, Any]) -> str:
-    """Return the id of an event that has none of its own."""
+
+def event_id(stream: StreamSchema, values: dict[str, Any]) -> str | None:
+    """Return the id of an event by its whole row: its ID as text, or a hash."""
     columns = {
-        c.name: pa.array([as_stored(values[c.name], c.type.value)], ARROW_TYPES[c.type.value])
-        for c in schema.columns
+        c.name: stored_column([values[c.name]], c.type.value)
+        for c in stream.columns
+        if stream.id in (None, c.name)
     }
-    table = pa.table(columns)
-    found = event_ids(StreamRows(schema, table, table.slice(0, 0)))[0]
-    return str(found.cast(pa.string()).as_py())
+    if stream.id is not None:
+        known: str | None = columns[stream.id][0].cast(pa.string()).as_py()
+        return known
+    plain = row_hashes(stream, pa.table(columns))[0].as_py()
+    return numbered_id(plain, values.get(NUMBER, 0))
+
+
+def stored_column(values: list[Any], kind: str) -> Any:
+    """Return values from inside as a column."""
+    return pa.array([as_stored(value, kind) for value in values], ARROW_TYPES[kind])
 
 
 _VALUES: dict[DataType, Callable[[int], Any]] = {DataType.DOUBLE: real_of, DataType.BOOLEAN: bool}

@@ -8,8 +8,8 @@ a code is never given out twice, so what is forgotten cannot be mistaken.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ FOREVER = layout.FOREVER
 ID, ROW = "augury id", "augury row"
 # In a whole row, where there are several streams: the name of its own.
 ORIGIN = "augury stream"
+# In a whole row that is not the first of rows equal to it: how many came before it.
+NUMBER = "augury number"
 _HEADS = {
     layout.MASK: "mask",
     layout.NULLS: "nulls",
@@ -39,6 +41,7 @@ _HEADS = {
 }
 # One word has a bit per nullable column.
 MOST_COLUMNS = 62
+_NOT_A_NUMBER = float("nan")
 _PACK, _UNPACK = struct.Struct("<d").pack, struct.Struct("<q").unpack
 
 
@@ -227,6 +230,7 @@ class _StreamEncoder:
 
     def __init__(self, owner: LiveEncoder, stream: StreamSchema, number: int) -> None:
         self.owner, self.stream, self.number = owner, stream, number
+        self.streams = len(owner.plan.query.streams)
         self.drops_others = owner.plan.drops_others
         self._any_type, self._by_type = self._plays()
         self._partition = self._partition_of()
@@ -312,7 +316,7 @@ class _StreamEncoder:
         return [make for column, make in wanted.items() if self.owner.where[column] >= 0]
 
     def _stream_word(self, arrival: Arrival, tie: int | None, number: int) -> int:
-        return self.number if tie is not None else -2 - number
+        return self.number if tie is not None else -2 - number * self.streams - self.number
 
     def _key_word(self, arrival: Arrival, tie: int | None, number: int) -> int:
         names = self.stream.key
@@ -382,6 +386,46 @@ class _StreamEncoder:
         if kind is DataType.DOUBLE:
             return lambda value, time: bits_of(value)
         return lambda value, time: int(value)
+
+
+def stream_number(word: int, streams: int) -> int:
+    """Return which of so many streams an event came by, of the word that stands for its stream."""
+    return word if word >= 0 else (-2 - word) % streams
+
+
+class EqualRows:
+    """Numbers the equal rows of a time, as its events are released: all of them in one step."""
+
+    def __init__(self, stored: Mapping[str, Stored]) -> None:
+        self._place = stored[ROW].place if ROW in stored else -1
+        self._time: int | None = None
+        self._counts: dict[Hashable, int] = {}
+        self._first: Encoded | None = None
+
+    def numbered(self, encoded: Encoded) -> Encoded:
+        """Return an event that knows its number, unless it is the first of its like."""
+        if self._place < 0:
+            return encoded
+        if encoded.time != self._time:
+            # Most events have a time of their own, and are not looked at.
+            self._time, self._first = encoded.time, encoded
+            return encoded
+        if self._first is not None:
+            self._counts = {self._key(self._first): 1}
+            self._first = None
+        key = self._key(encoded)
+        number = self._counts.get(key, 0)
+        self._counts[key] = number + 1
+        if not number:
+            return encoded
+        row = encoded.texts[self._place] | {NUMBER: number}
+        texts = (*encoded.texts[: self._place], row, *encoded.texts[self._place + 1 :])
+        return replace(encoded, texts=texts)
+
+    def _key(self, encoded: Encoded) -> Hashable:
+        values = encoded.texts[self._place].values()
+        # NaN equals itself here, but not as Python sees it.
+        return tuple(_NOT_A_NUMBER if value != value else value for value in values)  # noqa: PLR0124
 
 
 def _joint(values: list[Any], number: int) -> Hashable:

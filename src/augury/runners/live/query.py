@@ -24,7 +24,7 @@ from augury.planning.expressions.link import link
 from augury.planning.expressions.scalar import Tables
 from augury.planning.match_plan import MatchPlan
 from augury.runners.live.answers import Answers
-from augury.runners.live.encoding import Encoded, LiveEncoder
+from augury.runners.live.encoding import Encoded, EqualRows, LiveEncoder
 from augury.sources.intake import Arrival
 
 
@@ -111,13 +111,13 @@ class LiveQuery:
     def _release(self, horizon: int) -> set[int]:
         """Let events before the horizon enter; return the partitions that may have a new match."""
         touched: set[int] = set()
-        waiting, final = self.waiting, self._final
+        waiting, final, equal = self.waiting, self._final, EqualRows(self.encoder.stored)
         while waiting and waiting[0][0] < horizon:
             encoded = heappop(waiting)[3]
             arrival = encoded.arrival
             if arrival and arrival.alternatives and arrival.alternatives.is_overfull:
                 continue
-            number = self.enter(encoded)
+            number = self.enter(equal.numbered(encoded))
             if encoded.words[2] & final:
                 touched.add(number)
         return touched
