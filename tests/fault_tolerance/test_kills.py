@@ -79,6 +79,11 @@ class Run:
         self._wait(lambda: process.poll() is not None, "the driver did not end")
         assert process.returncode == 0, self.said
 
+    def wait_for_batches(self, count: int) -> None:
+        """Wait until so many micro-batches are done, so that a kill leaves something stored."""
+        done = self.folder / "checkpoint" / "commits"
+        self._wait(lambda: len(list(done.glob("[0-9]*"))) >= count, "no batch was done")
+
     def kill(self, whom: str) -> None:
         leader = self._alive().pid
         if whom == "workers":

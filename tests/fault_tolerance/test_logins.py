@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,7 +66,7 @@ def test_a_log_of_seconds_has_as_many_ids_as_matches_after_kills(run: Run) -> No
         run.feed([as_json(row) for row in part])
         if number % 2:
             run.drive()
-            time.sleep(number)
+            run.wait_for_batches(number)
             run.kill("driver" if number == 1 else "workers")
     run.feed([mark(2030)])
     run.drive()

@@ -16,11 +16,13 @@ from augury.evaluation.answers.match_answers import (
     column_hashes,
     hexadecimal_texts,
     joined_ids,
+    stream_word,
     text_hashes,
     word_hashes,
 )
 from augury.evaluation.encoding import DerivedPlaces, chances_of, declaration_of, whole
 from augury.kernels.rows.identity import mix_hashes
+from augury.kernels.rows.numbering import count_equals
 from augury.matching.lineage import Formula
 from augury.records import Words
 from augury.sources.rows import alternative_groups
@@ -82,8 +84,7 @@ def with_event_ids(stream: StreamSchema, table: pa.Table) -> pa.Table:
 
 def row_hashes(stream: StreamSchema, table: pa.Table) -> Any:
     """Return a hash of each row of a stream, and of the stream; equal rows have equal ones."""
-    name = text_hashes(pa.array([stream.name.lower()], pa.string()), 0)[0]
-    total = np.full(table.num_rows, name, np.uint64)
+    total = np.full(table.num_rows, stream_word(stream.name, 0), np.uint64)
     for seed, column in enumerate(stream.columns, 1):
         mix_hashes(column_hashes(table.column(column.name), seed), total)
     return hexadecimal_texts(total)
@@ -92,22 +93,22 @@ def row_hashes(stream: StreamSchema, table: pa.Table) -> Any:
 def _numbered(hashes: Any, time: Words) -> Any:
     """Return the hashes of rows, in which those of equal rows are told apart by their number.
 
-    The first of them keeps the plain hash. Which of them is the first does not matter, for nothing
-    else tells them apart. Equal rows have equal times, and most rows have a time of their own.
+    The first of them keeps the plain hash: the first in the order in which a search takes them, for
+    it may take the first and leave the others. Equal rows have equal times, and most rows have a
+    time of their own.
     """
     tied = _tied(time)
     if not len(tied):
         return hashes
     flat = hashes.combine_chunks() if isinstance(hashes, pa.ChunkedArray) else hashes
+    numbers = np.zeros(len(flat), np.int64)
     words = text_hashes(flat.take(pa.array(tied)), 0)
-    ordered = np.sort(words)
-    if not (ordered[1:] == ordered[:-1]).any():
+    numbers[tied] = _numbers_among_equals(words, time[tied])
+    again = np.flatnonzero(numbers)
+    if not len(again):
         return flat
-    numbers = _numbers_among_equals(words)
-    again = numbers > 0
-    mask = np.zeros(len(flat), np.bool_)
-    mask[tied[again]] = True
-    return pc.replace_with_mask(flat, pa.array(mask), _with_number(words[again], numbers[again]))
+    words = text_hashes(flat.take(pa.array(again)), 0)
+    return pc.replace_with_mask(flat, pa.array(numbers > 0), _with_number(words, numbers[again]))
 
 
 def numbered_id(plain: str, number: int) -> str:
@@ -123,24 +124,25 @@ def _with_number(words: np.ndarray, numbers: Words) -> Any:
 
 
 def _tied(time: Words) -> Words:
-    """Return the rows that may share their time with another."""
+    """Return the rows that share their time with another, in the order of time."""
+    order = None
     if (time[1:] < time[:-1]).any():
-        return np.arange(len(time))
+        order = np.argsort(time, kind="stable")
+        time = time[order]
     same = time[1:] == time[:-1]
     tied = np.zeros(len(time), np.bool_)
     tied[1:] = same
     tied[:-1] |= same
-    return np.flatnonzero(tied)
+    return np.flatnonzero(tied) if order is None else order[tied]
 
 
-def _numbers_among_equals(words: np.ndarray) -> Words:
-    """Return how many words before each are equal to it."""
-    order = np.argsort(words, kind="stable")
-    begins = np.ones(len(words), np.bool_)
-    begins[1:] = words[order[1:]] != words[order[:-1]]
-    starts = np.flatnonzero(begins)
+def _numbers_among_equals(words: np.ndarray, time: Words) -> Words:
+    """Return how many words of its time before each are equal to it; times are in order."""
+    begins = np.flatnonzero(np.concatenate([[True], time[1:] != time[:-1]]))
+    longest = int(np.diff(begins, append=len(time)).max())
+    table = np.full(2 << longest.bit_length(), -1)
     numbers = np.empty(len(words), np.int64)
-    numbers[order] = np.arange(len(words)) - np.repeat(starts, np.diff([*starts, len(words)]))
+    count_equals(words, time, table, numbers)
     return numbers
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -143,8 +143,14 @@ def event_words(stream: StreamSchema, columns: Sequence[Any], seed: int) -> np.n
     total = column_hashes(first, seed)
     for column in others:
         identity.mix_hashes(column_hashes(column, seed), total)
-    total ^= text_hashes(pa.array([stream.name.lower()], pa.string()), seed)[0]
+    total ^= stream_word(stream.name, seed)
     return total
+
+
+@cache
+def stream_word(name: str, seed: int) -> np.uint64:
+    """Return a hash of the name of a stream, whatever its case."""
+    return np.uint64(text_hashes(pa.array([name.lower()], pa.string()), seed)[0])
 
 
 def column_hashes(column: Any, seed: int) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from augury.kernels.jit import kernel
 
 
@@ -42,3 +44,22 @@ def chosen(flags, out):
         out[count] = k
         count += flags[k]
     return count
+
+
+@kernel
+def count_equals(words, times, table, out):
+    """Write how many words before each, of the same time, are equal to it; times are in order.
+
+    `table` is hashed into: a power of two of places, more than words of one time, all of them -1.
+    What words of another time left there counts as nothing.
+    """
+    last = table.shape[0] - 1
+    for k in range(words.shape[0]):
+        place = np.int64(words[k] & np.uint64(last))
+        out[k] = 0
+        while table[place] >= 0 and times[table[place]] == times[k]:
+            if words[table[place]] == words[k]:
+                out[k] = out[table[place]] + 1
+                break
+            place = (place + 1) & last
+        table[place] = k
