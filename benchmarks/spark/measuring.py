@@ -80,7 +80,6 @@ def _defaults(folder: Path) -> dict[str, Any]:
         "spark.sql.shuffle.partitions": cores(),
         "spark.local.dir": folder,
         "spark.sql.warehouse.dir": folder / "warehouse",
-        "spark.python.authenticate.socketTimeout": "120s",
         "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": True,
     }

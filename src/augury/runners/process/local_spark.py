@@ -24,8 +24,6 @@ SETTINGS = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # A stream asks a fresh Python what it will store; on a busy machine that starts slowly.
-    "spark.python.authenticate.socketTimeout": "120s",
 }
 
 
