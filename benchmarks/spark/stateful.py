@@ -4,11 +4,18 @@ Bare operators: each keeps one blob of fixed size per shard in RocksDB, and retu
 fed plain rows, or rows that `mapInArrow` has packed into Arrow IPC blobs, one per shard and
 200,000 rows. Printed: seconds per micro-batch of 1 M rows, the median over the batches after the
 first two: three of plain rows, which take up to half a minute each, and ten of packed ones, between
-which the choice is. Run: python benchmarks/spark/stateful.py [rows a batch, 1 million]
+which the choice is.
+
+Then ways to keep a window of 100 micro-batches, of which one comes and one goes each time: written
+whole, as numbered blocks in a map, in pandas and by rows, and appended to four lists, the oldest of
+which is cleared. Printed: seconds per micro-batch and bytes in the checkpoint's changelogs, of 700
+KB that are new; half of them do not compress.
+Run: python benchmarks/spark/stateful.py [rows a batch, 1 million]
 """
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
 from collections.abc import Callable, Iterator
@@ -151,6 +158,112 @@ def _processor(*, in_pandas: bool):
     return Keep()
 
 
+# A window that moves ------------------------------------------------------------------------------
+
+WINDOW, MOVES, NEW = 100, 25, 88_000
+
+
+def fresh() -> bytes:
+    """Return bytes that are new, half of which compress."""
+    return os.urandom(NEW // 2) + bytes(NEW // 2)
+
+
+def whole_window(frame):
+    """Keep the window as one value, written anew each time."""
+    import pandas as pd  # noqa: PLC0415
+
+    def keep(key, pdfs, state):
+        old = state.get[0] if state.exists else b""
+        state.update((old[-NEW * (WINDOW - 1) :] + fresh(),))
+        yield pd.DataFrame({"n": [len(old)], "payload": [b""]})
+
+    return _kept_by(keep, frame)
+
+
+def window_in_a_map(frame, *, in_pandas: bool = True):
+    """Keep the window as blocks by number: one is put, one is removed."""
+
+    def move(states, n):
+        states["blocks"].updateValue((n,), (fresh(),))
+        if n >= WINDOW:
+            states["blocks"].removeKey((n - WINDOW,))
+
+    def named(handle):
+        return {"blocks": handle.getMapState("blocks", "number LONG", "payload BINARY")}
+
+    return _moved(frame, named, move, in_pandas=in_pandas)
+
+
+def window_in_a_map_by_rows(frame):
+    """Keep the same blocks with transformWithState over rows."""
+    return window_in_a_map(frame, in_pandas=False)
+
+
+def window_in_lists(frame):
+    """Keep the window in four lists: one is appended to, the oldest cleared when its turn comes."""
+    turn = WINDOW // 3
+
+    def move(states, n):
+        own = states[n // turn % 4]
+        if n % turn == 0:
+            own.clear()
+        own.appendValue((fresh(),))
+
+    def named(handle):
+        return {k: handle.getListState(f"list{k}", "payload BINARY") for k in range(4)}
+
+    return _moved(frame, named, move, in_pandas=True)
+
+
+def _moved(frame, named, move, *, in_pandas: bool):
+    import pandas as pd  # noqa: PLC0415
+    from pyspark.sql import Row  # noqa: PLC0415
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor  # noqa: PLC0415
+
+    class Move(StatefulProcessor):
+        def init(self, handle):
+            self.head, self.states = handle.getValueState("head", "n LONG"), named(handle)
+
+        def handleInputRows(self, key, rows, timerValues):  # noqa: N802, N803
+            for _ in rows:
+                pass
+            found = self.head.get()
+            n = found[0] if found else 0
+            move(self.states, n)
+            self.head.update((n + 1,))
+            answer = {"n": n, "payload": b""}
+            yield pd.DataFrame([answer]) if in_pandas else Row(**answer)
+
+        def close(self):
+            pass
+
+    grouped = frame.groupBy("shard")
+    way = grouped.transformWithStateInPandas if in_pandas else grouped.transformWithState
+    return way(Move(), ANSWER, "append", "None")
+
+
+def moving(spark, way: Callable[[Any], Any]) -> dict[str, float]:
+    """Return seconds and bytes of changelogs of the later micro-batches of a window that moves."""
+    folder = events.files(200 * MOVES, size=200)
+    rows_of = spark.readStream.schema(spark.read.parquet(str(folder)).schema)
+    stream = rows(rows_of.option("maxFilesPerTrigger", 1).parquet(str(folder)))
+    with scratch() as checkpoint:
+        writer = way(stream.select("shard")).writeStream.format("noop")
+        writer = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
+        query = writer.start()
+        query.awaitTermination()
+        taken = [p.durationMs["triggerExecution"] for p in query.recentProgress if p.numInputRows]
+        last = checkpoint.rglob(f"{MOVES}*.changelog")
+        written = sum(path.stat().st_size for path in last)
+    return {"median": statistics.median(taken[-10:]) / 1000, "last_changelog_bytes": written}
+
+
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "whole": whole_window,
+    "map_in_pandas": window_in_a_map,
+    "map_by_rows": window_in_a_map_by_rows,
+    "lists": window_in_lists,
+}
 OPERATORS: dict[str, Callable[[Any], Any]] = {
     "shuffle_alone": stateless,
     "applyInPandasWithState": in_pandas_with_state,
@@ -193,6 +306,7 @@ def main() -> None:
                     "rows_per_second": round(a_batch / middle),
                 }
                 print(form, name, figures[f"{form}_{name}"], flush=True)
+        figures["moving_window"] = {name: moving(spark, way) for name, way in WAYS.items()}
     record("spark_stateful_operators", figures)
 
 

@@ -136,7 +136,7 @@ def storing(spark: Any, window: int) -> Any:
         def shard(self, number):
             return StoreShard(self.task.part(number)[0], stores=True)
 
-    with patch.object(streaming, "ShardProcessor", StoreProcessor):
+    with patch.object(streaming, "processor_of", StoreProcessor):
         return answers(spark, STORE, window)
 
 
