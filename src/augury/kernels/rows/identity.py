@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from augury.kernels.jit import kernel
+from augury.kernels.jit import kernel, part
 
 _DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
 
 
-@kernel
+@part
 def spread(word):
     """Return a word in which each bit depends on all bits of the input."""
     x = np.uint64(word)

@@ -1,22 +1,16 @@
-"""Compile what a first answer needs, before anybody waits for it.
+"""Load what a first answer needs, before anybody waits for it.
 
-Compiled kernels are kept on the machine (`augury.kernels.jit`), so this takes most of a minute once
-and a second afterwards. Where Spark's workers share the machine, or the folder is shipped to them,
-they find everything compiled; otherwise each would compile for itself.
+Kernels come compiled with the wheel; where those do not fit they are compiled once on a machine
+(`augury.kernels.kept`), and then it is better that one process does it than all workers at once.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from augury.analysis.script import check_text
 from augury.errors import QueryError
 from augury.evaluation.evaluator import Evaluator
-from augury.sources.parquet_columns import Columns, RowGroup
 
 _SCRIPT = """
 CREATE STREAM s (id LONG, tag LONG, kind STRING, t LONG, p DOUBLE)
@@ -27,7 +21,7 @@ CREATE QUERY any ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 9;
 
 
 def warm_up() -> None:
-    """Compile the kernels, or load them if they were compiled before."""
+    """Compile the kernels, or load them if they are compiled."""
     checked = check_text(_SCRIPT)
     if any(each.severity == "error" for each in checked.diagnostics):
         raise QueryError(checked.diagnostics)
@@ -38,14 +32,3 @@ def warm_up() -> None:
         runner = Evaluator(checked.catalog, queries, {"s": rows})
         for name in queries:
             runner.table(name)
-    _read(rows)
-
-
-def _read(rows: pa.Table) -> None:
-    """Read rows as workers read files."""
-    with TemporaryDirectory() as folder:
-        path = str(Path(folder) / "rows.parquet")
-        pq.write_table(rows, path)
-        with pa.OSFile(path) as source:
-            file = pq.ParquetFile(source, read_dictionary=["kind"])
-            Columns(RowGroup(source, file, 0), rows.column_names).take(rows.num_rows)
