@@ -17,6 +17,7 @@ from augury import Session
 READS = """
 CREATE STREAM reads (tag STRING, reader STRING, at TIMESTAMP, p DOUBLE)
 KEY tag TIME at TYPE reader PROBABILITY p;
+CREATE QUERY q ON reads PATTERN SEQ(SHELF x, !COUNTER y, EXIT z) WHERE [tag] WITHIN 12 HOURS;
 """
 HOURS = [
     {"tag": "t1", "reader": reader, "at": datetime(2026, 1, 1, hour), "p": p}
@@ -69,23 +70,20 @@ def confidences(ag: Session) -> list[float]:
 
 def pushed(query: str, column: str) -> list[float]:
     ag = Session(engine="local")
-    ag.sql(TICKS + query)
+    ag.sql(f"{TICKS} CREATE QUERY q ON reads {query};")
     found = [each for row in ROWS for each in ag.push("reads", row)] + ag.finish()
     return sorted(round(each[column], 6) for each in found)
 
 
 def answers() -> dict[str, Any]:
     """Return the answers of all."""
-    first = "CREATE QUERY q ON reads PATTERN SEQ(SHELF x, !COUNTER y, EXIT z) WHERE [tag] WITHIN 12 HOURS;"
-    found: dict[str, Any] = {"the first query": confidences(session(READS + first, HOURS))}
+    found: dict[str, Any] = {"the first query": confidences(session(READS, HOURS))}
     for name, query in ASKED.items():
         ag = session(f"{TICKS} CREATE QUERY q ON reads {query};", ROWS)
-        found[name] = [row for row in ag.table("q").to_pylist()]
+        found[name] = ag.table("q").to_pylist()
     found["a hierarchy"] = confidences(session(TICKS + HIERARCHY, ROWS))
-    found["pushed matches"] = pushed(f"CREATE QUERY q ON reads {ASKED['a negation']};", "confidence")
-    found["pushed chances"] = pushed(
-        f"CREATE QUERY q ON reads {ASKED['a probability by time']};", "probability"
-    )
+    found["pushed matches"] = pushed(ASKED["a negation"], "confidence")
+    found["pushed chances"] = pushed(ASKED["a probability by time"], "probability")
     return found
 
 
@@ -95,7 +93,7 @@ def main() -> None:
     found = answers()
     loaded = {name.partition(".")[0] for name in sys.modules}
     told = {"answers": found, "compiled": compiled.names, "loaded": sorted(loaded)}
-    print(json.dumps(told, default=str))
+    sys.stdout.write(json.dumps(told, default=str))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from numba import njit
-from numba.core.types import unliteral
+from numba.core.types import Array, BaseTuple, unliteral
 
 from augury.kernels import progress
 from augury.kernels.kept import Kept
@@ -43,6 +43,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     if dispatcher is not function:
         # The place where Numba keeps its own cache of files, which looks at one source file only.
         dispatcher._cache = Kept(function)
+        _take_constants(dispatcher)
     return _generic(dispatcher)
 
 
@@ -50,7 +51,7 @@ def _generic(made: Any) -> Any:
     """Let a function be compiled once for all integers, and not again for 0, for 1 and for -1.
 
     Numba takes a number that is written in a call for a type of its own. With that, the search
-    takes more than twice as long to compile; the optimiser sees such numbers anyway.
+    takes half as long again to compile; the optimiser sees such numbers anyway.
     """
     if hasattr(made, "get_call_template"):
         template = made.get_call_template
@@ -58,6 +59,36 @@ def _generic(made: Any) -> Any:
             tuple(map(unliteral, args)), {name: unliteral(kws[name]) for name in kws}
         )
     return made
+
+
+def _take_constants(made: Any) -> None:
+    """Let one compiled code serve arrays that may be written and those of Arrow, which may not.
+
+    To Numba each is a type of its own, so that a kernel with three arrays may be compiled eight
+    times, as the data have it. Its code is the same. Kernels write only to what they call `out`, or
+    to memory that was made for them.
+    """
+    compile_one = made.compile
+
+    def compile_for(types: Any) -> Any:
+        plain = tuple(map(_writable, types))
+        entry = compile_one(plain)
+        if plain != types:
+            made._insert([each._code for each in types], entry, False)
+        return entry
+
+    made.compile = compile_for
+
+
+def _writable(kind: Any) -> Any:
+    """Return the type of the same values in memory that may be written."""
+    if isinstance(kind, Array):
+        return kind.copy(readonly=False)
+    if isinstance(kind, BaseTuple):
+        # Only a named tuple says what it is an instance of.
+        named = getattr(kind, "instance_class", tuple)
+        return BaseTuple.from_types(tuple(map(_writable, kind)), named)
+    return kind
 
 
 progress.listen()

@@ -79,6 +79,16 @@ def written() -> Path:
     return Path(root) / fingerprint()
 
 
+def how_long() -> str:
+    """Say how long kernels that are compiled here will last."""
+    folder = written()
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    if os.access(folder, os.W_OK):
+        return "once on this machine"
+    return f"in each process, because {folder} cannot be written (docs/settings.md)"
+
+
 def baseline() -> str | None:
     """Return what kernels are shipped for on machines like this one; None where for nothing."""
     return BASELINES.get(platform.machine().lower(), (None, ()))[0]

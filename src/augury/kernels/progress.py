@@ -13,6 +13,8 @@ from typing import Any
 
 from numba.core import event
 
+from augury.kernels import kept
+
 # Seconds of compiling that nobody minds, and between two lines in a log.
 MOMENT, PAUSE = 2.0, 10.0
 
@@ -55,8 +57,8 @@ class Progress(event.Listener):
         if seconds < self.silent_until:
             return
         line = (
-            "augury: compiling kernels for this processor, Python and Numba, once on this machine: "
-            f"{self.done} functions in {seconds:.0f} s, of about 170"
+            "augury: compiling kernels for this processor, Python and Numba, "
+            f"{kept.how_long()}: {self.done} functions in {seconds:.0f} s, of about 170"
         )
         if _is_terminal():
             _say(f"\r{line}\x1b[K")
