@@ -37,18 +37,22 @@ def facts(rows: list[dict[str, Any]]) -> list[list[Any]]:
 
 
 def where(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Tell which package the executor has imported, and whether its search came compiled."""
+    """Tell which package the executor has imported, its kernels, and how many it compiles."""
     import augury
-    from augury.kernels import jit
+    from augury.kernels import kept
+    from augury.kernels.search.search import search
 
     for _ in batches:
-        yield _told(str(augury.__file__), str(jit.cache_folder()))
+        matches(Session(engine="local"))
+        compiled = sum(search.stats.cache_misses.values())
+        yield _told(str(augury.__file__), str(kept.SHIPPED / kept.fingerprint()), compiled)
 
 
-def _told(package: str, kernels: str) -> pa.RecordBatch:
+def _told(package: str, kernels: str, compiled: int) -> pa.RecordBatch:
     import pyarrow as pa
 
-    return pa.RecordBatch.from_pydict({"package": [package], "kernels": [kernels]})
+    told = {"package": [package], "kernels": [kernels], "compiled": [compiled]}
+    return pa.RecordBatch.from_pydict(told)
 
 
 def started(master: str, archive: str) -> SparkSession:
@@ -69,7 +73,8 @@ def started(master: str, archive: str) -> SparkSession:
 def main(master: str, archive: str, answer: Path) -> None:
     spark = started(master, archive)
     found = [row.asDict() for row in matches(Session(spark, shards=2)).collect()]
-    places = spark.range(0, 2, 1, 2).mapInArrow(where, "package string, kernels string").collect()
+    columns = "package string, kernels string, compiled long"
+    places = spark.range(0, 2, 1, 2).mapInArrow(where, columns).collect()
     hosts = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
     told = {"facts": facts(found), "places": places, "executors": len(hosts) - 1}
     answer.write_text(json.dumps(told))

@@ -4,64 +4,91 @@ No threads: Spark owns the cores. No fastmath: NaN and the order of summation ha
 so that a session may run several queries from threads. Bounds are not checked and nothing is
 raised: kernels return a code, and the operator that called them raises.
 
-Entry points are cached, so that Python workers, which come and go, find them compiled: the search
-alone takes most of a minute. Concurrent workers have crashed on Numba's file cache when files of
-one name differed (numba#4807, numba#10128), so every version of the kernels' sources has a folder
-of its own: all processes that share it write the same thing, and Numba replaces files in one step.
-`AUGURY_KERNEL_CACHE` says where (docs/settings.md), for example in an archive that is shipped to a
-cluster.
+Entry points come compiled or are compiled once (`augury.kernels.kept`); what has to be compiled is
+said (`augury.kernels.progress`).
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from functools import cache
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
-import numba
 from numba import njit
+from numba.core.types import Array, BaseTuple, unliteral
+
+from augury.kernels import progress
+from augury.kernels.kept import Kept
 
 _OPTIONS = {"parallel": False, "fastmath": False, "nogil": True, "error_model": "numpy"}
-
-# Called from kernels only: without the wrappers that Python and C would need, which take about half
-# of the time that compiling a small function takes.
-part = njit(cache=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
 
 # A part of one expression, put in place where it is called.
 accessor = njit(cache=False, inline="always", **_OPTIONS)
 
 
+def part(function: Callable[..., Any]) -> Any:
+    """Make a function that only kernels call.
+
+    It has no wrappers that Python and C would need, which take about half of the time that
+    compiling a small function takes.
+    """
+    return _generic(
+        njit(cache=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    )
+
+
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile an entry point once per machine, or per process where no folder can be written."""
-    folder = cache_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return njit(cache=False, **_OPTIONS)(function)
-    # Numba decides on the place while it decorates; the setting is put back for everybody else.
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
-    try:
-        return njit(cache=True, **_OPTIONS)(function)
-    except RuntimeError:
-        return njit(cache=False, **_OPTIONS)(function)
-    finally:
-        numba.config.CACHE_DIR = before
+    """Make an entry point, whose compiled code is looked for in files before it is compiled."""
+    dispatcher = njit(cache=False, **_OPTIONS)(function)
+    # Where Numba is switched off, a function stays what it is.
+    if dispatcher is not function:
+        # The place where Numba keeps its own cache of files, which looks at one source file only.
+        dispatcher._cache = Kept(function)
+        _take_constants(dispatcher)
+    return _generic(dispatcher)
 
 
-def cache_folder() -> Path:
-    """Return the folder for compiled kernels of exactly these sources and this Numba."""
-    root = os.environ.get("AUGURY_KERNEL_CACHE") or Path.home() / ".cache" / "augury"
-    return Path(root) / f"kernels-{_fingerprint()}"
+def _generic(made: Any) -> Any:
+    """Let a function be compiled once for all integers, and not again for 0, for 1 and for -1.
+
+    Numba takes a number that is written in a call for a type of its own. With that, the search
+    takes half as long again to compile; the optimiser sees such numbers anyway.
+    """
+    if hasattr(made, "get_call_template"):
+        template = made.get_call_template
+        made.get_call_template = lambda args, kws: template(
+            tuple(map(unliteral, args)), {name: unliteral(kws[name]) for name in kws}
+        )
+    return made
 
 
-@cache
-def _fingerprint() -> str:
-    """Return a hash of every kernel source: Numba itself looks at one file only."""
-    digest = sha256(numba.__version__.encode())
-    for source in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
+def _take_constants(made: Any) -> None:
+    """Let one compiled code serve arrays that may be written and those of Arrow, which may not.
+
+    To Numba each is a type of its own, so that a kernel with three arrays may be compiled eight
+    times, as the data have it. Its code is the same. Kernels write only to what they call `out`, or
+    to memory that was made for them.
+    """
+    compile_one = made.compile
+
+    def compile_for(types: Any) -> Any:
+        plain = tuple(map(_writable, types))
+        entry = compile_one(plain)
+        if plain != types:
+            made._insert([each._code for each in types], entry, False)
+        return entry
+
+    made.compile = compile_for
+
+
+def _writable(kind: Any) -> Any:
+    """Return the type of the same values in memory that may be written."""
+    if isinstance(kind, Array):
+        return kind.copy(readonly=False)
+    if isinstance(kind, BaseTuple):
+        # Only a named tuple says what it is an instance of.
+        named = getattr(kind, "instance_class", tuple)
+        return BaseTuple.from_types(tuple(map(_writable, kind)), named)
+    return kind
+
+
+progress.listen()

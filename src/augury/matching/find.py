@@ -14,8 +14,8 @@ import numpy as np
 from augury.errors import DataError
 from augury.kernels.search import layout, prepare
 from augury.kernels.search.predicates import Predicates
+from augury.kernels.search.search import search
 from augury.matching.arena import Report, Room, lay_out, output_size
-from augury.matching.first_search import search
 from augury.matching.pattern import Pattern
 from augury.records import Events, Flags, Reals, Words
 

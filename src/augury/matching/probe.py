@@ -13,9 +13,9 @@ import numpy as np
 from augury.kernels.search import layout
 from augury.kernels.search.gather import gather
 from augury.kernels.search.predicates import Predicates
+from augury.kernels.search.search import search
 from augury.matching.arena import Report, Room, lay_out, output_size
 from augury.matching.find import found_in, most_depth, too_many
-from augury.matching.first_search import search
 from augury.matching.lineage import Formula, Is
 from augury.matching.matcher import as_matches
 from augury.matching.pattern import Pattern

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from augury.kernels.jit import kernel
+from augury.kernels.jit import kernel, part
 
 # The two digits of every byte, as they stand in memory.
 _TWO_DIGITS = np.frombuffer(bytes(range(256)).hex().encode(), np.uint16)
 
 
-@kernel
+@part
 def spread(word):
     """Return a word in which each bit depends on all bits of the input."""
     x = np.uint64(word)

@@ -10,7 +10,7 @@ Shapes: N rows of the ring, T events of the partition, A attributes, C component
 
 from __future__ import annotations
 
-from augury.kernels.jit import kernel
+from augury.kernels.jit import kernel, part
 from augury.kernels.search.layout import (
     ABSENTS,
     BEGIN,
@@ -67,7 +67,7 @@ def gather(ring, newest, oldest, where, slots, e, er, q, m, span):
     return n
 
 
-@kernel
+@part
 def chain_length(ring, newest, oldest):
     """Return how many live events the partition of event `newest` has."""
     n, number = 0, newest
@@ -80,7 +80,7 @@ def chain_length(ring, newest, oldest):
     return n
 
 
-@kernel
+@part
 def number_groups(e, n, has_groups):
     """Give groups of alternatives numbers from 0, in the order of their first event; -1 is none."""
     used = 0
@@ -101,7 +101,7 @@ def number_groups(e, n, has_groups):
         e[k, BEGIN] = 0
 
 
-@kernel
+@part
 def fill_queues(e, n, q, m, span):
     """List by component the events that may play it, and where each list starts in the arena."""
     reported, _, closing, n_components = span

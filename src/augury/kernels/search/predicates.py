@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from augury.kernels.jit import kernel
+from augury.kernels.jit import kernel, part
 from augury.kernels.search import opcodes as op
 
 TRUE, FALSE, UNKNOWN = 1, 0, -1
@@ -86,7 +86,7 @@ def evaluate(predicates, which, slots, slot_nulls):
     return TRUE if words[top] != 0 else FALSE
 
 
-@kernel
+@part
 def _jumps(opcode, word, null):
     if opcode == op.JUMP:
         return True
@@ -98,13 +98,13 @@ def _jumps(opcode, word, null):
     return not null and word == (1 if opcode == op.KEEP_IF_TRUE else 0)
 
 
-@kernel
+@part
 def bits_of(x):
     """Return the word that holds a DOUBLE."""
     return np.float64(x).view(np.int64)
 
 
-@kernel
+@part
 def double_of(word):
     """Return the DOUBLE that a word holds."""
     return np.int64(word).view(np.float64)
@@ -113,7 +113,7 @@ def double_of(word):
 # Two operands: each gives a word and whether it is NULL ------------------------------------------
 
 
-@kernel
+@part
 def _combine(opcode, left, left_null, right, right_null):
     if opcode == op.AND or opcode == op.OR:  # noqa: PLR1714 - a tuple would be built each time
         return _connect(opcode, left, left_null, right, right_null)
@@ -130,7 +130,7 @@ def _combine(opcode, left, left_null, right, right_null):
     return _floats(opcode, double_of(left), double_of(right))
 
 
-@kernel
+@part
 def _compare(opcode, left, right):
     if opcode == op.EQUAL_I:
         return np.int64(left == right), False
@@ -139,7 +139,7 @@ def _compare(opcode, left, right):
     return np.int64(left <= right), False
 
 
-@kernel
+@part
 def _compare_floats(opcode, x, y):
     if opcode == op.EQUAL_F:
         return np.int64(x == y or (math.isnan(x) and math.isnan(y))), False
@@ -148,13 +148,13 @@ def _compare_floats(opcode, x, y):
     return np.int64(not less(y, x)), False
 
 
-@kernel
+@part
 def less(x, y):
     """Return whether x < y, where NaN is larger than every number."""
     return x < y or (math.isnan(y) and not math.isnan(x))
 
 
-@kernel
+@part
 def _connect(opcode, left, left_null, right, right_null):
     # The deciding value is FALSE for AND, TRUE for OR; without it, one NULL makes NULL.
     decisive = np.int64(1) if opcode == op.OR else np.int64(0)
@@ -163,7 +163,7 @@ def _connect(opcode, left, left_null, right, right_null):
     return 1 - decisive, left_null or right_null
 
 
-@kernel
+@part
 def _choose(opcode, left, left_null, right, right_null):
     """Return the lesser or the greater of two; NULLs are passed over."""
     if right_null:
@@ -181,7 +181,7 @@ def _choose(opcode, left, left_null, right, right_null):
     return right if better else left, False
 
 
-@kernel
+@part
 def _integers(opcode, left, right):
     if opcode == op.ADD_I:
         result = wrapping_add(left, right)
@@ -194,7 +194,7 @@ def _integers(opcode, left, right):
     return _remainder(left, right), right == 0
 
 
-@kernel
+@part
 def wrapping_add(left, right):
     """Return the sum modulo 2 ** 64.
 
@@ -203,7 +203,7 @@ def wrapping_add(left, right):
     return np.int64(np.uint64(left) + np.uint64(right))
 
 
-@kernel
+@part
 def _multiply(left, right):
     result = np.int64(np.uint64(left) * np.uint64(right))
     if -_HALF_WORD <= left <= _HALF_WORD and -_HALF_WORD <= right <= _HALF_WORD:
@@ -213,7 +213,7 @@ def _multiply(left, right):
     return result, left != 0 and result // left != right
 
 
-@kernel
+@part
 def _remainder(left, right):
     # The sign follows the dividend, as in SQL; the smallest LONG overflows when divided by -1.
     if -1 <= right <= 0:
@@ -224,7 +224,7 @@ def _remainder(left, right):
     return result
 
 
-@kernel
+@part
 def _floats(opcode, x, y):
     if opcode == op.ADD_F:
         return bits_of(x + y), False
@@ -241,7 +241,7 @@ def _floats(opcode, x, y):
     return bits_of(np.fmod(x, y)), False
 
 
-@kernel
+@part
 def _power(x, y):
     # C gives 1 for these; Java, and so Spark, gives NaN.
     if math.isnan(y) or (abs(x) == 1.0 and math.isinf(y)):
@@ -252,7 +252,7 @@ def _power(x, y):
 # One operand -----------------------------------------------------------------------------------
 
 
-@kernel
+@part
 def _convert(opcode, word, null):
     if opcode == op.IS_NULL:
         return np.int64(null), False
@@ -275,7 +275,7 @@ def _convert(opcode, word, null):
     return np.int64(np.uint64(0) - np.uint64(word)), word == _SMALLEST
 
 
-@kernel
+@part
 def _convert_float(opcode, x):
     if opcode == op.NEGATE_F:
         return bits_of(-x), False
@@ -294,7 +294,7 @@ def _convert_float(opcode, x):
     return _whole(opcode, x)
 
 
-@kernel
+@part
 def _whole(opcode, x):
     if not (-_TWO_63 <= x < _TWO_63):
         return _NULL
@@ -308,7 +308,7 @@ def _whole(opcode, x):
 # Tables ------------------------------------------------------------------------------------------
 
 
-@kernel
+@part
 def _member(code, table, words, nulls, top):
     """Return whether the row that starts at `top` is in the table: true, false or NULL."""
     width, whole, total = code[table], code[table + 1], code[table + 2]
@@ -330,7 +330,7 @@ def _member(code, table, words, nulls, top):
     return np.int64(0), False
 
 
-@kernel
+@part
 def _search(code, rows, whole, width, wanted):
     low, high = 0, whole
     while low < high:
@@ -345,7 +345,7 @@ def _search(code, rows, whole, width, wanted):
     return False
 
 
-@kernel
+@part
 def _order(code, row, wanted):
     for k in range(len(wanted)):
         if code[row + k] != wanted[k]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from augury.kernels.jit import kernel
+from augury.kernels.jit import kernel, part
 from augury.kernels.search.layout import (
     FOREVER,
     KEY,
@@ -52,19 +52,19 @@ class Paths(NamedTuple):
     window: int
 
 
-@kernel
+@part
 def _is_before(e, a, b):
     if e[a, TIME] != e[b, TIME]:
         return e[a, TIME] < e[b, TIME]
     return e[a, STREAM] == e[b, STREAM] and e[a, TIE] < e[b, TIE]
 
 
-@kernel
+@part
 def _plus(a, b):
     return MOST if a > MOST - b else a + b
 
 
-@kernel
+@part
 def _breaks(paths, e, lane, x, last):
     """Whether event x, lying before `last`, must be absent for the transition to take `last`."""
     if e[x, MASK] & paths.edges[lane, BREAKING]:
@@ -72,7 +72,7 @@ def _breaks(paths, e, lane, x, last):
     return paths.edges[lane, ADJACENT] != 0 and e[x, KEY] == e[last, KEY]
 
 
-@kernel
+@part
 def _rules_hold(paths, predicates, e, lane, first, last):
     """Whether the rules of a transition hold for two neighbours."""
     slots, nulls = np.zeros(16, np.int64), np.zeros(16, np.bool_)
@@ -89,7 +89,7 @@ def _rules_hold(paths, predicates, e, lane, first, last):
     return True
 
 
-@kernel
+@part
 def _own_group(paths, e, er, lane, pair):
     """Return the chance that nothing breaking lies between two events at the first one's time."""
     first, last = pair
@@ -101,7 +101,7 @@ def _own_group(paths, e, er, lane, pair):
     return chance
 
 
-@kernel
+@part
 def _from_each(paths, predicates, e, er, lane, place, counts, weights):
     """Return the paths that a transition continues with an event, pair by pair."""
     start, last = place
@@ -126,7 +126,7 @@ def _from_each(paths, predicates, e, er, lane, place, counts, weights):
     return count, weight
 
 
-@kernel
+@part
 def _from_sum(e, state, place, begin, counts, weights, sums):
     """Return the paths that an event continues, by the sum over all earlier times and by ties."""
     start, last = place
@@ -139,7 +139,7 @@ def _from_sum(e, state, place, begin, counts, weights, sums):
     return count, weight
 
 
-@kernel
+@part
 def _looks_at_pairs(paths, lane):
     """Whether a transition asks more of an event than to lie after the one before it."""
     if paths.edges[lane, BREAKING] != 0 or paths.edges[lane, ADJACENT] != 0:
@@ -147,7 +147,7 @@ def _looks_at_pairs(paths, lane):
     return paths.rule_rows[lane] < paths.rule_rows[lane + 1]
 
 
-@kernel
+@part
 def _take(paths, predicates, e, er, place, begin, counts, weights, sums):
     """Continue paths with an event by every transition; return the matches that end with it."""
     start, last = place
@@ -170,7 +170,7 @@ def _take(paths, predicates, e, er, place, begin, counts, weights, sums):
     return count, weight
 
 
-@kernel
+@part
 def _sum_up(first, stop, counts, weights, sums):
     """Add the paths that end at one time to the sums over all earlier times."""
     whole, real = sums
@@ -180,7 +180,7 @@ def _sum_up(first, stop, counts, weights, sums):
             real[q] += weights[k, q]
 
 
-@kernel
+@part
 def _count_from(paths, predicates, e, er, place, counts, weights, sums):
     """Return how many matches begin with an event on a transition, and their total confidence."""
     start, first_lane = place
@@ -206,7 +206,7 @@ def _count_from(paths, predicates, e, er, place, counts, weights, sums):
     return count, weight
 
 
-@kernel
+@part
 def _longest_window(e, window):
     longest, last = 1, 0
     for start in range(len(e)):

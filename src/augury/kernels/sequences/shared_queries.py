@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from augury.kernels.jit import kernel
+from augury.kernels.jit import kernel, part
 
 NEVER = -(2**62)
 _NONE, _ONE = np.uint64(0), np.uint64(1)
@@ -49,7 +49,7 @@ class Progress(NamedTuple):
     latest: np.ndarray  # int64 (N,)
 
 
-@kernel
+@part
 def _start_of(trie, progress, node, time, places):
     """Return the latest start of a path that the event takes to a node, or NEVER."""
     parent = trie.parent[node]
@@ -67,7 +67,7 @@ def _start_of(trie, progress, node, time, places):
     return start if time - start <= trie.reach[node] else NEVER
 
 
-@kernel
+@part
 def _arrive(progress, node, start, moment, places):
     """Note that a path of this start reaches a node."""
     begin, barrier = places
@@ -82,7 +82,7 @@ def _arrive(progress, node, start, moment, places):
     progress.when[node] = moment
 
 
-@kernel
+@part
 def _first_inside(time, begin, event, window):
     """Return the first event of the partition that shares a window with `event`."""
     low, high = begin, event
@@ -95,7 +95,7 @@ def _first_inside(time, begin, event, window):
     return low
 
 
-@kernel
+@part
 def _steps(trie, facts, event, progress, places, time, moved):
     """Find the nodes that an event reaches, all from the progress before it; return how many."""
     n, starts = 0, moved[1]
@@ -114,7 +114,7 @@ def _steps(trie, facts, event, progress, places, time, moved):
     return n
 
 
-@kernel
+@part
 def _note(trie, time, place, start, ranges, current):
     """Note where a match that ends at (event, node) can lie; return how many ranges are new."""
     event, begin, node, n_ranges = place

@@ -35,8 +35,7 @@ from augury.kernels.rows import sorting
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.records import Words
-from augury.runners.spark.scanning import MOST_TWICE
-from augury.runners.spark.tasks import STEP, BoundedTask
+from augury.runners.spark.tasks import MOST_TWICE, STEP, BoundedTask
 from augury.sources.rows import CODES, conform, follow, sift
 
 # With fewer rows, threads would not pay.

@@ -1,8 +1,7 @@
-"""Compile what a first answer needs, before anybody waits for it.
+"""Load what a first answer needs, before anybody waits for it.
 
-Compiled kernels are kept on the machine (`augury.kernels.jit`), so this takes most of a minute once
-and a second afterwards. Where Spark's workers share the machine, or the folder is shipped to them,
-they find everything compiled; otherwise each would compile for itself.
+Kernels come compiled with the wheel; where those do not fit they are compiled once on a machine
+(`augury.kernels.kept`), and then it is better that one process does it than all workers at once.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ CREATE QUERY any ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 9;
 
 
 def warm_up() -> None:
-    """Compile the kernels, or load them if they were compiled before."""
+    """Compile the kernels, or load them if they are compiled."""
     checked = check_text(_SCRIPT)
     if any(each.severity == "error" for each in checked.diagnostics):
         raise QueryError(checked.diagnostics)

@@ -25,7 +25,7 @@ from augury.evaluation.row_filter import RowFilter, shard_numbers
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.records import Words
-from augury.runners.spark.tasks import PAYLOAD, STEP
+from augury.runners.spark.tasks import MOST_TWICE, PAYLOAD, STEP
 from augury.sources.parquet_files import Files, Group
 
 # Up to so many tasks, reading all files in each is cheaper than moving their rows.
@@ -37,8 +37,6 @@ MOST_HELD = 8 * STEP
 # Rows that one task reads of a span of time: no more than SPAN, step by step. With less than LEAST
 # a task there is little to gain, and a repeat of an ID in another span would not be noticed.
 SPAN, LEAST = 4 * TASK, STEP
-# By so much a task may read more than its share, since spans begin in the middle of groups.
-MOST_TWICE = 1.5
 Span = tuple[int, int]
 EVER: Span = (NEVER_YET, ALWAYS)
 

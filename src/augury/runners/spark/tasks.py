@@ -27,6 +27,8 @@ ANSWERS = pa.schema(
 )
 # Rows that are evaluated in one step, and rows of an answer in one payload.
 STEP, PAYLOAD = 250_000, 50_000
+# By so much a task may read more than its share, since it reads what its matches reach back to.
+MOST_TWICE = 1.5
 MEASURES = pa.schema(
     [
         ("stage", pa.string()),

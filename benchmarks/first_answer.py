@@ -1,0 +1,143 @@
+"""How long a first answer takes where nothing was compiled before.
+
+Usage: `python benchmarks/first_answer.py [WHEEL]`.
+
+A wheel (built here unless one is named) is installed into a fresh environment without the packages
+of Spark, and the example of README.md is run there with an empty home, from start to end. Then a
+local Spark whose workers have an empty home, and augury from that wheel, runs one query twice: by
+how much the first run is longer is what a first task pays.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RUNS = 3
+FIRST = '''
+import augury
+from datetime import datetime
+ag = augury.Session(engine="local")
+ag.sql("""
+    CREATE STREAM reads (tag STRING, reader STRING, at TIMESTAMP, p DOUBLE)
+    KEY tag TIME at TYPE reader PROBABILITY p;
+    CREATE QUERY theft ON reads PATTERN SEQ(SHELF x, !COUNTER y, EXIT z)
+    WHERE [tag] WITHIN 12 HOURS;
+""")
+ag.bind("reads", [
+    {"tag": "t1", "reader": "SHELF", "at": datetime(2026, 1, 1, 10), "p": 0.9},
+    {"tag": "t1", "reader": "COUNTER", "at": datetime(2026, 1, 1, 11), "p": 0.25},
+    {"tag": "t1", "reader": "EXIT", "at": datetime(2026, 1, 1, 12), "p": 0.8},
+])
+print([round(confidence, 6) for confidence in ag.table("theft").column("confidence").to_pylist()])
+'''
+# Starts a worker as on a machine that never saw augury: an empty home, and nothing but the wheel.
+WORKER = """#!/bin/sh
+unset AUGURY_KERNEL_CACHE
+HOME={home} PYTHONPATH={site}:$PYTHONPATH exec {python} "$@"
+"""
+STREAM = """
+CREATE STREAM s (id LONG, tag LONG, kind STRING, t LONG, p DOUBLE)
+ID id KEY tag TIME t TYPE kind PROBABILITY p;
+CREATE QUERY ab ON s PATTERN SEQ(A a, !C c, B b) WHERE [tag] WITHIN 9;
+"""
+
+
+def built(folder: Path) -> Path:
+    """Return a wheel of this source."""
+    start = time.perf_counter()
+    options = ["--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)]
+    pip("wheel", *options)
+    (wheel,) = folder.glob("augury-*.whl")
+    seconds = time.perf_counter() - start
+    print(f"wheel: {wheel.stat().st_size / 2**20:.1f} MB, built in {seconds:.0f} s")
+    return wheel
+
+
+def pip(*arguments: str, python: str = sys.executable) -> None:
+    """Run pip quietly."""
+    quiet = ["-m", "pip", "-q", "--disable-pip-version-check"]
+    subprocess.run([python, *quiet, *arguments], check=True)
+
+
+def fresh(folder: Path, wheel: Path) -> str:
+    """Return the Python of a new environment that has the wheel and what it requires."""
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = str(folder / "bin" / "python")
+    pip("install", "-c", str(ROOT / "constraints.txt"), str(wheel), python=python)
+    return python
+
+
+def seconds_to_answer(python: str, work: Path) -> list[float]:
+    """Return how long the first query takes from start to end, with an empty home each time."""
+    script, found = work / "first.py", []
+    script.write_text(FIRST)
+    for k in range(RUNS):
+        home = work / f"home-{k}"
+        home.mkdir()
+        start = time.perf_counter()
+        said = subprocess.run(
+            [python, script],
+            env={"HOME": str(home), "PATH": os.environ["PATH"]},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        found.append(time.perf_counter() - start)
+        assert said.stdout == "[0.54]\n", said.stdout
+        assert not list(home.rglob("*.nbc")), "a kernel was compiled, and so not shipped"
+    return found
+
+
+def seconds_of_tasks(wheel: Path, work: Path, runs: int) -> list[float]:
+    """Return how long a query on Spark takes, run by run, with workers that start from nothing."""
+    site, home, worker = work / "site", work / "home", work / "python"
+    pip("install", "--no-deps", "--target", str(site), str(wheel))
+    home.mkdir()
+    worker.write_text(WORKER.format(home=home, site=site, python=sys.executable))
+    worker.chmod(0o755)
+    os.environ["PYSPARK_PYTHON"] = str(worker)
+    from pyspark.sql import SparkSession  # noqa: PLC0415  the rest needs no Spark
+
+    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+    settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    spark = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+    # Spark's own first job is not what is asked for.
+    spark.range(9).mapInArrow(lambda batches: batches, "id long").collect()
+    found = [_seconds(spark) for _ in range(runs)]
+    spark.stop()
+    return found
+
+
+def _seconds(spark: Any) -> float:
+    """Return how long a new session takes to answer a query on Spark."""
+    from augury import Session  # noqa: PLC0415  as above
+
+    ag = Session(spark)
+    ag.sql(STREAM)
+    ag.bind("s", [{"id": k, "tag": 1, "kind": "AB"[k % 2], "t": k, "p": 0.5} for k in range(40)])
+    start = time.perf_counter()
+    assert ag.table("ab").collect()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Print the figures."""
+    with TemporaryDirectory() as folder:
+        work = Path(folder)
+        wheel = Path(sys.argv[1]).resolve() if sys.argv[1:] else built(work)
+        taken = seconds_to_answer(fresh(work / "environment", wheel), work)
+        print(f"first answer, empty home: {statistics.median(taken):.1f} s (median of {RUNS})")
+        first, second, *_ = seconds_of_tasks(wheel, work, RUNS)
+        print(f"Spark, workers with an empty home: {first:.1f} s at first, then {second:.1f} s")
+
+
+if __name__ == "__main__":
+    main()
