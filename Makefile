@@ -54,6 +54,7 @@ fuzz: $(STAMP)  ## long property runs (AUGURY_FUZZ_EXAMPLES mutations of scripts
 bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the events on Spark
 	$(BIN)/python benchmarks/import_time.py
 	$(BIN)/python benchmarks/check_speed.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/first_answer.py
 	$(BIN)/python benchmarks/push_overhead.py
 	$(BIN)/python benchmarks/matching/throughput.py
 	$(BIN)/python benchmarks/matching/standing_queries.py
