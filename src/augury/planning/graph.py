@@ -110,7 +110,12 @@ def _add_stream(stream: StreamSchema, catalog: Catalog, found: dict[str, Stage])
     how = catalog.inferred.get(stream.name.lower())
     if how is None:
         stage = Stage("source", stream.name, (), "new")
-        return found.setdefault(stage.name, stage).name
+        found.setdefault(stage.name, stage)
+        tables = catalog.stream(stream.markov) if stream.markov else None
+        if tables is not None:
+            # How its values follow each other comes as rows, too.
+            _add_stream(tables, catalog, found)
+        return stage.name
     readings = catalog.stream(how.statement.readings)
     assert readings is not None
     stage = Stage("infer", stream.name, (_add_stream(readings, catalog, found),), "all")

@@ -1,0 +1,79 @@
+"""EXPLAIN names the stages that the executor enters, and no others, in their order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from augury import Session
+from augury.sources.rows import ARROW_TYPES
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = """
+CREATE STREAM s (id LONG, tag STRING, kind STRING, t LONG, p DOUBLE)
+ID id KEY tag TIME t TYPE kind PROBABILITY p;
+CREATE STREAM w (l STRING, t LONG, p DOUBLE) TIME t PROBABILITY p;
+CREATE QUERY plain ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 9 RETURN a.tag AS tag;
+CREATE QUERY above ON plain, s PATTERN SEQ(plain x, C c) WITHIN 20;
+CREATE QUERY many ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 9 RETURN COUNT;
+CREATE QUERY chain ON s PATTERN SEQ(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH
+RETURN PROBABILITY BY TIME;
+CREATE QUERY joined ON s, w PATTERN AND(s, w) WHERE s.tag = w.l WITHIN 10 RETURN PROBABILITY;
+CREATE QUERY listed ON s PATTERN AND(A a, B b) WHERE a.t < b.t WITHIN 10 RETURN PROBABILITY;
+"""
+QUERIES = ("plain", "above", "many", "chain", "joined", "listed")
+ROWS = {
+    "s": [{"id": k, "tag": "xy"[k % 2], "kind": "ABC"[k % 3], "t": k, "p": 0.5} for k in range(9)],
+    "w": [{"l": "x", "t": 3, "p": 0.5}],
+}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_stages_that_are_explained_are_those_that_are_entered(query: str) -> None:
+    ag = Session(engine="local")
+    ag.sql(SCRIPT)
+    for name, rows in ROWS.items():
+        ag.bind(name, rows)
+    facts = json.loads(ag.explain(query, "json", analyze=True))
+    assert facts["stages"] == [each["stage"] for each in facts["measured"]]
+    runner = ag._run()
+    runner.table(query)
+    assert facts["stages"] == list(runner.clock.measured)
+    assert facts["measured"][-1]["rows_out"] == ag.table(query).num_rows
+
+
+@pytest.mark.parametrize("script", sorted(ROOT.glob("examples/*.sql")), ids=lambda path: path.stem)
+def test_every_example_prints_the_graph_that_runs(script: Path) -> None:
+    ag = Session(engine="local")
+    ag.run_file(script)
+    for declared in (*ag._catalog.streams.values(), *ag._catalog.tables.values()):
+        if declared.name.lower() not in ag._catalog.inferred:
+            kinds = [(c.name, ARROW_TYPES[c.type.value]) for c in declared.columns]
+            ag.bind(declared.name, pa.schema(kinds).empty_table())
+    for query in ag.queries:
+        facts = json.loads(ag.explain(query, "json"))
+        if facts["not_evaluated"] is not None:
+            continue
+        runner = ag._run()
+        runner.clock.measured.clear()
+        runner.answers.clear()
+        runner.loaded.clear()
+        runner.table(query)
+        assert facts["stages"] == list(runner.clock.measured)
+
+
+def test_explain_analyze_is_a_statement() -> None:
+    ag = Session(engine="local")
+    ag.sql(SCRIPT)
+    for name, rows in ROWS.items():
+        ag.bind(name, rows)
+    (shown,) = ag.sql("EXPLAIN ANALYZE plain")
+    title, *rows = shown.split("Measured\n")[1].splitlines()
+    assert " ".join(title.split()) == "stage rows in rows out milliseconds bytes of state"
+    assert [row.split()[:4] for row in rows] == [
+        ["source", "s", "9", "9"],
+        ["match", "plain", "9", "2"],
+    ]
