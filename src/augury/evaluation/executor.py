@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -195,6 +195,11 @@ class Executor:
         added, dropped = state.blocks.changes()
         about = {"horizon": state.horizon, "oldest": self.oldest(state)}
         return Stored(FORMAT.seal(json.dumps(about).encode(), self._mark), added, dropped)
+
+    def whole(self, state: ExecutorState) -> Stored:
+        """Return all of the state, whether it was stored before or not."""
+        assert state.blocks is not None
+        return replace(self.stored(state), added=state.blocks.written(), dropped=())
 
     def load(self, head: bytes, blocks: Mapping[int, bytes]) -> ExecutorState:
         """Return the state that `stored` wrote for the same queries over the same declarations."""

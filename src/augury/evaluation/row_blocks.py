@@ -178,6 +178,10 @@ class RowBlocks:
         self._stored = dict(self.blocks)
         return added, dropped
 
+    def written(self) -> dict[int, bytes]:
+        """Return all blocks as bytes."""
+        return {number: self.kind.written(block) for number, block in self.blocks.items()}
+
     def _join(self) -> None:
         """Join the newest blocks while there are enough of one tier that are small."""
         while (newest := list(self._joinable())) and len(newest) == TOGETHER:

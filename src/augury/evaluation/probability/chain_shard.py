@@ -208,6 +208,10 @@ class ChainShard:
         place = None if marginal is None else _part(parts, marginal)
         return [[plain(key) for key in each.chains], [plain(v) for v in each.values], place]
 
+    def whole(self, state: ChainState) -> Stored:
+        """Return all of the state, which is what is stored of it."""
+        return self.stored(state)
+
     def stored(self, state: ChainState) -> Stored:
         """Return the state as it is stored; it is constant, so all of it is the head."""
         return Stored(self.dump(state))

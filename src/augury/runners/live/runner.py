@@ -19,20 +19,20 @@ from augury.analysis.declarations.catalog import Catalog
 from augury.errors import DataError
 from augury.evaluation.encoding import declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import learned
+from augury.evaluation.probability.streamable import refuse_uncarried
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.planning.evaluated import refuse_inferred
 from augury.planning.graph import is_by_time, lists_matches
 from augury.planning.match_plan import plan_match
 from augury.planning.refusal import NOT_EVALUATED, PlanError
-from augury.runners.live.chains import LiveChains
 from augury.runners.live.query import LiveQuery
-from augury.runners.live.replay import Replay, needs_replay
+from augury.runners.live.steps import LiveSteps, needs_steps
 from augury.sources.intake import Intake
 
 Row = Mapping[str, Any]
 Found = list[dict[str, Any]]
-Live = LiveQuery | Replay | LiveChains
+Live = LiveQuery | LiveSteps
 
 
 class LiveRunner:
@@ -131,17 +131,23 @@ class LiveRunner:
     ) -> tuple[Live, list[str]]:
         """Return how a query is evaluated, and the names of the streams it reads in the end."""
         if is_by_time(query):
-            chains = LiveChains(query, catalog, self.tables)
-            chains.aside = {name: self.entrances[name].rejected for name in chains.rows}
-            return chains, chains.bases
+            refuse_uncarried(query, catalog)
+            return self._in_steps(query, catalog, queries)
         refuse_inferred(query, catalog)
         _refuse_correlated(query)
         plan = plan_match(learned(query, catalog, self.tables), catalog)
-        if needs_replay(plan):
-            replay = Replay(query, catalog, queries, self.tables)
-            return replay, [stream.name for stream in replay.bases.values()]
+        if needs_steps(plan):
+            return self._in_steps(query, catalog, queries)
         rows = _table_rows(catalog, self.tables)
         return LiveQuery(plan, rows), [stream.name for stream in query.streams]
+
+    def _in_steps(
+        self, query: CheckedQuery, catalog: Catalog, queries: Mapping[str, CheckedQuery]
+    ) -> tuple[Live, list[str]]:
+        """Return a query that the executor evaluates, as rows have their turn."""
+        steps = LiveSteps(query, catalog, queries, self.tables)
+        steps.aside = {name: self.entrances[name].rejected for name in steps.rows}
+        return steps, steps.bases
 
     def _leave_out(self, name: str, reason: str) -> None:
         # One query must not stop the others. The warning points at the call of `push`.

@@ -16,16 +16,15 @@ import pyarrow as pa
 from augury.errors import StateError
 from augury.kernels.search.gather import LINK
 from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
-from augury.runners.live.chains import LiveChains
 from augury.runners.live.encoding import Encoded, LiveCodes
 from augury.runners.live.query import LiveQuery
-from augury.runners.live.replay import Replay
 from augury.runners.live.runner import Live, LiveRunner
+from augury.runners.live.steps import LiveSteps
 from augury.sources.intake import Alternatives, Arrival, Intake
 from augury.sources.recent import Generation
 from augury.sources.rows import Declaration
 
-FORMAT = Format(b"AUGURYLV", 1)
+FORMAT = Format(b"AUGURYLS", 1)
 Plain = dict[str, Any]
 Waiting = dict[str, list[tuple[int, Arrival]]]
 
@@ -54,10 +53,8 @@ def load(runner: LiveRunner, data: bytes) -> None:
     for name, entrance in runner.entrances.items():
         _restore_entrance(entrance, about["entrances"][name])
     for name, query in runner.queries.items():
-        if isinstance(query, Replay):
-            _restore_replay(query, about["queries"][name], runner)
-        elif isinstance(query, LiveChains):
-            _restore_chains(query, about["queries"][name], parts, runner)
+        if isinstance(query, LiveSteps):
+            _restore_steps(query, about["queries"][name], parts, runner)
         else:
             _restore_query(query, about["queries"][name], parts, runner)
 
@@ -119,11 +116,8 @@ def _generation(written: list[Any]) -> Generation:
 
 
 def _query(query: Live, parts: list[bytes]) -> Plain:
-    if isinstance(query, Replay):
-        return _replay(query)
-    if isinstance(query, LiveChains):
-        parts.append(query.shard.dump(query.state))
-        return {"part": len(parts) - 1, "rows": _rows(query.rows)}
+    if isinstance(query, LiveSteps):
+        return _steps(query, parts)
     parts.append(ipc_bytes(_ring_table(query)))
     return {
         "part": len(parts) - 1,
@@ -211,13 +205,14 @@ def _decoded(written: Plain, runner: LiveRunner) -> Encoded:
     )  # fmt: skip
 
 
-# Queries that are replayed ---------------------------------------------------------------------
+# Queries that go by steps -----------------------------------------------------------------------
 
 
-def _replay(query: Replay) -> Plain:
-    return {
-        "rows": _rows(query.rows), "horizon": query.horizon, "reported": query.reported
-    }  # fmt: skip
+def _steps(query: LiveSteps, parts: list[bytes]) -> Plain:
+    whole = query.shard.whole(query.state)
+    first = len(parts)
+    parts += [whole.head, *whole.added.values()]
+    return {"part": first, "blocks": list(whole.added), "rows": _rows(query.rows)}
 
 
 def _rows(waiting: Waiting) -> Plain:
@@ -227,15 +222,10 @@ def _rows(waiting: Waiting) -> Plain:
     }
 
 
-def _restore_replay(query: Replay, about: Plain, runner: LiveRunner) -> None:
-    query.horizon, query.reported = about["horizon"], about["reported"]
-    query.rows |= _restored_rows(about["rows"], runner)
-
-
-def _restore_chains(
-    query: LiveChains, about: Plain, parts: list[bytes], runner: LiveRunner
-) -> None:
-    query.state = query.shard.load(parts[about["part"]])
+def _restore_steps(query: LiveSteps, about: Plain, parts: list[bytes], runner: LiveRunner) -> None:
+    first, numbers = about["part"], about["blocks"]
+    blocks = dict(zip(numbers, parts[first + 1 :], strict=False))
+    query.state = query.shard.load(parts[first], blocks)
     query.rows |= _restored_rows(about["rows"], runner)
     query.aside = {name: runner.entrances[name].rejected for name in query.rows}
 
