@@ -21,6 +21,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+import augury
 from fault_tolerance import driver
 from fault_tolerance.processes import end_session, end_workers
 from fault_tolerance.scenario import QUERIES, Facts, Row, arriving, end_mark, expected, facts
@@ -32,6 +33,8 @@ FILES_PER_KILL, ROWS_PER_FILE = 1, 24
 # From the start of a query: some kills hit the start, some the first batches, some a later one.
 LONGEST_WAIT_S = 8.0
 PATIENCE_S = 240.0
+# A driver tests what this process would.
+PLACES = (str(Path(__file__).parent.parent), str(Path(augury.__file__).parent.parent))
 
 
 @dataclass
@@ -65,7 +68,7 @@ class Run:
         with (self.folder / "said.txt").open("ab") as said:
             self.process = subprocess.Popen(
                 [sys.executable, self.program, str(self.folder)],
-                env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)},
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(PLACES)},
                 stdout=said,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
