@@ -32,6 +32,7 @@ ROWS = [
     for k, reader in enumerate("ABBC")
 ]
 ASKED = {
+    "a plain sequence": "PATTERN SEQ(A x, B y, C z) WHERE [tag] WITHIN 9",
     "a negation": "PATTERN SEQ(A x, !B y, C z) WHERE [tag] WITHIN 9",
     "a repetition": "PATTERN SEQ(A x, B+ y, C z) WHERE [tag] AND SUM(y.price) > 2 WITHIN 9",
     "the next match": "PATTERN SEQ(A x, C z) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9",
