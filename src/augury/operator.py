@@ -1,12 +1,13 @@
 """The protocol every stage obeys: a function from state and batch to state and records.
 
-An operator is immutable and holds no data, so one serves every shard. Its running state is a value:
-`advance` takes one and gives the next, and changes neither the state nor the batch. So a runner may
-keep states in a dict, in a Spark state store or in a file, and repeat a step that failed.
+A stage is immutable and holds no data, so one serves every shard. Its running state is a value that
+goes through the steps: `advance` uses one up and gives the next, and does not change the batch. Who
+may have to repeat a step stores the state before it, and loads it again.
 
-Laws, which `tests/contracts` holds every operator to:
+What a stage says of itself in the plan (`augury.planning.graph`): what a step of it costs, how far
+back it reaches, and whether it revises. Laws, which `tests/contracts` holds stages to:
 - where the stream is cut into batches changes nothing;
-- a state that went through `dump` and `load` goes on as if it had not;
+- a state that was stored and loaded goes on as if it had not been;
 - what no later answer can need is dropped, so state is bounded where the query has a bound;
 - a batch may bring events in any order, but none that is older than the last `horizon`: those are
   late, and the runner puts them aside.
@@ -24,10 +25,10 @@ Answer_co = TypeVar("Answer_co", covariant=True)
 
 
 class Operator(Protocol[Batch_contra, State, Answer_co]):
-    """What the runners ask of a stage.
+    """What is asked of a stage.
 
     `horizon` is the watermark: every event before it has come, so all that is known before it is
-    reported, and nothing twice. `finish` is the watermark at infinity.
+    reported, and nothing twice. The watermark at infinity ends the streams.
     """
 
     @property
@@ -38,25 +39,25 @@ class Operator(Protocol[Batch_contra, State, Answer_co]):
         """
         ...
 
-    def start(self, like: Batch_contra) -> State:
-        """Return the state before any event; `like` shows what batches look like."""
+    def start(self, since: int) -> State:
+        """Return the state before any event; what is known before `since` is not reported."""
         ...
 
     def advance(self, state: State, batch: Batch_contra, horizon: int) -> tuple[State, Answer_co]:
-        """Take a batch in; report what became known before `horizon`."""
+        """Take a batch in; report what became known before `horizon`. Uses the state up."""
         ...
 
-    def finish(self, state: State) -> tuple[State, Answer_co]:
-        """Report what remains: the stream has ended."""
-        ...
+    def restore(self, batch: Batch_contra, reported: int) -> State:
+        """Return the state that remembers a batch, and has reported up to some time.
 
-    def dump(self, state: State) -> bytes:
-        """Return the state as versioned bytes."""
-        ...
-
-    def load(self, data: bytes) -> State:
-        """Return the state that `dump` wrote, in this version or an earlier one.
-
-        Raises `StateError` for the state of another query, of a later version, and damaged bytes.
+        What is stored of a state is the rows that it was made of.
         """
+        ...
+
+    def oldest(self, state: State, horizon: int) -> int:
+        """Return the time before which no row can matter any more."""
+        ...
+
+    def due(self, state: State) -> int | None:
+        """Return at which horizon there may be something to do; None where only rows tell."""
         ...

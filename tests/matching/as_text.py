@@ -289,12 +289,26 @@ def stream_table(case: Case, stream: str) -> pa.Table:
         "kind": pa.array([e.type for e in events], pa.string()),
         "t": pa.array([e.ts for e in events], pa.int64()),
         "tie": tie_column(case, [e.tie for e in events]),
-        "p": pa.array([e.p for e in events], pa.float64()),
+        "p": pa.array(_chances(events), pa.float64()),
         "g": pa.array([str(e.id if e.group is None else e.group) for e in events], pa.string()),
     }
     for name, kind in case.attributes.items():
         columns[name] = pa.array([e.attrs.get(name) for e in events], ARROW[kind])
     return pa.table(columns)
+
+
+def _chances(events: Sequence[Event]) -> list[float]:
+    """Return probabilities, by which alternatives of one event and time can be told apart."""
+    alike: dict[Hashable, list[int]] = {}
+    for k, event in enumerate(events):
+        if event.group is not None:
+            alike.setdefault((event.group, event.ts, event.p), []).append(k)
+    found = [event.p for event in events]
+    for same in alike.values():
+        for place, k in enumerate(same):
+            # By next to nothing, and their sum stays what it is.
+            found[k] += (place - (len(same) - 1) / 2) * 1e-12
+    return found
 
 
 def tie_column(case: Case, ties: Sequence[int | None]) -> pa.Array:
@@ -309,9 +323,9 @@ def tie_column(case: Case, ties: Sequence[int | None]) -> pa.Array:
 def engine_answers(case: Case) -> dict[str, dict[MatchKey, float]]:
     """Return what augury answers to each query of a case, in the oracle's form."""
     ag = session_of(case)
-    names: dict[str, Hashable] = {str(e.id): e.id for e in case.events}
+    names: dict[Hashable, Hashable] = {str(e.id): e.id for e in case.events}
     for stream in filter(lambda s: has_alternatives(case, s), case.streams):
-        names |= {row["events"][0]["event_id"]: row["row"] for row in _each_row(ag, stream)}
+        names |= {_alternative(row["events"][0]): row["row"] for row in _each_row(ag, stream)}
     answers = {}
     for query in case.queries:
         found = _keyed(ag.table(query.name), names)
@@ -346,12 +360,20 @@ def _each_row(ag: Session, stream: str) -> list[dict[str, Any]]:
     return ag.table(f"each_{stream}").to_pylist()
 
 
-def _keyed(table: pa.Table, names: Mapping[str, Hashable]) -> dict[str, tuple[MatchKey, float]]:
+def _alternative(item: Mapping[str, Any]) -> Hashable:
+    """Return what tells an alternative from the others of its event."""
+    return item["event_id"], item["ts"], item["probability"]
+
+
+def _keyed(
+    table: pa.Table, names: Mapping[Hashable, Hashable]
+) -> dict[str, tuple[MatchKey, float]]:
     found = {}
     for row in table.select(["match_id", "events", "confidence"]).to_pylist():
         taken: dict[str, list[Hashable]] = {}
         for item in row["events"]:
-            taken.setdefault(item["component"], []).append(names[item["event_id"]])
+            name = names.get(_alternative(item), names.get(item["event_id"]))
+            taken.setdefault(item["component"], []).append(name)
         key = frozenset((name, tuple(ids)) for name, ids in taken.items())
         if row["match_id"] in found:
             raise AssertionError(f"{row['match_id']} is the id of two rows")

@@ -35,8 +35,12 @@ Plan
   mask     Spark   test who can play the 3 components, drop the rest
   shuffle  Spark   hash (tag) into shards
   sort     Spark   order each part by at, seq
-  match    engine  enumerate matches, pruned by window, threshold and predicates
-  return   engine  tag, gone
+  source   engine  reads: check rows, number equal ones, let them go on in the order of
+                   time
+  match    engine  shoplifting: enumerate matches, pruned by window, threshold and
+                   predicates; search the partitions to which an event came that may end a
+                   match
+  answer   engine  tag, gone
 
 Automaton
   3 states, 2 transitions, 1 edge over missed events, 1 guard
@@ -93,6 +97,7 @@ def test_json_has_the_documented_keys() -> None:
         "not_evaluated",
         "components",
         "plan",
+        "stages",
         "automaton",
         "predicates",
         "partitioning",

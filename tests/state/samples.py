@@ -19,11 +19,7 @@ from augury.evaluation.probability.chain_shard import FORMAT as CHAIN_FORMAT
 from augury.evaluation.probability.chain_shard import ChainShard
 from augury.evaluation.row_blocks import Stored
 from augury.evaluation.stream_rows import EVENT_ID
-from augury.matching.codec import FORMAT as MATCH_FORMAT
 from augury.runners.live.state import FORMAT as LIVE_FORMAT
-from contracts.operator_cases import Stage, stage_of
-from matching.as_text import Case
-from oracles.model import Comp, Event, Query, Seq
 
 FOLDER = Path(__file__).parent
 
@@ -65,20 +61,6 @@ def reads() -> list[dict[str, Any]]:
 
 def places() -> list[dict[str, Any]]:
     return [dict(zip(("person", "place", "at", "p"), row, strict=True)) for row in PLACES]
-
-
-def stage() -> Stage:
-    """Return the match stage that the samples of match state belong to."""
-    events = tuple(
-        Event(str(k), k, "AB"[k % 2], 0.5, {"v": k, "tag": "red" if k % 3 else None})
-        for k in range(8)
-    )
-    asked = Query(
-        Seq((Comp("a", "A"), Comp("b", "B"))),
-        where=(("=", ("attr", "a", "tag"), ("attr", "b", "tag")),),
-        within=("time", 5),
-    )
-    return stage_of(Case((asked,), events, {"v": "LONG", "tag": "STRING"}))
 
 
 def shard() -> Executor:
@@ -136,8 +118,6 @@ def current() -> dict[Path, bytes]:
     ag = session()
     ag.push("reads", reads()[:BEFORE])
     ag.push("places", places()[:2])
-    own = stage()
-    state, _ = own.matcher.advance(own.matcher.start(own.events), own.events, 4)
     part = shard()
     held, _ = part.advance(part.start(), reads_of(part, reads()[:BEFORE]), HORIZON)
     chains = chain_shard()
@@ -145,7 +125,6 @@ def current() -> dict[Path, bytes]:
     return {
         FOLDER / f"chains_{CHAIN_FORMAT.version}.state": chains.dump(carried),
         FOLDER / f"shard_{SHARD_FORMAT.version}.state": in_one_file(part.stored(held)),
-        FOLDER / f"match_{MATCH_FORMAT.version}.state": own.matcher.dump(state, own.codebook),
         FOLDER / f"live_{LIVE_FORMAT.version}.state": ag.checkpoint(),
     }
 

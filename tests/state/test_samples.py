@@ -9,10 +9,8 @@ import pytest
 from augury.errors import StateError
 from augury.evaluation.executor import FORMAT as SHARD_FORMAT
 from augury.evaluation.probability.chain_shard import FORMAT as CHAIN_FORMAT
-from augury.matching.codec import FORMAT as MATCH_FORMAT
 from augury.matching.codec import Format
 from augury.runners.live.state import FORMAT as LIVE_FORMAT
-from contracts.operator_cases import facts
 from state.samples import (
     BEFORE,
     FOLDER,
@@ -23,33 +21,18 @@ from state.samples import (
     reads_of,
     session,
     shard,
-    stage,
     stored_of,
 )
 
 LIVE = sorted(FOLDER.glob("live_*.state"))
-MATCH = sorted(FOLDER.glob("match_*.state"))
 CHAINS = sorted(FOLDER.glob("chains_*.state"))
 SHARD = sorted(FOLDER.glob("shard_*.state"))
 
 
 def test_every_version_has_a_sample() -> None:
     assert len(LIVE) == LIVE_FORMAT.version
-    assert len(MATCH) == MATCH_FORMAT.version
     assert len(SHARD) == SHARD_FORMAT.version
     assert len(CHAINS) == CHAIN_FORMAT.version
-
-
-@pytest.mark.parametrize("sample", MATCH, ids=lambda path: path.stem)
-def test_stored_match_state_goes_on(sample: Path) -> None:
-    own = stage()
-    state, book = own.matcher.load_with_codebook(sample.read_bytes())
-    assert state.reported == 4
-    assert "red" in book.partitions
-    fresh, _ = own.matcher.advance(own.matcher.start(own.events), own.events, 4)
-    found = facts(own.matcher.finish(state)[1])
-    assert found == facts(own.matcher.finish(fresh)[1])
-    assert len(found) > 0
 
 
 @pytest.mark.parametrize("sample", LIVE, ids=lambda path: path.stem)

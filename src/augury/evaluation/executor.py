@@ -26,13 +26,15 @@ from augury.evaluation.stages.window import WindowStage
 from augury.evaluation.stream_rows import EVENT_ID, StreamRows
 from augury.matching.codec import Format, fingerprint
 from augury.matching.matcher import ALWAYS
-from augury.operator import NEVER_YET
+from augury.operator import NEVER_YET, Operator
 from augury.sources.rows import ARROW_TYPES
 
 FORMAT = Format(b"AUGURYHD", 1)
 # Rows of fewer windows than that are not worth steps.
 FEW_WINDOWS = 4
 Tables = Mapping[str, pa.Table]
+# A stage that answers queries: new rows of streams in, answers out.
+QueryStage = Operator[Mapping[str, StreamRows], Any, Answers]
 
 
 @dataclass
@@ -75,10 +77,10 @@ class Executor:
         return {name: SourceStage(each, self.schemas[name]) for name, each in bases.items()}
 
     @cached_property
-    def stages(self) -> dict[str, MatchStage | WindowStage]:
+    def stages(self) -> dict[str, QueryStage]:
         """The stages of the queries by name: those that go by what is new, and all others."""
         network, others = self.network, list[str]()
-        found: dict[str, MatchStage | WindowStage] = {}
+        found: dict[str, QueryStage] = {}
         for name in network.names:
             stage = network.graph.of(name)
             if stage.step == "new" and stage.lists_matches:
@@ -144,7 +146,7 @@ class Executor:
                 own.state_bytes = state.sources[name].waiting.nbytes
         return fresh
 
-    def _stages(self, state: ExecutorState, horizon: int) -> Mapping[str, Any]:
+    def _stages(self, state: ExecutorState, horizon: int) -> Mapping[str, QueryStage]:
         """Return the stages of a step; if it is the only one, queries share a pass if they can."""
         is_only = state.is_empty and state.horizon == NEVER_YET and horizon == ALWAYS
         if not is_only or len(self.network.names) < 2:

@@ -98,6 +98,7 @@ PATTERN_WORDS = frozenset({"SEQUENCE", "SEQ", "NEXT", "AND", "OR", "ANY"})
 # Keywords that some state of the parser accepts where it accepts a name too: the printer
 # puts names that are spelled so in backquotes (a test derives this set from the tables).
 CONTENDED: frozenset[str] = CLAUSES | {
-    *("AND", "ANY", "CASE", "CAST", "COUNT", "DATE", "FALSE", "FIRST", "INTERVAL", "LAST", "NEXT"),
+    *("AND", "ANY", "CASE", "CAST", "COUNT", "DATE", "FALSE", "FIRST", "FORMAT", "INTERVAL"),
+    *("LAST", "NEXT"),
     *("NOT", "NULL", "OR", "PROBABILITY", "SELECT", "SEQ", "TIMESTAMP", "TRUE"),
 }

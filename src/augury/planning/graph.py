@@ -14,10 +14,7 @@ from typing import Literal
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
-from augury.matching.retention import looks_back
 from augury.planning.chain_plan import ChainPlan, plan_chain
-from augury.planning.evaluated import unmatched
-from augury.planning.match_plan import MatchPlan
 
 Kind = Literal["source", "infer", "match", "count", "join", "chain", "lineage"]
 # What a step costs: the rows that are new; all rows that are remembered, which are evaluated again;
@@ -176,16 +173,3 @@ def lists_matches(query: CheckedQuery) -> bool:
 def counts_matches(query: CheckedQuery) -> bool:
     """Return whether the answer of a query is how many matches there are."""
     return query.returns == "COUNT"
-
-
-def only_by_chain(query: CheckedQuery, catalog: Catalog) -> bool:
-    """Return whether a query has no other way than a chain: its matches cannot be listed."""
-    return stage_of(query, catalog).kind == "chain" and unmatched(query) is not None
-
-
-def how_far_back(plan: MatchPlan) -> int | None:
-    """Return how far before the horizon an event can matter to a query over base streams."""
-    pattern = plan.pattern
-    if pattern.window is None:
-        return None
-    return pattern.window * (2 if looks_back(pattern) else 1)

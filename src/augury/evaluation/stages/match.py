@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,9 +26,8 @@ from augury.evaluation.stages.row_store import RowStore
 from augury.evaluation.stream_rows import EVENT_ID, NUMBERED, StreamRows, inputs_of
 from augury.matching.matcher import ALWAYS
 from augury.matching.probe import closing_components, final_components
-from augury.matching.retention import ends_late, oldest_counted, oldest_needed
+from augury.matching.retention import ends_late, looks_back, oldest_counted, oldest_needed
 from augury.operator import NEVER_YET
-from augury.planning.graph import how_far_back
 from augury.planning.match_plan import MatchPlan
 from augury.records import Events, Matches, Words
 
@@ -65,6 +65,7 @@ class MatchStage:
 
     plan: MatchPlan
     tables: Tables
+    revises: ClassVar[bool] = False
 
     def start(self, since: int = NEVER_YET) -> MatchState:
         """Return the state before any row; what is known before `since` is not reported."""
@@ -120,7 +121,7 @@ class MatchStage:
         if state.is_empty or self.plan.pattern.window is None:
             return None
         assert state.events is not None
-        back = self.plan.pattern.window if self._ends_late else how_far_back(self.plan) or 0
+        back = self.plan.pattern.window if self._ends_late else self._reach
         return max(state.reported, int(state.events.events.time[0]) + back) + 1
 
     # Taking in ----------------------------------------------------------------------------------
@@ -200,6 +201,11 @@ class MatchStage:
     @cached_property
     def _ends_late(self) -> bool:
         return ends_late(self.plan.pattern)
+
+    @cached_property
+    def _reach(self) -> int:
+        """How far before the horizon an event can matter."""
+        return (self.plan.pattern.window or 0) * (2 if looks_back(self.plan.pattern) else 1)
 
     @cached_property
     def _final(self) -> int:

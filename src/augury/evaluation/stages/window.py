@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -50,6 +51,7 @@ class WindowStage:
     """Evaluates the queries of a network, and all below them, over the rows that matter."""
 
     network: Network
+    revises: ClassVar[bool] = False
 
     def start(self, since: int = NEVER_YET) -> WindowState:
         """Return the state before any row; what is known before `since` is not reported."""

@@ -1,0 +1,151 @@
+"""One battery for the executor's stages, whatever the query: laws that `augury.operator` states.
+
+That batches, shards and stored state change nothing is held in `test_shards`.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from augury.errors import StateError
+from augury.evaluation.encoding import declaration_of
+from augury.evaluation.executor import Executor
+from augury.evaluation.network import Network
+from augury.evaluation.packing import Packer
+from augury.matching.matcher import ALWAYS
+from augury.operator import Operator
+from augury.sources.rows import conform
+from contracts.live_cases import comparable
+from contracts.test_shards import CASES, expected, network_of
+from matching.as_text import Case, bindings
+from matching.random_cases import random_case
+from oracles.model import Comp, Event, Query, Seq
+
+
+def rows_of(case: Case, network: Network, executor: Executor) -> dict[str, pa.Table]:
+    """Return the rows of a case as they travel."""
+    return {
+        name: Packer(stream, executor.schemas[name]).travelling(
+            conform(bindings(case)[name], declaration_of(stream))
+        )
+        for name, stream in network.bases.items()
+    }
+
+
+def at_once(executor: Executor, rows: dict[str, pa.Table]) -> list[dict[str, Any]]:
+    """Return the answers of a run over all rows in one step."""
+    _, answers = executor.advance(executor.start(), rows, ALWAYS)
+    return [row for table in answers.found.values() for row in table.to_pylist()]
+
+
+@given(CASES)
+def test_every_stage_is_an_operator(case: tuple[str, str, int]) -> None:
+    for stage in Executor(network_of(random_case(*case))).stages.values():
+        asked = [name for name in vars(Operator) if not name.startswith("_")]
+        assert [name for name in asked if not hasattr(stage, name)] == []
+
+
+@given(CASES)
+def test_batches_are_not_changed(case: tuple[str, str, int]) -> None:
+    made = random_case(*case)
+    network = network_of(made)
+    executor = Executor(network)
+    rows = rows_of(made, network, executor)
+    before = {name: table.to_pylist() for name, table in rows.items()}
+    assert comparable(at_once(executor, rows)) == expected(made)
+    assert {name: table.to_pylist() for name, table in rows.items()} == before
+
+
+@given(CASES, st.randoms(use_true_random=False))
+def test_the_order_of_rows_is_irrelevant(case: tuple[str, str, int], rng: random.Random) -> None:
+    made = random_case(*case)
+    network = network_of(made)
+    executor = Executor(network)
+    turned = {}
+    for name, table in rows_of(made, network, executor).items():
+        order = list(range(table.num_rows))
+        rng.shuffle(order)
+        turned[name] = table.take(pa.array(order, pa.int64()))
+    assert comparable(at_once(executor, turned)) == expected(made)
+
+
+@given(CASES)
+def test_confidences_are_probabilities(case: tuple[str, str, int]) -> None:
+    made = random_case(*case)
+    network = network_of(made)
+    executor = Executor(network)
+    found = at_once(executor, rows_of(made, network, executor))
+    assert all(0.0 < row["confidence"] <= 1.0 + 1e-9 for row in found)
+
+
+# State ---------------------------------------------------------------------------------------
+
+
+def plain(within: tuple[str, int], n: int) -> Case:
+    events = tuple(Event(str(k), k, "AB"[k % 2], 0.5) for k in range(n))
+    return Case((Query(Seq((Comp("a", "A"), Comp("b", "B"))), within=within),), events)
+
+
+def in_batches(case: Case, size: int) -> list[int]:
+    """Return how many events are remembered after each step of so many rows."""
+    network = network_of(case)
+    executor = Executor(network)
+    (rows,) = rows_of(case, network, executor).values()
+    state, sizes = executor.start(), list[int]()
+    for first in range(0, rows.num_rows, size):
+        state, _ = executor.advance(state, {"s": rows.slice(first, size)}, first + size)
+        (own,) = state.stages.values()
+        sizes.append(0 if own.events is None else len(own.events))
+    return sizes
+
+
+@pytest.mark.parametrize("within", [("time", 8), ("events", 8)])
+def test_state_stays_bounded_under_a_stream_many_times_as_long(within: tuple[str, int]) -> None:
+    short, long = (max(in_batches(plain(within, n), 500)) for n in (12_000, 48_000))
+    assert long <= short + 500
+    assert short < 12_000
+
+
+def stored() -> tuple[Executor, bytes, dict[int, bytes]]:
+    case = plain(("time", 5), 6)
+    network = network_of(case)
+    executor = Executor(network, stores=True)
+    state, _ = executor.advance(executor.start(), rows_of(case, network, executor), 4)
+    whole = executor.stored(state)
+    return executor, whole.head, dict(whole.added)
+
+
+def test_a_later_version_is_refused() -> None:
+    executor, head, blocks = stored()
+    later = head[:8] + (99).to_bytes(2, "little") + head[10:]
+    with pytest.raises(StateError, match="format version 99, and this release reads"):
+        executor.load(later, blocks)
+
+
+@pytest.mark.parametrize("at", [50, -1])
+def test_damaged_blocks_are_refused(at: int) -> None:
+    executor, head, blocks = stored()
+    broken = bytearray(blocks[0])
+    broken[at] ^= 0x40
+    with pytest.raises(StateError, match="damaged"):
+        executor.load(head, {0: bytes(broken)})
+
+
+@pytest.mark.parametrize("data", [b"", b"hello", b"AUGURYHD", b"x" * 200])
+def test_what_is_no_state_is_refused(data: bytes) -> None:
+    executor, _, blocks = stored()
+    with pytest.raises(StateError, match="no such state"):
+        executor.load(data, blocks)
+
+
+@given(st.binary(max_size=80))
+def test_a_block_cut_short_or_followed_by_rubbish_is_refused(tail: bytes) -> None:
+    executor, head, blocks = stored()
+    with pytest.raises(StateError):
+        executor.load(head, {0: blocks[0][: len(blocks[0]) // 2] + tail})
