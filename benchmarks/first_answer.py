@@ -68,9 +68,10 @@ def built(folder: Path) -> Path:
 
 
 def pip(*arguments: str, python: str = sys.executable) -> None:
-    """Run pip quietly."""
+    """Run pip quietly, and blind to what is on the path: that would count as installed."""
     quiet = ["-m", "pip", "-q", "--disable-pip-version-check"]
-    subprocess.run([python, *quiet, *arguments], check=True)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run([python, *quiet, *arguments], env=environment, check=True)
 
 
 def fresh(folder: Path, wheel: Path) -> str:
