@@ -38,8 +38,8 @@ Plan
   source   engine  reads: check rows, number equal ones, let them go on in the order of
                    time
   match    engine  shoplifting: enumerate matches, pruned by window, threshold and
-                   predicates; search the partitions to which an event came that may end a
-                   match
+                   predicates; search the partitions to which an event came that may end
+                   a match
   answer   engine  tag, gone
 
 Automaton
