@@ -332,6 +332,7 @@ class Session:
         return self._runner
 
     def _spark_runner(self, asked: str) -> SparkRunner:
+        from augury.runners.local.threads import ThreadedRunner
 
         runner = self._run()
         if isinstance(runner, ThreadedRunner):

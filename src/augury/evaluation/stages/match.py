@@ -33,8 +33,9 @@ from augury.records import Events, Matches, Words
 
 # Numbers of rows of one ON stream: those of the next begin here.
 STREAM = 2**44
-# Values with a code, or events counted, after which it is looked what of them is still alive.
-LEAST = 4096
+# Values with a code, and events in a window of events, after which it is looked what of them is
+# still alive.
+LEAST, FEW = 4096, 64
 
 
 class MatchState:
@@ -46,7 +47,7 @@ class MatchState:
         self.events: EventStore | None = None
         self.groups = 0
         self.reported = NEVER_YET
-        self.recount = self.recode = LEAST
+        self.recount, self.recode = FEW, LEAST
 
     @property
     def is_empty(self) -> bool:
@@ -238,7 +239,7 @@ class MatchStage:
         if self.plan.pattern.count_window is not None and len(state.events) > state.recount:
             oldest = max(oldest, self._oldest_counted(state.events.events))
             state.events.drop_before(oldest)
-            state.recount = 2 * len(state.events) + LEAST
+            state.recount = 2 * len(state.events) + FEW
         elif oldest > NEVER_YET:
             state.events.drop_before(oldest)
         # What events need of their rows is gone with them.
