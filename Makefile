@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java test quick check fix fuzz bench demo docs lock clean
+.PHONY: help setup java test quick lint check fix fuzz bench demo docs lock clean
 
 help:           ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,15 +32,17 @@ test: setup     ## run every test, Spark included
 	HYPOTHESIS_PROFILE=ci PYTHON=$(BIN)/python tools/test
 
 quick: $(STAMP) ## run the tests that need neither Spark nor patience
-	$(PYTEST) -q -m "not spark and not slow"
+	$(PYTEST) -q -n auto -m "not spark and not slow"
 
-check: $(STAMP) ## lint, types, import contracts, documents, no skipped property tests
+lint: $(STAMP)  ## lint, types, import contracts, no skipped property tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(PYTEST) -qq --collect-only > /dev/null
-	$(PYTEST) -q tests/docs tests/contracts
+
+check: lint     ## what lint does, documents and contracts: all but the long tests
+	$(PYTEST) -q -n auto tests/docs tests/contracts
 
 fix: $(STAMP)   ## let ruff repair what it can
 	$(BIN)/ruff check --fix

@@ -13,6 +13,7 @@ import statistics
 import time
 import tracemalloc
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from augury import Session
@@ -62,6 +63,22 @@ def microseconds_per_push(events: list[dict[str, Any]]) -> tuple[float, int]:
     return (time.process_time() - start) / (len(events) - 1) * 1e6, matches
 
 
+def microseconds_with_live_events(live: int, pushes: int) -> float:
+    """Return the mean processor time of a push while so many events are live."""
+    keys = max(1, live // PER_KEY)
+    # Three events in eight can play; the window is so long that as many are live.
+    ag = Session(engine="local")
+    ag.sql(SCRIPT.format(window=live * len(TYPES) // 3))
+    stream = rows(live * len(TYPES) // 3 + pushes, keys)
+    for row in islice(stream, live * len(TYPES) // 3):
+        ag.push("reads", row)
+    rest = list(stream)
+    start = time.process_time()
+    for row in rest:
+        ag.push("reads", row)
+    return (time.process_time() - start) / len(rest) * 1e6
+
+
 def bytes_per_live_event(keys: int) -> tuple[float, int]:
     """Return memory per live event once the window is full, and how many are live."""
     ag = session(keys)
@@ -87,5 +104,8 @@ if __name__ == "__main__":
         f"push, one 3-step query: {statistics.median(times):.1f} us per event (median of {RUNS} "
         f"runs, {min(times):.1f} to {max(times):.1f}; {runs[0][1]} matches in {EVENTS} events)"
     )
+    for live in (1_000, 1_000_000):
+        spent = microseconds_with_live_events(live, EVENTS)
+        print(f"push, {live:,} live events: {spent:.1f} us per event")
     used, live = bytes_per_live_event(2000)
     print(f"memory: {used:.0f} bytes per live event ({live} live events of 2000 keys)")

@@ -61,6 +61,7 @@ def test_every_example_prints_the_graph_that_runs(script: Path) -> None:
         runner.clock.measured.clear()
         runner.answers.clear()
         runner.loaded.clear()
+        runner.objects.clear()
         runner.table(query)
         assert facts["stages"] == list(runner.clock.measured)
 
