@@ -4,8 +4,8 @@ A stage is immutable and holds no data, so one serves every shard. Its running s
 goes through the steps: `advance` uses one up and gives the next, and does not change the batch. Who
 may have to repeat a step stores the state before it, and loads it again.
 
-What a stage says of itself in the plan (`augury.planning.graph`): what a step of it costs, how far
-back it reaches, and whether it revises. Laws, which `tests/contracts` holds stages to:
+What a step of it costs stands in the plan (`augury.planning.graph`); which rows it can still need,
+and whether it revises, it says itself. Laws, which `tests/contracts` holds stages to:
 - where the stream is cut into batches changes nothing;
 - a state that was stored and loaded goes on as if it had not been;
 - what no later answer can need is dropped, so state is bounded where the query has a bound;

@@ -1,8 +1,8 @@
 """The graph of stages that answers some queries: what the executor runs, and what EXPLAIN prints.
 
 Every stage takes rows of the stages it reads and gives rows. What a stage declares of itself
-decides how runners may drive it: how far back it reaches, whether a step costs what is new or all
-that is remembered, whether it needs all rows at once. What a query returns is looked at when it is
+decides how runners may drive it: whether a step costs what is new or all that is remembered, or
+needs all rows at once. What a query returns is looked at when it is
 planned, and nowhere after.
 """
 
@@ -36,18 +36,12 @@ DOES: Mapping[tuple[Kind, Step], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage: what it does, for which stream or query, and what it reads.
-
-    `reach` is how far back from the horizon a row can matter (None: without bound). `revises` says
-    whether it may tell an answer again under its id.
-    """
+    """One stage: what it does, for which stream or query, what it reads, what a step costs."""
 
     kind: Kind
     of: str
     reads: tuple[str, ...]
     step: Step
-    reach: int | None = None
-    revises: bool = False
 
     @property
     def name(self) -> str:
@@ -168,8 +162,3 @@ def is_by_time(query: CheckedQuery) -> bool:
 def lists_matches(query: CheckedQuery) -> bool:
     """Return whether the answer of a query is its matches."""
     return query.returns == "MATCHES"
-
-
-def counts_matches(query: CheckedQuery) -> bool:
-    """Return whether the answer of a query is how many matches there are."""
-    return query.returns == "COUNT"
