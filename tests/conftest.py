@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from rotation import left_out, rotation
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Machines are shared and noisy: slowness is never a failure.
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("dev", max_examples=25, **_PATIENT)
-settings.register_profile("ci", max_examples=200, derandomize=True, **_PATIENT)
+# The seed comes from the commit (tools/test).
+settings.register_profile("ci", max_examples=200, database=None, **_PATIENT)
 settings.register_profile("nightly", max_examples=5000, **_PATIENT)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
@@ -28,11 +31,16 @@ def _is_property(item: pytest.Item) -> bool:
     return bool(getattr(function, "is_hypothesis_test", False))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a property test that is marked to be skipped."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse a property test that is marked to be skipped; leave out what is not of this run."""
     for item in filter(_is_property, items):
         if {"skip", "skipif", "xfail"} & {mark.name for mark in item.iter_markers()}:
             raise pytest.UsageError(f"{item.nodeid}: a property test must not be skipped")
+    number = rotation()
+    if number is not None and (out := left_out(items, number)):
+        config.hook.pytest_deselected(items=out)
+        gone = set(out)
+        items[:] = [item for item in items if item not in gone]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -81,3 +89,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """Return the runner that `every_runner` names: local, pushed, batch or streaming."""
+    from runners.every_runner import Runner
+
+    return Runner(request.param, request, tmp_path)

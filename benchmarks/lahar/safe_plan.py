@@ -18,7 +18,7 @@ import numpy as np
 
 from augury import Session
 from augury.evaluation.evaluator import Evaluator
-from augury.evaluation.probability.chain_inputs import ChainInputs, feed_of
+from augury.evaluation.probability.chain_inputs import ChainInputs, chain_inputs_of
 from augury.matching.intervals import sequence_probabilities
 from augury.matching.sampled import ends, sample_size
 from augury.planning.chain_plan import ChainPlan, plan_chain
@@ -67,7 +67,7 @@ def safe_feed(length: int, values: list[str], last: float = 1.0) -> tuple[ChainP
     plan = plan_chain(query, ag._catalog)
     assert isinstance(plan, ChainPlan)
     runner = Evaluator(ag._catalog, {"q": query}, dict(ag._bound))
-    feed = feed_of(plan, [runner._load(s.name) for s in query.streams], {}, {})
+    feed = chain_inputs_of(plan, [runner._load(s.name) for s in query.streams], {}, {})
     assert isinstance(feed, ChainInputs)
     return plan, feed
 

@@ -35,6 +35,16 @@ SETTINGS: tuple[Setting, ...] = (
         "matches that may begin with one event, where the query has no MATCH LIMIT of its own",
     ),
     Setting(
+        "step_match_limit",
+        20_000_000,
+        "matches of one query in one step, where its MATCH LIMIT is not larger",
+    ),
+    Setting(
+        "step_byte_limit",
+        4 * 2**30,
+        "bytes that the matches of one query may take in one step, until they are told",
+    ),
+    Setting(
         "lineage_limit",
         200_000,
         "cases that may be told apart to compute one probability from lineage",

@@ -18,6 +18,21 @@ Words = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
+# Probabilities are decimal fractions, or computed: rounding may lead beyond 0 and 1 by so much.
+ROUNDING = 1e-9
+# A sum of fractions that are 1 together is off by less than that.
+SUM_ERROR = 1e-12
+
+
+def chance(p: float) -> float:
+    """Return the probability that a number means which rounding may have moved."""
+    return min(max(p, 0.0), 1.0)
+
+
+def remainder(total: float) -> float:
+    """Return what is missing to 1, and nothing where that is what a sum of fractions is off by."""
+    return 1.0 - total if total < 1.0 - SUM_ERROR else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class Events:
@@ -151,7 +166,7 @@ class Matches:
             first_absent=np.zeros(len(self) + 1, np.int64),
             absent_row=none,
             absent_since=none,
-            confidence=confidence,
+            confidence=np.clip(confidence, 0.0, 1.0),
             is_final=np.ones(len(self), np.bool_),
         )
 

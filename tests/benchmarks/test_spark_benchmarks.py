@@ -93,6 +93,7 @@ def test_the_page_is_written_from_the_figures(load: Load, repository: Path) -> N
 
 
 @pytest.mark.spark
+@pytest.mark.rotating(2, 1)
 def test_the_floor_and_the_selective_query_are_measured(load: Load, spark: Any) -> None:
     figures = load("floor").measured(spark, 4000)
     assert set(figures["seconds"]) == {"scan", "bare_spark", "augury", "augury_through_spark"}
@@ -105,6 +106,7 @@ def test_the_floor_and_the_selective_query_are_measured(load: Load, spark: Any) 
 
 
 @pytest.mark.spark
+@pytest.mark.rotating(2, 1)
 def test_plain_spark_finds_the_same_matches(load: Load, spark: Any, tmp_path: Path) -> None:
     compare, events = load("against_plain_spark"), load("events")
     rows = spark.read.parquet(str(events.files(20_000)))
@@ -113,6 +115,7 @@ def test_plain_spark_finds_the_same_matches(load: Load, spark: Any, tmp_path: Pa
 
 
 @pytest.mark.spark
+@pytest.mark.rotating(2, 0)
 def test_streams_are_measured(load: Load, spark: Any) -> None:
     load("stateful")
     streaming = load("streaming")

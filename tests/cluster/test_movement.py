@@ -17,6 +17,7 @@ from cluster import moving
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
+@pytest.mark.rotating(3, 2)
 def test_both_plans_survive_a_worker_that_is_killed(tmp_path: Path) -> None:
     home = os.environ.get("JAVA_HOME")
     if shutil.which(str(Path(home, "bin", "java")) if home else "java") is None:

@@ -40,6 +40,7 @@ def test_a_node_without_the_packages_lacks_augury() -> None:
     assert b"No module named 'augury'" in asked.stderr
 
 
+@pytest.mark.rotating(3, 2)
 def test_executors_run_a_query_with_the_packed_environment_alone(
     archive: Path, tmp_path: Path
 ) -> None:

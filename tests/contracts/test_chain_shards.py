@@ -19,7 +19,7 @@ from augury.errors import StateError
 from augury.evaluation.encoding import declaration_of
 from augury.evaluation.network import Network
 from augury.evaluation.probability.chain_shard import ChainShard, shard_for
-from augury.evaluation.probability.streamable import uncarried
+from augury.evaluation.probability.streamable import why_not_streamable
 from augury.evaluation.sharding import Sharding, sharding_of
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.matcher import ALWAYS
@@ -272,7 +272,7 @@ def test_what_is_known_at_different_times_is_not_carried_in_one_chain(beside: st
     text = f"CREATE QUERY q ON now, {beside} PATTERN SEQ({beside} a, now b) WHERE [tag]"
     ag.sql(f"{text} USING SKIP TILL NEXT MATCH GROUP BY tag RETURN PROBABILITY BY TIME;")
     query = ag._queries["q"][0]
-    assert "beside others" in (uncarried(query, ag._catalog) or "")
+    assert "beside others" in (why_not_streamable(query, ag._catalog) or "")
 
 
 @pytest.mark.parametrize("size", [3, 7])
@@ -332,6 +332,6 @@ def test_what_the_data_could_bring_is_counted_before_they_come() -> None:
     for over, most in ((511, None), (512, 511)):
         ag = Session(engine="local")
         ag.sql(f"{stream} CREATE QUERY q ON r {asked} RETURN PROBABILITY BY TIME OVER {over};")
-        reason = uncarried(ag._queries["q"][0], ag._catalog)
+        reason = why_not_streamable(ag._queries["q"][0], ag._catalog)
         assert (reason is None) == (most is None)
         assert most is None or f"of which at most {most} are carried" in str(reason)

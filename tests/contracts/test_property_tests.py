@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-CONFTEST = Path(__file__).resolve().parents[1] / "conftest.py"
+TESTS = Path(__file__).resolve().parents[1]
 HEAD = "import pytest\nfrom hypothesis import given, strategies as st\n"
 PROPERTY = "@given(st.integers())\ndef test_law(n):\n    "
 
 
 def outcome(folder: Path, text: str) -> str:
-    shutil.copy(CONFTEST, folder)
+    for name in ("conftest.py", "rotation.py"):
+        shutil.copy(TESTS / name, folder)
     (folder / "test_it.py").write_text(HEAD + text)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)]
     run = subprocess.run(

@@ -144,6 +144,7 @@ def run(tmp_path: Path) -> object:
     made.close()
 
 
+@pytest.mark.rotating(3, 1)
 def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(run: Run) -> None:
     seed = int(os.environ.get("AUGURY_KILLS_SEED", random.SystemRandom().randrange(2**32)))
     print(f"AUGURY_KILLS_SEED={seed}")  # noqa: T201

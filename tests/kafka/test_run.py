@@ -103,6 +103,7 @@ def test_an_unknown_topic_is_an_error_of_the_data(
     assert "reads reads topic nowhere" in shown.output
 
 
+@pytest.mark.rotating(3, 0)
 def test_a_driver_that_is_killed_loses_and_repeats_nothing(
     spark: SparkSession,
     broker: Broker,

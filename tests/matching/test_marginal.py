@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augury.errors import StateError
-from augury.evaluation.probability.beliefs import Told
-from augury.evaluation.probability.quiet_steps import with_silences
+from augury.evaluation.probability.beliefs import KeyedBeliefs
+from augury.evaluation.probability.quiet_steps import with_quiet_steps
 from augury.matching.marginal import (
     BEGINNING,
     NOWHERE,
@@ -202,8 +202,8 @@ def test_asking_between_steps_tells_what_counts_and_changes_nothing(
     operator = Marginaliser(ABC, markovian, ticks=False, over=over)
     steps = whole_run(operator, rows)
     chains, times = np.arange(rows.chain.max() + 1), np.arange(40)
-    every = Told(rows, [(c,) for c in chains.tolist()], markovian)
-    found = whole_run(operator, with_silences(every, over, [(chains, times)]).beliefs)
+    every = KeyedBeliefs(rows, [(c,) for c in chains.tolist()], markovian)
+    found = whole_run(operator, with_quiet_steps(every, over, [(chains, times)]).beliefs)
     assert_close(steps, {place: p for place, p in found.items() if place in steps})
     fixed = Marginaliser(ABC, markovian, ticks=False, over=40)
     for (c, t), p in found.items():

@@ -7,7 +7,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from augury.errors import AuguryError, StateError
-from augury.runners.process.failures import explained, told
+from augury.runners.process.failures import explained, readable_failures
 
 
 @pytest.fixture(autouse=True)
@@ -214,7 +214,10 @@ def test_with_tracebacks_spark_speaks_for_itself(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_fault_of_augury_is_not_taken_for_one_of_spark() -> None:
-    with pytest.raises(KeyError), told():
+    with pytest.raises(KeyError), readable_failures():
         raise KeyError("x")
-    with pytest.raises(AuguryError, match="Spark did not start: oh"), told("Spark did not start"):
+    with (
+        pytest.raises(AuguryError, match="Spark did not start: oh"),
+        readable_failures("Spark did not start"),
+    ):
         raise PySparkException("oh")

@@ -15,7 +15,7 @@ import pytest
 
 from augury.evaluation.answers.answers import Answers
 from augury.evaluation.row_blocks import Stored
-from augury.runners.spark.live_shards import LiveShards, Outcome, Place, Step
+from augury.runners.spark.live_shards import LiveShards, Outcome, StateAddress, Step
 from augury.runners.spark.tasks import Blob
 
 NAME = "run", 7
@@ -124,7 +124,7 @@ def test_another_process_makes_the_step_with_the_state_that_it_holds() -> None:
     assert live.held == {}
     # A repeated attempt, another token, a step that fails, and a holder that is gone: loaded.
     assert live.go_on(NAME, place, Step([], 2)) is None
-    assert live.go_on(NAME, Place(place.holder, b"other"), Step([], 2)) is None
+    assert live.go_on(NAME, StateAddress(place.holder, b"other"), Step([], 2)) is None
     assert live.go_on(("run", 8), failing.place, Step([], 2)) is None
     holder.kill()
     holder.join()

@@ -37,8 +37,8 @@ def test_one_query_moves_results_and_three_share_events() -> None:
     assert ways(movements({"q1": ""})) == {"q1": "results"}
     three = movements({"q1": "", "q2": "", "q3": ""})
     assert set(ways(three).values()) == {"events"}
-    assert three.together(["q1", "q2", "q3"], "events") == [["q1", "q2", "q3"]]
-    assert three.together(["q1", "q2", "q3"], "results") == [["q1"], ["q2"], ["q3"]]
+    assert three.grouped(["q1", "q2", "q3"], "events") == [["q1", "q2", "q3"]]
+    assert three.grouped(["q1", "q2", "q3"], "results") == [["q1"], ["q2"], ["q3"]]
 
 
 def test_queries_that_share_events_are_cut_alike() -> None:

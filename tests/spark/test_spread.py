@@ -1,4 +1,4 @@
-"""Shards are spread evenly over the partitions that Spark makes."""
+"""Shards are ids_by_partition evenly over the partitions that Spark makes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from augury.runners.spark.shard_ids import partition_of, spread
+from augury.runners.spark.shard_ids import ids_by_partition, partition_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(("shards", "partitions"), [(1, 1), (2, 2), (16, 3), (3, 16), (200, 200)])
 def test_every_partition_gets_as_many_shards(shards: int, partitions: int) -> None:
-    numbers = spread(shards, partitions)
+    numbers = ids_by_partition(shards, partitions)
     assert len(set(numbers)) == shards
     loads = Counter(partition_of(number, partitions) for number in numbers)
     assert max(loads.values()) == -(-shards // partitions)
@@ -23,7 +23,7 @@ def test_every_partition_gets_as_many_shards(shards: int, partitions: int) -> No
 
 @pytest.mark.parametrize("partitions", [1, 2, 4, 8, 16])
 def test_a_number_for_each_shard_is_even_over_every_divisor(partitions: int) -> None:
-    numbers = spread(16, 16, first=2**32)
+    numbers = ids_by_partition(16, 16, first=2**32)
     assert min(numbers) >= 2**32
     loads = Counter(partition_of(number, partitions) for number in numbers)
     assert set(loads.values()) == {16 // partitions}

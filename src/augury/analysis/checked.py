@@ -189,9 +189,9 @@ class CheckedQuery:
 
     def column_of(self, component: int, attribute: str) -> Column | None:
         """Return the column that `attribute` of a component is, by the first stream that has it."""
-        wanted = {p.stream for p in self.components[component].played_by}
+        streams = {p.stream for p in self.components[component].played_by}
         for stream in self.streams:
-            if stream.name in wanted and (column := stream.column(attribute)):
+            if stream.name in streams and (column := stream.column(attribute)):
                 return column
         return None
 

@@ -108,7 +108,7 @@ def _refuse(error: QueryError, as_json: bool) -> None:
 
 
 def _run(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporter) -> None:
-    from augury.runners.process.failures import told
+    from augury.runners.process.failures import readable_failures
     from augury.runners.process.launch import Launch, spark_session
 
     launch = Launch(
@@ -119,7 +119,7 @@ def _run(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporter) -
         job.uses_kafka,
         given["kafka_jars"],
     )
-    with _ending_on_signals(reporter), told():
+    with _ending_on_signals(reporter), readable_failures():
         spark, is_ours = spark_session(launch)
         try:
             _deliver(spark, job, flags, _trigger(given), reporter)

@@ -376,7 +376,10 @@ def chances_of(stream: StreamSchema, table: pa.Table) -> Reals:
     """Return the probability of each row's event."""
     if stream.probability is None:
         return np.ones(table.num_rows)
-    return np.asarray(table.column(stream.probability), np.float64)
+    p = np.asarray(table.column(stream.probability), np.float64)
+    # The column keeps what it has; the event is as likely as that means.
+    found: Reals = np.clip(p, 0.0, 1.0)
+    return found
 
 
 def whole(column: Any) -> Words:

@@ -18,6 +18,7 @@ from augury.matching.counting import Counts, count, is_countable, listed
 from augury.matching.lineage import Formula, Is
 from augury.matching.matcher import ALWAYS, Matcher, sort_order, with_dense_groups
 from augury.matching.resolve_confidence import ConfidenceResolver
+from augury.matching.step_limits import limits_of
 from augury.operator import NEVER_YET
 from augury.planning.expressions.link import link
 from augury.planning.match_plan import MatchPlan
@@ -56,6 +57,8 @@ class Enumeration:
             return self.correlation.applied(found), []
         if found.is_final.all() and not self.lineage:
             return found, []
+        if self.lineage:
+            limits_of(self.plan.pattern).check_lineage(len(found), len(found.row))
         self._register(events)
         settlement = ConfidenceResolver(
             self.plan.pattern,

@@ -34,8 +34,9 @@ from augury.evaluation.inferring import Inferring
 from augury.evaluation.learning.correlation_table import correlation_of
 from augury.evaluation.learning.learned_correlation import as_candidates, learned_correlation
 from augury.evaluation.learning.learned_gaps import learned
-from augury.evaluation.probability.beliefs import is_plain, told
-from augury.evaluation.probability.chain_inputs import feed_of
+from augury.evaluation.memory_guard import memory_errors_named
+from augury.evaluation.probability.beliefs import is_plain, keyed_beliefs
+from augury.evaluation.probability.chain_inputs import chain_inputs_of
 from augury.evaluation.probability.joins import join_table
 from augury.evaluation.probability.lineage_probability import (
     chain_table,
@@ -83,7 +84,8 @@ class Evaluator:
         if columns is not None:
             return self._columns(name, columns)
         if name.lower() not in self.answers:
-            self._evaluate(self.queries[name.lower()])
+            with memory_errors_named([self.queries[name.lower()].name]):
+                self._evaluate(self.queries[name.lower()])
         return self.answers[name.lower()]
 
     def _columns(self, name: str, columns: Sequence[str]) -> pa.Table:
@@ -105,9 +107,9 @@ class Evaluator:
 
     def run_all(self, names: Iterable[str] | None = None) -> dict[str, pa.Table]:
         """Return the results of many queries (of all, unless named), sharing passes if possible."""
-        wanted = [name.lower() for name in (self.queries if names is None else names)]
-        self._run_together([name for name in wanted if name not in self.answers])
-        return {self.queries[name].name: self.table(name) for name in wanted}
+        chosen = [name.lower() for name in (self.queries if names is None else names)]
+        self._share_passes([name for name in chosen if name not in self.answers])
+        return {self.queries[name].name: self.table(name) for name in chosen}
 
     def rejected(self, stream: str) -> pa.Table:
         """Return the bad rows of a stream, with their reasons."""
@@ -159,7 +161,7 @@ class Evaluator:
         """Return a query with the gaps that its history teaches."""
         return self.plan(query.name.lower()).query
 
-    def _run_together(self, names: list[str]) -> None:
+    def _share_passes(self, names: list[str]) -> None:
         """Answer those queries that can share a pass over their stream."""
         if len(names) < 2:
             return
@@ -172,8 +174,10 @@ class Evaluator:
         for group in shareable(self.plan(name) for name in alone):
             source = self._load(group[0].query.streams[0].name)
             tables = self._tables(group[0].query)
-            together = SharedPass(group, source, inputs_of([source]), tables)
-            for plan, answer in together.answers():
+            shared = SharedPass(group, source, inputs_of([source]), tables)
+            with memory_errors_named(plan.query.name for plan in group):
+                found = list(shared.answers())
+            for plan, answer in found:
                 self.answers[plan.query.name.lower()] = answer
                 with self.clock.stage(stage_of(plan.query, self.catalog).name) as own:
                     own.rows_in, own.rows_out = source.table.num_rows, answer.num_rows
@@ -256,14 +260,14 @@ class Evaluator:
         if is_hard:
             _refuse_linked(query)
         if is_plain(plan) and not is_hard and (plan.by_time or query.within is None):
-            beliefs = told(plan, sources, objects, tables)
+            beliefs = keyed_beliefs(plan, sources, objects, tables)
             answer = None if beliefs is None else plain_table(plan, beliefs, times)
             if answer is not None:
                 return answer
-        answer = self._by_feed(plan, sources, objects, tables)
+        answer = self._by_chain_inputs(plan, sources, objects, tables)
         return self._by_lineage(query) if answer is None else answer
 
-    def _by_feed(
+    def _by_chain_inputs(
         self,
         plan: ChainPlan,
         sources: list[StreamRows],
@@ -271,15 +275,15 @@ class Evaluator:
         tables: Tables,
     ) -> pa.Table | None:
         """Return the same of chains that the operator cannot take."""
-        feed = feed_of(plan, sources, objects, tables)
-        if isinstance(feed, Obstacle):
+        inputs = chain_inputs_of(plan, sources, objects, tables)
+        if isinstance(inputs, Obstacle):
             return None
         try:
-            return chain_table(feed, all_times(sources))
+            return chain_table(inputs, all_times(sources))
         except TooManyStatesError:
             if plan.query.approximate is not None:
                 _refuse_linked(plan.query)
-                return sampled_table(feed, all_times(sources))
+                return sampled_table(inputs, all_times(sources))
             if objects or any(c.repeats for c in plan.query.components):
                 raise
             return None

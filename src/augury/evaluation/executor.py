@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.answers.answers import Answers, Clock
+from augury.evaluation.memory_guard import memory_errors_named
 from augury.evaluation.network import Network
 from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
 from augury.evaluation.stages.match import MatchStage
@@ -108,6 +109,12 @@ class Executor:
 
         The state that is given is used up.
         """
+        with memory_errors_named(self.network.queries[name].name for name in self.network.names):
+            return self._advanced(state, batch, horizon)
+
+    def _advanced(
+        self, state: ExecutorState, batch: Tables, horizon: int
+    ) -> tuple[ExecutorState, Answers]:
         if state.blocks is not None:
             state.blocks.add(batch)
         clock, moves = Clock(), horizon > state.horizon

@@ -165,21 +165,21 @@ class Inferring:
         labels = self.load(schema.statement.learn_from or "")
         source = self.load(schema.statement.learn_on or "")
         names = [c.name for c in schema.states]
-        told = {
+        observed = {
             (key, time // step): _state(row, names)
             for key, time, row in zip(
                 _keys(labels), _times(labels), labels.table.to_pylist(), strict=True
             )
         }
-        states = list(dict.fromkeys(told.values()))
+        states = list(dict.fromkeys(observed.values()))
         rows = _rows(source, None)
         model = even_model(schema.name, states, sensors_of(rows, len(states)))
         readings = arrange(model, rows, step)
         own = np.repeat(np.arange(len(readings.keys)), np.diff(readings.first))
         number = {state: k for k, state in enumerate(states)}
         known = [
-            number.get(told.get((readings.keys[c], int(t) // step)), UNKNOWN)
-            if (readings.keys[c], int(t) // step) in told
+            number.get(observed.get((readings.keys[c], int(t) // step)), UNKNOWN)
+            if (readings.keys[c], int(t) // step) in observed
             else UNKNOWN
             for c, t in zip(own.tolist(), readings.time.tolist(), strict=True)
         ]
@@ -246,8 +246,8 @@ def _inferred(statement: InferStream, model: Model, readings: Readings) -> Belie
     prune = statement.prune or 0.0
     if statement.correlated:
         refuse_nowhere(model)
-        told = lagged(model, readings, statement.lag or 0)
-        return linked(model, filtered(model, readings), told)
+        delayed = lagged(model, readings, statement.lag or 0)
+        return linked(model, filtered(model, readings), delayed)
     if statement.method == "FILTER":
         return filtered(model, readings, prune)
     if statement.method == "VITERBI":
@@ -312,5 +312,5 @@ def _rejected(belief: Belief, source: StreamRows, reason: str) -> pa.Table:
             reasons[row] = reason
     rows = sorted(reasons)
     aside = source.table.take(pa.array(rows, pa.int64()))
-    told = aside.append_column(REASON, pa.array([reasons[row] for row in rows], pa.string()))
-    return pa.concat_tables([source.rejected, told]) if source.rejected.num_rows else told
+    faulty = aside.append_column(REASON, pa.array([reasons[row] for row in rows], pa.string()))
+    return pa.concat_tables([source.rejected, faulty]) if source.rejected.num_rows else faulty

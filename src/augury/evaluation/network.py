@@ -62,12 +62,12 @@ class Network:
 
     def only(self, names: Iterable[str]) -> Network:
         """Return the network of some of the queries."""
-        wanted = tuple(name.lower() for name in names)
+        chosen = tuple(name.lower() for name in names)
         found: dict[str, CheckedQuery] = {}
-        for name in wanted:
+        for name in chosen:
             found |= below(self.queries[name], self.queries)
         texts = {name: self.texts[name] for name in sorted(found)}
-        return replace(self, names=wanted, queries=found, texts=texts)
+        return replace(self, names=chosen, queries=found, texts=texts)
 
     @property
     def identity(self) -> str:
@@ -100,7 +100,7 @@ class Network:
         return {name: plan for name, plan in found.items() if isinstance(plan, ChainPlan)}
 
     @property
-    def is_carried(self) -> bool:
+    def keeps_chains(self) -> bool:
         """Whether all queries ask for probabilities by time, along chains."""
         return all(
             name in self.chains and is_by_time(query) for name, query in self.queries.items()
@@ -233,10 +233,10 @@ class Network:
         """Return the columns of a base stream that travel, in the declared order."""
         if self.whole_rows or self.is_whole(stream) or any(map(_reads_all, self._plans_of(stream))):
             return tuple(column.name for column in stream.columns)
-        wanted = self.values_read(stream) | _lower_case(
+        chosen = self.values_read(stream) | _lower_case(
             stream.time, stream.type, stream.probability
         )
-        return tuple(c.name for c in stream.columns if c.name.lower() in wanted)
+        return tuple(c.name for c in stream.columns if c.name.lower() in chosen)
 
     def values_read(self, stream: StreamSchema) -> set[str]:
         """Return the columns that identify, order or cut events or that expressions read.

@@ -22,7 +22,7 @@ from augury.evaluation.stream_rows import EVENT_ID, row_hashes
 from augury.sources.rows import ARROW_TYPES
 
 # Names of columns beside the declared ones, which cannot have them: a space needs backquotes.
-SHARD, FAULT, TOLD = "augury shard", "augury fault", "augury told"
+SHARD, FAULT, ROW_TEXT = "augury shard", "augury fault", "augury row text"
 # Rows that are packed at a time; and bytes of a blob, about. To the JVM's collector an object of
 # half a region is humongous, and a region of a small heap is one megabyte.
 ROWS = 2**18
@@ -37,7 +37,7 @@ BLOBS = pa.schema(
         ("blob", pa.binary()),
     ]
 )
-REJECTED = pa.schema([(TOLD, pa.string()), (FAULT, pa.string())])
+REJECTED = pa.schema([(ROW_TEXT, pa.string()), (FAULT, pa.string())])
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ def _cast(column: Any, kind: Any) -> Any:
 
 
 def _rejected(faulty: pa.Table) -> tuple[int, int, int, bytes]:
-    told = faulty.select(REJECTED.names).cast(REJECTED)
-    return whole(faulty.column(SHARD))[0], 0, faulty.num_rows, blob_of(told)
+    texts = faulty.select(REJECTED.names).cast(REJECTED)
+    return whole(faulty.column(SHARD))[0], 0, faulty.num_rows, blob_of(texts)
 
 
 def blobs_batch(

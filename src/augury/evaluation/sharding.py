@@ -24,14 +24,14 @@ from augury.planning.physical import plan_query
 class Sharding:
     """`columns` are, by base stream in lower case, those whose hash names the shard.
 
-    `carried` marks queries whose shards keep chains, not rows: those are apart from others.
+    `keeps_chains` marks queries whose shards keep chains, not rows: those are apart from others.
     For "time", `moving` says how ranges are cut, and what each takes of the rows around it.
     """
 
     kind: Literal["key", "time", "single"]
     columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
     moving: Moving | None = None
-    carried: bool = False
+    keeps_chains: bool = False
 
 
 SINGLE = Sharding("single")
@@ -39,7 +39,7 @@ SINGLE = Sharding("single")
 
 def sharding_of(network: Network, *, bounded: bool, parts: int = 1) -> Sharding:
     """Return how a network is cut; only a bounded input can be cut by time, into some parts."""
-    if not bounded and network.is_carried:
+    if not bounded and network.keeps_chains:
         return _by_group(network)
     by_key = _by_key(network)
     if by_key is not None:
@@ -69,8 +69,8 @@ def _by_group(network: Network) -> Sharding:
         for stream in network.queries[name].streams:
             for base in ground(stream, network.catalog):
                 if not names or found.setdefault(base, names) != names:
-                    return Sharding("single", carried=True)
-    return Sharding("key", tuple(sorted(found.items())), carried=True)
+                    return Sharding("single", keeps_chains=True)
+    return Sharding("key", tuple(sorted(found.items())), keeps_chains=True)
 
 
 def _key_columns(network: Network, name: str) -> dict[str, tuple[str, ...]] | None:

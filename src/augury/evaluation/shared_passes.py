@@ -56,13 +56,13 @@ class SharedPass:
         """Yield the result of every plan."""
         events = self._skeleton()
         order = sort_order(events)
-        standing = StandingQueries()
+        prefixes = StandingQueries()
         for plan in self.plans:
             steps = sequence_of(plan.pattern) or []
-            wanted = [Step(_predicate(plan, c), neighbour) for c, neighbour in steps]
-            standing.add(wanted, plan.pattern.window)
-        facts = self._facts(standing.predicates)
-        ranges = standing.ranges(events, order, list(facts.values()))
+            needed = [Step(_predicate(plan, c), neighbour) for c, neighbour in steps]
+            prefixes.add(needed, plan.pattern.window)
+        facts = self._facts(prefixes.predicates)
+        ranges = prefixes.ranges(events, order, list(facts.values()))
         groups = self.source.groups()
         for number, plan in enumerate(self.plans):
             positions, stretch = ranges.of(number)

@@ -304,7 +304,8 @@ def _ones(lengths: Reals) -> Reals:
 def _within(step: Step, lengths: Reals) -> Reals:
     if not step.is_bounded:
         return np.ones_like(lengths)
-    return np.where((lengths >= step.least) & (lengths <= step.most), 1.0, 0.0)
+    # Up to the end of the piece that holds the bound: where least is most, it holds nothing else.
+    return np.where((lengths >= step.least) & (lengths < step.most * (1.0 + BESIDE)), 1.0, 0.0)
 
 
 def _absent(negated: tuple[Unseen, ...], lengths: Reals) -> Reals:

@@ -21,6 +21,9 @@ ERROR = 2e-9
 # Powers below this weigh less than the error of any table that bounds a search.
 SLIGHT = 1e-11
 MOST_HALVINGS = 40
+# Values of a function below this are rounding, or the error of the tables it is made of
+# (integrals.FINE); so wide, of the whole, is a piece for one length.
+ZERO, SLIVER = 1e-11, 1e-14
 # A function that no polynomial fits must not fill the memory: its last pieces stay as they are.
 MOST_PIECES = 4000
 Function = Callable[[Reals], Reals]
@@ -114,8 +117,27 @@ def tabulate(function: Function, cuts: Iterable[float], top: float, error: float
                 again += [(low, middle), (middle, high)]
         waiting = again
     done.sort(key=lambda piece: piece[0])
+    done = _with_zeros(function, done, top)
     starts = [low for low, _ in done]
     return Table(np.array([*starts, top]), np.array([own for _, own in done]), error)
+
+
+def _with_zeros(
+    function: Function, pieces: list[tuple[float, Reals]], top: float
+) -> list[tuple[float, Reals]]:
+    """Return the pieces, with 0 itself at the beginning of those at which the function is 0.
+
+    A polynomial would be off by the error there, and what cannot be would be told as unlikely.
+    """
+    starts = np.array([low for low, _ in pieces])
+    are_zero = function(starts) <= ZERO
+    found: list[tuple[float, Reals]] = []
+    for (low, own), is_zero in zip(pieces, are_zero.tolist(), strict=True):
+        if is_zero and own.any():
+            found.append((low, np.zeros_like(own)))
+            low += SLIVER * top  # noqa: PLW2901
+        found.append((low, own))
+    return found
 
 
 def _fit(function: Function, pairs: Reals) -> list[tuple[Reals, float]]:

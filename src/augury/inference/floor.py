@@ -18,7 +18,7 @@ import numpy as np
 
 from augury.errors import ModelError
 from augury.inference.model import TOLERANCE, Sensor, State, shown
-from augury.records import Flags, Reals, Words
+from augury.records import ROUNDING, Flags, Reals, Words
 
 Box = tuple[Any, Any, Any, Any]
 OFF = -1
@@ -142,7 +142,7 @@ def build_floor(name: str, plan: Plan, ways: Ways) -> Floor:
         tuple(Sensor(each, (None,), np.zeros((2, 0))) for each in names),
         np.array([names.index(sensor) for sensor, _ in plan.antennas]),
         heard[:, :3],
-        heard[:, 3],
+        np.clip(heard[:, 3], 0.0, 1.0),
         _begins(name, states, plan.initial, np.bincount(owner, _area(box)).astype(np.float64)),
         ways,
     )
@@ -182,7 +182,7 @@ def _check_boxes(name: str, states: Sequence[State], box: Reals, owner: Words) -
 def _check_antennas(name: str, heard: Reals) -> None:
     if (heard[:, 2] <= 0.0).any():
         raise ModelError(f"model {name}: an antenna has no reach; it must be above 0")
-    wrong = (heard[:, 3] < 0.0) | (heard[:, 3] > 1.0)
+    wrong = (heard[:, 3] < -ROUNDING) | (heard[:, 3] > 1.0 + ROUNDING)
     if wrong.any():
         p = heard[wrong][0, 3]
         raise ModelError(f"model {name}: {p:g} is not a probability between 0 and 1")

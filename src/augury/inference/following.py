@@ -134,9 +134,9 @@ class Follower:
             gamma = np.zeros_like(alpha)
             first, moves = trace.first, self.model.transition
             hidden.lagged(first, trace.weight, moves, alpha, self.lag, gamma)
-        told = dict(zip(state.keys, (state.last - self.lag).tolist(), strict=True))
+        reported = dict(zip(state.keys, (state.last - self.lag).tolist(), strict=True))
         own = np.repeat(np.arange(len(trace.keys)), np.diff(trace.first))
-        since = np.array([told.get(key, -(2**62)) for key in trace.keys], np.int64)
+        since = np.array([reported.get(key, -(2**62)) for key in trace.keys], np.int64)
         until = trace.last - (0 if ends else self.lag)
         is_due = (trace.number > since[own]) & (trace.number <= until[own])
         marginal, lost = pruned(gamma[is_due], self.prune)

@@ -38,18 +38,18 @@ def refuse_nowhere(model: Model) -> None:
         )
 
 
-def links(model: Model, filtered: Reals, told: Reals) -> Reals:
+def links(model: Model, filtered: Reals, smoothed: Reals) -> Reals:
     """Return the tables between T steps of one key, (T - 1, K, K)."""
     joint = filtered[:-1, :, np.newaxis] * model.transition
     came_from = _over(joint, joint.sum(axis=1, keepdims=True))
-    return _over(told[1:, np.newaxis] * came_from, told[:-1, :, np.newaxis])
+    return _over(smoothed[1:, np.newaxis] * came_from, smoothed[:-1, :, np.newaxis])
 
 
-def linked(model: Model, filtered: Belief, told: Belief) -> Belief:
+def linked(model: Model, filtered: Belief, smoothed: Belief) -> Belief:
     """Return what is told, with the tables that lead from step to step of each key."""
-    spans = [slice(start, stop) for start, stop in pairwise(told.readings.first.tolist())]
-    tables = (links(model, filtered.marginal[own], told.marginal[own]) for own in spans)
-    return replace(told, tables=tuple(tables))
+    spans = [slice(start, stop) for start, stop in pairwise(smoothed.readings.first.tolist())]
+    tables = (links(model, filtered.marginal[own], smoothed.marginal[own]) for own in spans)
+    return replace(smoothed, tables=tuple(tables))
 
 
 def _over(value: Reals, by: Reals) -> Reals:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from augury.errors import ModelError
-from augury.records import Reals, Words
+from augury.records import ROUNDING, Reals, Words, chance
 
 TOLERANCE = 1e-6
 State = tuple[Any, ...] | None
@@ -130,9 +130,9 @@ def _number(name: str, known: Mapping[State, int], state: State, where: str) -> 
 
 
 def _chance(name: str, p: Any) -> float:
-    if not isinstance(p, int | float) or not 0.0 <= p <= 1.0:
+    if not isinstance(p, int | float) or not -ROUNDING <= p <= 1.0 + ROUNDING:
         raise ModelError(f"model {name}: {p} is not a probability between 0 and 1")
-    return float(p)
+    return chance(float(p))
 
 
 def _check_sum(model: Model, what: str, row: Reals) -> None:

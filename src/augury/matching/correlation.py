@@ -60,11 +60,11 @@ class Correlation:
 
     def _found(self, earlier: Words, later: Words) -> tuple[Words, np.ndarray]:
         """Return where each pair stands in the table, and whether it does."""
-        wanted = self.name_of_row[earlier] * len(self.names) + self.name_of_row[later]
-        place = np.minimum(np.searchsorted(self.pair, wanted), max(len(self.pair) - 1, 0))
+        asked = self.name_of_row[earlier] * len(self.names) + self.name_of_row[later]
+        place = np.minimum(np.searchsorted(self.pair, asked), max(len(self.pair) - 1, 0))
         if not len(self.pair):
-            return place, np.zeros(len(wanted), np.bool_)
-        return place, self.pair[place] == wanted
+            return place, np.zeros(len(asked), np.bool_)
+        return place, self.pair[place] == asked
 
 
 @dataclass(frozen=True, slots=True)

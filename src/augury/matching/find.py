@@ -17,11 +17,11 @@ from augury.kernels.search.predicates import Predicates
 from augury.kernels.search.search import search
 from augury.matching.arena import Report, Room, lay_out, output_size
 from augury.matching.pattern import Pattern
+from augury.matching.step_limits import StepLimits, limits_of
 from augury.records import Events, Flags, Reals, Words
 
 FIRST_ROOM = 4096
 FIRST_DEPTH = 64
-MOST_MATCHES = 1 << 28
 MOST_BOUNDS = 1 << 22
 WORK_BEFORE_BOUNDS = 2000
 PASSES_BEFORE_OUTLOOK = 1
@@ -62,7 +62,11 @@ def find(
     match in whose gap the search is made.
     """
     prepared = Prepared(events, event_rows(events, order), predicates, report, tuple(around))
-    found = [prepared.search(way) for way in pattern.ways]
+    found, limits = list[Found](), limits_of(pattern)
+    for way in pattern.ways:
+        found.append(prepared.search(way, limits))
+        sizes = [(len(each), len(each.items), len(each.absents)) for each in found]
+        limits.check(*(sum(own) for own in zip(*sizes, strict=True)))
     return found[0] if len(found) == 1 else joined(found)
 
 
@@ -97,16 +101,18 @@ class Prepared:
         self._queues: tuple[Words, Words] | None = None
         self._stamp = 0
 
-    def search(self, pattern: Pattern) -> Found:
+    def search(self, pattern: Pattern, limits: StepLimits) -> Found:
         """Return the matches of one pattern, without its variants."""
         if self._queues is None:
             self._queues = prepare.queues(self.rows, len(pattern.components))
-        arena, out = self._searched(pattern, *self._queues)
+        arena, out = self._searched(pattern, limits, *self._queues)
         # Marks in the rows stay, so the next search counts on from where this one stopped.
         self._stamp = int(arena[layout.STAMP])
         return found_in(arena, out, pattern.missed)
 
-    def _searched(self, pattern: Pattern, queue_rows: Words, queue: Words) -> tuple[Words, Words]:
+    def _searched(
+        self, pattern: Pattern, limits: StepLimits, queue_rows: Words, queue: Words
+    ) -> tuple[Words, Words]:
         events, rows, n = self.events, self.rows, len(self.rows)
         deepest = most_depth(pattern, n, len(self.around))
         room = replace(_first_room(events, deepest), **_bound_room(pattern, n))
@@ -123,9 +129,9 @@ class Prepared:
             )
             if status == layout.DONE:
                 return arena, out
-            if status == layout.LIMIT_REACHED or room.matches > MOST_MATCHES:
+            if status == layout.LIMIT_REACHED:
                 raise too_many(pattern)
-            larger = room.enlarged(deepest)
+            larger = enlarged(room, deepest, limits, arena, f" ({first:,} of {n:,} events seen)")
             grown = lay_out(pattern, self.report, larger, queue_rows, events.is_float)
             out = _moved(arena, out, grown, output_size(larger))
             arena, room = grown, larger
@@ -146,6 +152,25 @@ def most_depth(pattern: Pattern, n_events: int, n_around: int) -> int:
     """Return how deep a search over so many events can go."""
     most = n_events if pattern.most_events is None else min(pattern.most_events, n_events)
     return most + n_around + 3
+
+
+def enlarged(room: Room, deepest: int, limits: StepLimits, arena: Words, seen: str = "") -> Room:
+    """Return more room, up to what the matches of a step may take."""
+    used = [int(arena[k]) for k in (layout.MATCHES, layout.ITEMS, layout.ABSENTS)]
+    limits.check(*used, seen=seen)
+    wanted = room.enlarged(deepest)
+    larger = replace(
+        wanted,
+        passed=min(wanted.passed, max(limits.absents, room.passed)),
+        matches=min(wanted.matches, max(limits.rows + 1, room.matches)),
+        items=min(wanted.items, max(limits.items + 1, room.items)),
+        absents=min(wanted.absents, max(limits.absents + 1, room.absents)),
+    )
+    if larger == room:
+        # What one start has found is lost, but it was more than there may be.
+        limits.check(limits.rows + 1, 0, seen=seen)
+        raise limits.too_large(limits.rows + 1, limits.bytes, seen)
+    return larger
 
 
 def _first_room(events: Events, deepest: int) -> Room:
@@ -193,15 +218,18 @@ def _moved(arena: Words, out: Words, grown: Words, size: int) -> Words:
     moved = np.zeros(size, np.int64)
     counters = slice(layout.MATCHES, layout.STAMP + 1)
     grown[counters] = arena[counters]
-    for entry in (layout.OUT_MATCHES, layout.OUT_ITEMS, layout.OUT_ABSENTS):
-        begin, end = int(arena[entry]), _end_of(arena, out, entry)
-        moved[int(grown[entry]) : int(grown[entry]) + end - begin] = out[begin:end]
+    for entry, count, width in _OUTPUT:
+        begin, used = int(arena[entry]), int(arena[count]) * width
+        moved[int(grown[entry]) : int(grown[entry]) + used] = out[begin : begin + used]
     return moved
 
 
-def _end_of(arena: Words, out: Words, entry: int) -> int:
-    following = {layout.OUT_MATCHES: layout.OUT_ITEMS, layout.OUT_ITEMS: layout.OUT_ABSENTS}
-    return int(arena[following[entry]]) if entry in following else len(out)
+# Where each part of the output begins, how many there are, and their size.
+_OUTPUT = (
+    (layout.OUT_MATCHES, layout.MATCHES, layout.MATCH_SIZE),
+    (layout.OUT_ITEMS, layout.ITEMS, layout.ITEM_SIZE),
+    (layout.OUT_ABSENTS, layout.ABSENTS, layout.ABSENT_SIZE),
+)
 
 
 def found_in(arena: Words, out: Words, missed: int) -> Found:
@@ -216,7 +244,8 @@ def found_in(arena: Words, out: Words, missed: int) -> Found:
         absents=out[absents : absents + n_absents * layout.ABSENT_SIZE].reshape(
             n_absents, layout.ABSENT_SIZE
         ),
-        confidence=rows.view(np.float64)[:, layout.CONFIDENCE].copy(),
+        # Rounding may lead beyond 1 where alternatives add up.
+        confidence=np.minimum(rows.view(np.float64)[:, layout.CONFIDENCE], 1.0),
         report_time=rows[:, layout.REPORT_TIME].copy(),
         is_conditional=rows[:, layout.CONDITIONAL] != 0,
         missed=np.full(n, missed, np.int64),

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from augury.config import value_of
 from augury.errors import DataError
+from augury.records import remainder
 
 Block = Hashable
 NEVER = "never"
@@ -157,7 +158,7 @@ class _Evaluation:
         if isinstance(formula, Is):
             return self.chances[formula.block].get(formula.alternative, 0.0)
         if isinstance(formula, Not):
-            return 1.0 - self.of(formula.part)
+            return self._rest(formula.part)
         if isinstance(formula, All):
             groups = self._independent(formula.parts)
             if len(groups) > 1:
@@ -166,6 +167,11 @@ class _Evaluation:
                     product *= self.of(conjunction(group))
                 return product
         return self._expand(formula)
+
+    def _rest(self, part: Formula) -> float:
+        """Return the weight of the worlds in which a part is not true."""
+        value = self.of(part)
+        return 1.0 - value if isinstance(part, Is) else remainder(value)
 
     def _independent(self, parts: Iterable[Formula]) -> list[list[Formula]]:
         """Split the parts into groups that share no block."""
@@ -192,7 +198,7 @@ class _Evaluation:
         # One list serves every order of a set: the sum must not depend on hashing.
         options = sorted(named, key=repr)
         chances = self.chances[block]
-        other = 1.0 - sum(chances.get(option, 0.0) for option in options)
+        other = remainder(sum(chances.get(option, 0.0) for option in options))
         total = 0.0
         for option in options:
             if chances.get(option, 0.0) > 0.0:

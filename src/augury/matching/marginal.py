@@ -422,8 +422,8 @@ def waiting_sets(line: WaitingLine) -> int:
     while fresh:
         state = fresh.pop()
         for symbol in symbols:
-            for told in (symbol, symbol | 1 << (2 * _SHIFT)):
-                after, _ = mask_step(line, state, told)
+            for either in (symbol, symbol | 1 << (2 * _SHIFT)):
+                after, _ = mask_step(line, state, either)
                 if after not in seen:
                     seen.add(after)
                     fresh.append(after)

@@ -120,6 +120,7 @@ class Pattern:
     stretches: tuple[Stretch, ...] = ()
     missed: int = 0
     variants: tuple[Pattern, ...] = ()
+    written_limit: int = 0
 
     @property
     def best_score(self) -> float:

@@ -15,13 +15,14 @@ from augury.kernels.search.gather import gather
 from augury.kernels.search.predicates import Predicates
 from augury.kernels.search.search import search
 from augury.matching.arena import Report, Room, lay_out, output_size
-from augury.matching.find import found_in, most_depth, too_many
+from augury.matching.find import enlarged, found_in, most_depth, too_many
 from augury.matching.lineage import Formula, Is
 from augury.matching.matcher import as_matches
 from augury.matching.pattern import Pattern
 from augury.matching.resolve_confidence import ConfidenceResolver
 from augury.matching.retention import ends_late
 from augury.matching.ring import Ring
+from augury.matching.step_limits import limits_of
 from augury.records import Events, Matches, Words
 
 _FIRST = Room(depth=16, passed=64, matches=64, items=256, absents=256, groups=0)
@@ -86,7 +87,9 @@ class Probe:
         if full:
             self._lay_out()
             raise too_many(self.pattern)
-        self._room = self._room.enlarged(max(self._room.depth, most_depth(self.pattern, n, 0)))
+        deepest = max(self._room.depth, most_depth(self.pattern, n, 0))
+        limits = limits_of(self.pattern)
+        self._room = enlarged(self._room, deepest, limits, self._arena)
         self._lay_out()
 
     def _lay_out(self) -> None:

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from augury.errors import DataError
+from augury.matching.step_limits import StepLimits
 from augury.records import Flags, Reals, Words
 
-MOST_PAIRS = 50_000_000
+# Bytes that a pair of rows takes, and each column of it.
+PER_PAIR, PER_COLUMN = 48, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +61,15 @@ def total(relation: Relation, keep: Sequence[str]) -> Relation:
     return Relation(columns, np.add.reduceat(relation.p[order], first))
 
 
-def both(left: Relation, right: Relation) -> Relation:
+def both(left: Relation, right: Relation, limits: StepLimits) -> Relation:
     """Return the natural join, with the products of the probabilities."""
-    a, b = pairs(left, right)
+    a, b = pairs(left, right, limits)
     columns = {name: column[a] for name, column in left.columns.items()}
     columns |= {n: c[b] for n, c in right.columns.items() if n not in columns}
     return Relation(columns, left.p[a] * right.p[b])
 
 
-def pairs(left: Relation, right: Relation) -> tuple[Words, Words]:
+def pairs(left: Relation, right: Relation, limits: StepLimits) -> tuple[Words, Words]:
     """Return which rows agree in all columns that both relations have."""
     common = [name for name in left.columns if name in right.columns]
     joint = {n: np.concatenate([left.columns[n], right.columns[n]]) for n in common}
@@ -78,11 +79,8 @@ def pairs(left: Relation, right: Relation) -> tuple[Words, Words]:
     low = np.searchsorted(theirs[order], mine, "left")
     count = np.searchsorted(theirs[order], mine, "right") - low
     size = int(count.sum())
-    if size > MOST_PAIRS:
-        raise DataError(
-            f"a join of {len(left):,} and {len(right):,} rows has {size:,} pairs, more than "
-            f"{MOST_PAIRS:,}; narrow WITHIN, add conjuncts, or ask on Spark"
-        )
+    width = len(left.columns) + len(right.columns)
+    limits.check_pairs(size, size * (PER_PAIR + PER_COLUMN * width))
     a = np.repeat(np.arange(len(left)), count)
     within = np.arange(size) - np.repeat(np.cumsum(count) - count, count)
     return a, order[np.repeat(low, count) + within]

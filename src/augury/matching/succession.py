@@ -6,10 +6,11 @@ import numpy as np
 
 from augury.kernels.search import layout
 from augury.kernels.sequences import succession
-from augury.kernels.sequences.succession import AT_ONCE, IN_VAIN, TOO_MANY
+from augury.kernels.sequences.succession import AT_ONCE, IN_VAIN, TOO_MANY, TOO_MANY_IN_ALL
 from augury.matching.arena import Report
 from augury.matching.find import Found, too_many
 from augury.matching.pattern import Pattern
+from augury.matching.step_limits import limits_of
 from augury.records import Events, Reals, Words
 
 # Events for each match that there is room for at first.
@@ -90,22 +91,26 @@ def _all_ways(pattern: Pattern, events: Events, report: Report) -> Found | None:
     tables = _outlook(pattern, events)
     if tables is None:
         return None
+    limits, each = limits_of(pattern), len(pattern.components)
     rest = (
         (events.time, events.mask, events.p),
         tables,
-        (_window(pattern), pattern.match_limit),
+        (_window(pattern), pattern.match_limit, limits.matches),
         (report.reported, report.horizon),
         (pattern.threshold, pattern.strict_threshold),
     )
     room = len(events) // EVENTS_A_MATCH
     while True:
-        items = np.empty((room, len(pattern.components), 2), np.int64)
+        items = np.empty((room, each, 2), np.int64)
         known, confidence = np.empty(room, np.int64), np.empty(room)
         count = succession.follow(*rest, items, known, confidence)
         if count == TOO_MANY:
             raise too_many(pattern)
         if count == IN_VAIN:
             return None
+        if count == TOO_MANY_IN_ALL:
+            limits.check(limits.matches + 1, 0)
+        limits.check(int(count), int(count) * each)
         if count <= room:
             return _found(items[:count], known[:count], confidence[:count])
         room = int(count)

@@ -22,14 +22,15 @@ import pyarrow as pa
 from augury.errors import DataError
 from augury.language.nearest import nearest
 from augury.operator import NEVER_YET
+from augury.records import ROUNDING
 from augury.sources.recent import RecentIds
 from augury.sources.rows import (
     ARROW_TYPES,
     MOST_TICKS,
     REASON,
-    ROUNDING,
     Declaration,
     beyond_count,
+    improbable,
 )
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -147,8 +148,8 @@ class Intake:
             return beyond_count(declared.time)
         if declared.probability:
             p = values[declared.probability]
-            if p is None or not 0.0 <= p <= 1.0:
-                return f"{declared.probability} is not a probability between 0 and 1"
+            if p is None or not -ROUNDING <= p <= 1.0 + ROUNDING:
+                return improbable(declared.probability)
         if declared.id and not declared.has_alternatives:
             if values[declared.id] is None:
                 return f"{declared.id} is null"

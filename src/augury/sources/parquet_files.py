@@ -47,7 +47,7 @@ class Group:
     """One group of rows of a file, which is read by itself.
 
     `path` is one of this machine, or an address that Arrow knows. `first` and `last` are its
-    earliest and latest time, in ticks or microseconds; None: not told.
+    earliest and latest time, in ticks or microseconds; None: not known.
     """
 
     path: str
@@ -120,10 +120,10 @@ class Footers:
 
 
 def _has_old_calendar(found: pq.FileMetaData) -> bool:
-    told = found.metadata or {}
-    numbers = re.match(rb"(\d+)\.(\d+)", told.get(_WRITTEN_BY, b""))
+    metadata = found.metadata or {}
+    numbers = re.match(rb"(\d+)\.(\d+)", metadata.get(_WRITTEN_BY, b""))
     is_old = numbers is not None and (int(numbers[1]), int(numbers[2])) < _NEW_CALENDAR
-    return is_old or any(name in told for name in _LEGACY)
+    return is_old or any(name in metadata for name in _LEGACY)
 
 
 def _old_times(found: pq.FileMetaData) -> set[str]:
@@ -140,10 +140,10 @@ def file_groups(path: str, found: pq.FileMetaData, time: str) -> Iterator[Group]
     for k in range(found.num_row_groups):
         group = found.row_group(k)
         # A part of a nested column may have the same path.
-        told = group.column(paths.index(time)).statistics if paths.count(time) == 1 else None
+        statistics = group.column(paths.index(time)).statistics if paths.count(time) == 1 else None
         span: tuple[int | None, int | None] = (None, None)
-        if told is not None and told.has_min_max:
-            span = told.min_raw * unit, told.max_raw * unit
+        if statistics is not None and statistics.has_min_max:
+            span = statistics.min_raw * unit, statistics.max_raw * unit
         yield Group(path, k, group.num_rows, *span)
 
 

@@ -45,7 +45,7 @@ def groups_of(frame: DataFrame, columns: Sequence[str], time: str) -> tuple[Grou
     """Return the groups of rows behind some columns of a DataFrame; None where Spark must read."""
     kinds = dict(frame.dtypes)
     try:
-        files = None if frame.isStreaming or not _is_wanted(frame) else _files(frame)
+        files = None if frame.isStreaming or not _is_needed(frame) else _files(frame)
         if files is None:
             return None
         footers = Footers({name: kinds[name] for name in columns}, time)
@@ -125,7 +125,7 @@ def _by_workers(frame: DataFrame, footers: Footers, files: _Files) -> list[Group
     return found if is_whole and is_read else None
 
 
-def _is_wanted(frame: DataFrame) -> bool:
+def _is_needed(frame: DataFrame) -> bool:
     settings, level = frame.sparkSession.conf, frame.storageLevel
     is_kept = level.useMemory or level.useDisk
     is_lenient = any(_text(settings, name) == "true" for name in _LENIENT)

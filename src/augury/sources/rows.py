@@ -16,9 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from augury.errors import DataError
+from augury.records import ROUNDING
 
-# Alternatives are given as decimal fractions; their sum may be off by rounding.
-ROUNDING = 1e-9
 REASON = "reason"
 # Beyond it a time and the length of a window cannot be added in 64 bits.
 MOST_TICKS = 2**62 - 1
@@ -76,8 +75,8 @@ def _has_codes(column: Any) -> bool:
 
 
 def _cast(column: Any, kind: str, name: str, stream: str) -> Any:
-    wanted = ARROW_TYPES[kind]
-    if column.type == wanted:
+    target = ARROW_TYPES[kind]
+    if column.type == target:
         return column
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -88,7 +87,7 @@ def _cast(column: Any, kind: str, name: str, stream: str) -> Any:
             raise pa.ArrowInvalid("text is not a number")
         if kind == "TIMESTAMP" and pa.types.is_integer(column.type):
             raise pa.ArrowInvalid("a number may count seconds or microseconds")
-        return column.cast(wanted)
+        return column.cast(target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
         raise DataError(
             f"column {name} of {stream} is declared {kind}, but the data have "
@@ -144,6 +143,11 @@ def beyond_count(name: str) -> str:
     return f"{name} is not a tick between -{MOST_TICKS} and {MOST_TICKS}"
 
 
+def improbable(name: str) -> str:
+    """Return why a row whose probability is none is of no use."""
+    return f"{name} is not a probability between 0 and 1"
+
+
 def sift(table: pa.Table, declared: Declaration) -> tuple[pa.Table, pa.Table]:
     """Return the good rows, and the bad rows with their reason."""
     reasons = _own_reasons(table, declared)
@@ -177,8 +181,8 @@ def _own_reasons(table: pa.Table, declared: Declaration) -> Reasons:
     if declared.probability:
         p = np.asarray(table.column(declared.probability).cast(pa.float64()), np.float64)
         # NULL arrives as NaN, and NaN is inside nothing.
-        wrong = ~((p >= 0.0) & (p <= 1.0))
-        reasons.note(wrong, f"{declared.probability} is not a probability between 0 and 1")
+        wrong = ~((p >= -ROUNDING) & (p <= 1.0 + ROUNDING))
+        reasons.note(wrong, improbable(declared.probability))
     if declared.id and not declared.has_alternatives and table.column(declared.id).null_count:
         reasons.note(pc.is_null(table.column(declared.id)), f"{declared.id} is null")
     return reasons

@@ -59,11 +59,13 @@ class _Stored:
         names = pq.read_schema(self.path, filesystem=self.filesystem).names
         by_name = {name.lower(): name for name in names} | {name: name for name in names}
         theirs = {own: by_name.get(own, by_name.get(own.lower())) for own in self.declared.columns}
-        told = self._told([own for own, name in theirs.items() if name is None], names)
+        values = self._partition_values(
+            [own for own, name in theirs.items() if name is None], names
+        )
         read = {own: name for own, name in theirs.items() if name is not None}
         rows = self._read(list(read.values()), [read[coded]] if coded in read else [])
         found = {own: rows.column(name) for own, name in read.items()}
-        more = {own: pa.repeat(value, rows.num_rows) for own, value in told.items()}
+        more = {own: pa.repeat(value, rows.num_rows) for own, value in values.items()}
         here = replace(self.declared, name=f"{self.declared.name} in {self.path}")
         return conform(pa.table(found | more), here, coded)
 
@@ -82,14 +84,14 @@ class _Stored:
             # Texts of some encodings Arrow reads as texts only, and not as codes.
             return read()
 
-    def _told(self, missing: list[str], names: list[str]) -> dict[str, pa.Scalar]:
+    def _partition_values(self, missing: list[str], names: list[str]) -> dict[str, pa.Scalar]:
         """Return the values of columns that the names of folders tell."""
         kinds = pa.schema([(name, ARROW_TYPES[self.declared.columns[name]]) for name in missing])
-        told = ds.get_partition_keys(ds.HivePartitioning(kinds).parse(self.path))
+        values = ds.get_partition_keys(ds.HivePartitioning(kinds).parse(self.path))
         for name in missing:
-            if name not in told:
+            if name not in values:
                 raise DataError(
                     f"{self.declared.name} declares column {name}, which {self.path} does not "
                     f"have; it has {', '.join(names)}: rename one, or change the declaration"
                 )
-        return {name: pa.scalar(told[name], kinds.field(name).type) for name in missing}
+        return {name: pa.scalar(values[name], kinds.field(name).type) for name in missing}

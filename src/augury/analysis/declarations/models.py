@@ -97,7 +97,7 @@ class _Reading:
         self._has(node.antennas, tuple(Column(name, DataType.DOUBLE) for name in HEARD))
         if node.walls is not None:
             self._has(node.walls, corners)
-        cells = self._table(node.cells or "", is_told=True)
+        cells = self._table(node.cells or "", is_reported=True)
         states = tuple(c for c in cells.columns if c.name.lower() not in CORNERS) if cells else ()
         if cells is not None and not states:
             hint = f"declare a column such as room STRING in table {cells.name}"
@@ -128,9 +128,9 @@ class _Reading:
             return None
         return states
 
-    def _table(self, name: str, *, is_told: bool = False) -> TableSchema | None:
+    def _table(self, name: str, *, is_reported: bool = False) -> TableSchema | None:
         table = self.ledger.tables.get(name.lower())
-        if table is None and not is_told and not self.ledger.has_failed(name):
+        if table is None and not is_reported and not self.ledger.has_failed(name):
             known = [t.name for t in self.ledger.tables.values()]
             hint = suggest(name, known, "declare it with CREATE TABLE")
             self.report(f"names the table {name}, which is not declared", hint, name)
@@ -144,11 +144,11 @@ class _Reading:
             self.report(f"is learned from {name}, which is no declared stream", hint, name)
         return stream
 
-    def _has(self, name: str | None, wanted: Sequence[Column]) -> None:
+    def _has(self, name: str | None, expected: Sequence[Column]) -> None:
         table = self._table(name or "")
         if table is None:
             return
-        for column in wanted:
+        for column in expected:
             own = next((c for c in table.columns if c.name.lower() == column.name.lower()), None)
             hint = f"declare {column.name} {column.type.value} in table {table.name}"
             if own is None:

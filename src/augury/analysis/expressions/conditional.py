@@ -52,8 +52,8 @@ def _transition_faults(stream: StreamSchema, name: str, ledger: Ledger) -> Itera
             "declare it with CREATE STREAM",
         )
         return
-    for wanted in _transition_columns(stream):
-        yield from _column_fault(moves, wanted)
+    for expected in _transition_columns(stream):
+        yield from _column_fault(moves, expected)
     if moves.time_is_ticks != stream.time_is_ticks:
         kind = "LONG" if stream.time_is_ticks else "TIMESTAMP"
         yield f"{name}, whose TIME is of another kind", f"give {name} a TIME that is a {kind}"
@@ -74,12 +74,12 @@ def _type(stream: StreamSchema, name: str) -> DataType:
     return column.type if column else DataType.NULL
 
 
-def _column_fault(moves: StreamSchema, wanted: Column) -> Iterator[Fault]:
-    column, hint = moves.column(wanted.name), f"declare {wanted.name} {wanted.type.value}"
+def _column_fault(moves: StreamSchema, expected: Column) -> Iterator[Fault]:
+    column, hint = moves.column(expected.name), f"declare {expected.name} {expected.type.value}"
     if column is None:
-        yield f"{moves.name}, which has no column {wanted.name}", hint
-    elif not comparable(column.type, wanted.type):
-        what = f"whose column {column.name} is a {column.type.value}, not a {wanted.type.value}"
+        yield f"{moves.name}, which has no column {expected.name}", hint
+    elif not comparable(column.type, expected.type):
+        what = f"whose column {column.name} is a {column.type.value}, not a {expected.type.value}"
         yield f"{moves.name}, {what}", hint
 
 
@@ -130,17 +130,17 @@ def _history_faults(draft: Draft, correlation: CreateCorrelation | None) -> Iter
     history = draft.ledger.streams.get(correlation.learn_from.lower())
     if history is None:
         return
-    told = f"which is learned from {history.name}"
+    learned_from = f"which is learned from {history.name}"
     if history.probability is None:
         yield (
-            f"{told}, but that does not say what turned out to have happened",
+            f"{learned_from}, but that does not say what turned out to have happened",
             f"declare PROBABILITY on {history.name}: 1 for what happened, 0 for what did not",
         )
     for column in draft.streams[0].columns:
         own = history.column(column.name)
         if column.name != draft.streams[0].probability and (own is None or own.type != column.type):
             yield (
-                f"{told}, but that has no column {column.name} {column.type.value}",
+                f"{learned_from}, but that has no column {column.name} {column.type.value}",
                 f"declare the columns of {draft.streams[0].name} on {history.name}",
             )
 

@@ -12,7 +12,7 @@ from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
 from augury.evaluation.answers.match_answers import Inputs
 from augury.matching.correlation import Correlation
-from augury.records import Reals, Words
+from augury.records import ROUNDING, Reals, Words
 
 UNLISTED = ("refused", "independent")
 
@@ -57,11 +57,12 @@ def _chances(name: str, column: Any) -> Reals:
         chances = np.asarray(pc.fill_null(column.cast(pa.float64()), np.nan), np.float64)
     except pa.ArrowException as error:
         raise DataError(f"table {name}: the third column is no probability: {error}") from error
-    bad = np.flatnonzero(~((chances >= 0.0) & (chances <= 1.0)))
+    bad = np.flatnonzero(~((chances >= -ROUNDING) & (chances <= 1.0 + ROUNDING)))
     if len(bad):
         value = column[int(bad[0])].as_py()
         raise DataError(f"table {name}, row {bad[0]}: {value} is no probability in [0, 1]")
-    return chances
+    within: Reals = np.clip(chances, 0.0, 1.0)
+    return within
 
 
 def _refuse_clash(name: str, table: pa.Table, rows: Words, listed: tuple[Words, Reals]) -> None:

@@ -176,14 +176,14 @@ def lesson_of(
 def _refuse_other_columns(plan: MatchPlan, schema: StreamSchema, equated: tuple[str, ...]) -> None:
     filters = [each for play in plan.plays for each in play.filters]
     read = [i.column for each in filters for i in inputs_within(each) if i.column is not None]
-    wanted = dict.fromkeys([*equated, *read])
-    lacks = [name for name in wanted if schema.column(name) is None]
+    needed = dict.fromkeys([*equated, *read])
+    lacks = [name for name in needed if schema.column(name) is None]
     if lacks:
         raise DataError(
             f"query {plan.query.name} learns its gaps from {schema.name}, which has no column "
             f"{', '.join(lacks)}; declare the history with the columns that the query reads"
         )
-    others = [told for name in wanted if (told := _other_type(plan, schema, name))]
+    others = [text for name in needed if (text := _other_type(plan, schema, name))]
     if others:
         raise DataError(
             f"query {plan.query.name} learns its gaps from {schema.name}, whose column "
@@ -213,9 +213,9 @@ def _refuse_other_times(plan: MatchPlan, schema: StreamSchema) -> None:
     read = [each for each in plan.query.streams if each.time is not None]
     if any(each.time_is_ticks != schema.time_is_ticks for each in read):
         units = ("ticks (LONG)", "a TIMESTAMP")
-        own, wanted = units if schema.time_is_ticks else units[::-1]
+        own, needed = units if schema.time_is_ticks else units[::-1]
         raise DataError(
             f"query {plan.query.name} learns its gaps from {schema.name}, whose TIME is {own}, "
-            f"but that of the query's streams is {wanted}; declare the history with TIME in "
+            f"but that of the query's streams is {needed}; declare the history with TIME in "
             "the unit of the query"
         )

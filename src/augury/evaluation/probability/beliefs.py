@@ -1,7 +1,7 @@
 """Rows of a stream as beliefs for the operator of chains: whole columns, no loop over rows.
 
 Only plain chains come here: no window or value to remember, no tie-breaker, and a Markovian object
-alone in its chain. `feed` has the way for all others.
+alone in its chain. `chain_inputs` has the way for all others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Told:
+class KeyedBeliefs:
     """Beliefs, and what the numbers of their chains stand for."""
 
     beliefs: Beliefs
@@ -57,13 +57,13 @@ def is_plain(plan: ChainPlan) -> bool:
     )
 
 
-def told(
+def keyed_beliefs(
     plan: ChainPlan,
     sources: Sequence[StreamRows],
     objects: Mapping[str, list[MarkovObject]],
     tables: Tables,
     numbers: Numbers | None = None,
-) -> Told | None:
+) -> KeyedBeliefs | None:
     """Return the beliefs of the sources; None where the data are no plain chains."""
     numbers = numbers or Numbers()
     chains = numbers.chains
@@ -81,7 +81,7 @@ def told(
     beliefs = parts[0]
     for part in parts[1:]:
         beliefs = Beliefs.joined(beliefs, part)
-    return Told(beliefs, [_as_tuple(key) for key in chains.known], False)
+    return KeyedBeliefs(beliefs, [_as_tuple(key) for key in chains.known], False)
 
 
 def _as_tuple(key: Any) -> tuple[Any, ...]:
@@ -154,7 +154,7 @@ def _shifted(rows: Beliefs, first: int) -> Beliefs:
 
 def _markovian(
     plan: ChainPlan, source: StreamRows, objects: list[MarkovObject], by: tuple[Tables, Numbers]
-) -> Told | None:
+) -> KeyedBeliefs | None:
     """Return the transitions of objects, if each has a chain of its own."""
     names = plan.partition_by.get(source.schema.name, ())
     tables, numbers = by
@@ -180,7 +180,7 @@ def _markovian(
         np.where(is_event, matches[row], 0),
         np.where(is_event, accepted[row], 0),
     )
-    return Told(beliefs, [_as_tuple(each) for each in chains.known], True)
+    return KeyedBeliefs(beliefs, [_as_tuple(each) for each in chains.known], True)
 
 
 def _origins(item: MarkovObject, codes: dict[Value, int]) -> Words:

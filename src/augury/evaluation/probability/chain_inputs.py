@@ -117,12 +117,12 @@ def _is_in(time: int, span: tuple[int, int] | None) -> bool:
 class _Signs:
     """What rows mean to one group; equal meanings are one sign."""
 
-    feed: ChainInputs
+    inputs: ChainInputs
     group: tuple[Any, ...]
     known: dict[tuple[int, int], Sign | None] = field(default_factory=dict)
 
     def outcomes(self, rows: Sequence[tuple[int, int]]) -> list[tuple[float, Sign | None]]:
-        streams = self.feed.streams
+        streams = self.inputs.streams
         return [(float(streams[n].p[row]), self.of(n, row)) for n, row in rows]
 
     def move(self, number: int, stream: int, step: ObjectStep, first: bool) -> Move:
@@ -132,14 +132,14 @@ class _Signs:
 
     def of(self, stream: int, row: int) -> Sign | None:
         if (stream, row) not in self.known:
-            self.known[stream, row] = self._sign(self.feed.streams[stream], row)
+            self.known[stream, row] = self._sign(self.inputs.streams[stream], row)
         return self.known[stream, row]
 
     def _sign(self, rows: Encoded, row: int) -> Sign | None:
-        line = self.feed.plan.line
+        line = self.inputs.plan.line
         matches, accepted = int(rows.matches[row]), int(rows.accepted[row])
-        for (component, values), wanted in zip(rows.loose, self.group, strict=False):
-            if values[row] != wanted:
+        for (component, values), value in zip(rows.loose, self.group, strict=False):
+            if values[row] != value:
                 accepted &= ~(1 << component)
         if not matches and not line.sees_everything:
             return None
@@ -147,7 +147,7 @@ class _Signs:
             return Sign(matches, accepted)
         brought = tuple(
             tuple(self._value(rows, c, k, row) for k in range(line.remembers))
-            for c in range(len(self.feed.plan.query.components))
+            for c in range(len(self.inputs.plan.query.components))
         )
         return Sign(matches, accepted, brought)
 
@@ -160,7 +160,7 @@ class _Signs:
 # Encoding -----------------------------------------------------------------------------------------
 
 
-def feed_of(
+def chain_inputs_of(
     plan: ChainPlan,
     sources: Sequence[StreamRows],
     objects: Mapping[str, list[MarkovObject]],
@@ -168,16 +168,16 @@ def feed_of(
 ) -> ChainInputs | Obstacle:
     """Return the rows of the sources, cut into chains."""
     streams = [_encoded(plan, source, tables) for source in sources]
-    feed = ChainInputs(plan, streams, {})
+    inputs = ChainInputs(plan, streams, {})
     for number, rows in enumerate(streams):
         schema = rows.source.schema
         if schema.order_by is not None and rows.source.table.column(schema.order_by).null_count:
             return Obstacle(f"reads stream {schema.name}, of which some rows have no tie-breaker")
         place = _place_objects if schema.markov else _place_rows
-        reason = place(feed, number, objects.get(schema.name.lower(), []))
+        reason = place(inputs, number, objects.get(schema.name.lower(), []))
         if reason is not None:
             return Obstacle(reason)
-    return feed
+    return inputs
 
 
 def _encoded(plan: ChainPlan, source: StreamRows, tables: Tables) -> Encoded:
@@ -281,9 +281,9 @@ def _column(source: StreamRows, name: str) -> list[Any]:
 # Placing ------------------------------------------------------------------------------------------
 
 
-def _place_rows(feed: ChainInputs, number: int, _: list[MarkovObject]) -> str | None:
+def _place_rows(inputs: ChainInputs, number: int, _: list[MarkovObject]) -> str | None:
     """Put the events of an independent stream into their chains."""
-    rows = feed.streams[number]
+    rows = inputs.streams[number]
     homes: dict[int, tuple[ChainKey, tuple[int, int], list[tuple[int, int]]]] = {}
     for row, (key, time, tie, group) in enumerate(
         zip(rows.chain, rows.time.tolist(), rows.tie.tolist(), rows.group.tolist(), strict=True)
@@ -291,7 +291,7 @@ def _place_rows(feed: ChainInputs, number: int, _: list[MarkovObject]) -> str | 
         home = homes.get(group) if group >= 0 else None
         if home is None:
             members: list[tuple[int, int]] = []
-            part = feed.parts.setdefault(key, Part())
+            part = inputs.parts.setdefault(key, Part())
             part.places.setdefault((time, tie), []).append(members)
             home = homes[group] = (key, (time, tie), members)
         elif home[:2] != (key, (time, tie)):
@@ -301,9 +301,9 @@ def _place_rows(feed: ChainInputs, number: int, _: list[MarkovObject]) -> str | 
     return None
 
 
-def _place_objects(feed: ChainInputs, number: int, objects: list[MarkovObject]) -> str | None:
+def _place_objects(inputs: ChainInputs, number: int, objects: list[MarkovObject]) -> str | None:
     """Put the objects of a MARKOV stream into their chains."""
-    rows = feed.streams[number]
+    rows = inputs.streams[number]
     if rows.source.schema.order_by is not None:
         return "reads a MARKOV stream with a tie-breaker"
     for item in objects:
@@ -311,5 +311,5 @@ def _place_objects(feed: ChainInputs, number: int, objects: list[MarkovObject]) 
         if len(seen) > 1:
             return "would part the values of one Markovian object"
         key = seen.pop() if seen else ()
-        feed.parts.setdefault(key, Part()).objects.append((number, item))
+        inputs.parts.setdefault(key, Part()).objects.append((number, item))
     return None

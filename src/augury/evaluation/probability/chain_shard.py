@@ -26,11 +26,11 @@ from augury.evaluation.encoding import declaration_of, whole
 from augury.evaluation.executor import Executor, Tables, travelling
 from augury.evaluation.inferring import Inferring, Steps
 from augury.evaluation.network import Network
-from augury.evaluation.probability.beliefs import Numbers, Told, told
-from augury.evaluation.probability.chains import HORIZON, answered_together, known_rows, operator_of
+from augury.evaluation.probability.beliefs import KeyedBeliefs, Numbers, keyed_beliefs
+from augury.evaluation.probability.chains import HORIZON, chains_by_group, known_rows, operator_of
 from augury.evaluation.probability.lineage_probability import answer_table
 from augury.evaluation.probability.markov_objects import MarkovObject, ObjectState, markov_objects
-from augury.evaluation.probability.quiet_steps import with_silences
+from augury.evaluation.probability.quiet_steps import with_quiet_steps
 from augury.evaluation.row_blocks import Stored
 from augury.evaluation.stream_rows import StreamRows
 from augury.inference.following import Followed
@@ -53,7 +53,7 @@ Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Carried:
+class QueryState:
     """How far the chains of one query have come; nothing yet where `marginal` is None."""
 
     chains: tuple[Any, ...] = ()
@@ -71,7 +71,7 @@ class ChainState:
     waiting: Tables
     kept: Tables
     horizon: int = NEVER_YET
-    queries: Mapping[str, Carried] = field(default_factory=dict)
+    queries: Mapping[str, QueryState] = field(default_factory=dict)
     followed: Mapping[str, Followed] = field(default_factory=dict)
     stands: Mapping[str, Mapping[Key, ObjectState]] = field(default_factory=dict)
 
@@ -85,7 +85,7 @@ class ChainState:
 
 def shard_for(network: Network) -> Executor | ChainShard:
     """Return what evaluates a network in a streaming run."""
-    return ChainShard(network) if network.is_carried else Executor(network, stores=True)
+    return ChainShard(network) if network.keeps_chains else Executor(network, stores=True)
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class ChainShard:
         head = json.dumps(about).encode()
         return FORMAT.seal(len(head).to_bytes(8, "little") + head + b"".join(parts), self._mark)
 
-    def _plain(self, name: str, each: Carried, parts: list[bytes]) -> list[Any]:
+    def _plain(self, name: str, each: QueryState, parts: list[bytes]) -> list[Any]:
         marginal = None
         if each.marginal is not None:
             marginal = self.operators[name].dump(each.marginal)
@@ -231,7 +231,7 @@ class ChainShard:
             dict(zip(names, tables[: len(names)], strict=True)),
             dict(zip(names, tables[len(names) :], strict=True)),
             about["horizon"],
-            {name: self._carried(name, each, parts) for name, each in about["queries"].items()},
+            {name: self._query_state(name, each, parts) for name, each in about["queries"].items()},
             {
                 name: Followed.load(tuple(value_of(key) for key in keys), parts[k])
                 for name, (keys, k) in about["followed"].items()
@@ -242,12 +242,12 @@ class ChainShard:
             },
         )
 
-    def _carried(self, name: str, written: list[Any], parts: list[bytes]) -> Carried:
+    def _query_state(self, name: str, written: list[Any], parts: list[bytes]) -> QueryState:
         chains, values, k = written
         marginal = None
         if k is not None:
             marginal = self.operators[name].load(parts[k])
-        return Carried(
+        return QueryState(
             tuple(value_of(key) for key in chains), tuple(value_of(v) for v in values), marginal
         )
 
@@ -268,7 +268,7 @@ class _Turn:
     aside: dict[str, pa.Table]
     loaded: dict[str, StreamRows] = field(default_factory=dict)
     objects: dict[str, list[MarkovObject]] = field(default_factory=dict)
-    queries: dict[str, Carried] = field(default_factory=dict)
+    queries: dict[str, QueryState] = field(default_factory=dict)
     followed: dict[str, Followed] = field(default_factory=dict)
     stands: dict[str, dict[Key, ObjectState]] = field(default_factory=dict)
     kept: dict[str, pa.Table] = field(default_factory=dict)
@@ -282,9 +282,9 @@ class _Turn:
             for s in sources
             if s.schema.name.lower() in self.objects
         }
-        before = self.state.queries.get(name, Carried())
+        before = self.state.queries.get(name, QueryState())
         numbers = _numbers(before)
-        rows = told(plan, sources, objects, self.shard.network.relations, numbers)
+        rows = keyed_beliefs(plan, sources, objects, self.shard.network.relations, numbers)
         if rows is None:
             raise DataError(
                 f"query {plan.query.name}: alternatives of one event differ in time or chain, "
@@ -294,7 +294,7 @@ class _Turn:
         return self._carry(name, plan, rows, (before, numbers, times))
 
     def _carry(
-        self, name: str, plan: ChainPlan, rows: Told, by: tuple[Carried, Numbers, Words]
+        self, name: str, plan: ChainPlan, rows: KeyedBeliefs, by: tuple[QueryState, Numbers, Words]
     ) -> pa.Table:
         before, numbers, times = by
         operator = self.shard.operators[name]
@@ -303,8 +303,8 @@ class _Turn:
             self.queries[name] = before
             return answer_table(plan.query, ())
         if plan.over is not None:
-            together = answered_together(plan, rows, times)
-            rows = with_silences(rows, plan.over.length, together, state.last)
+            groups = chains_by_group(plan, rows, times)
+            rows = with_quiet_steps(rows, plan.over.length, groups, state.last)
         try:
             after, found = operator.advance(state, rows.beliefs, HORIZON)
         except TooManyNumbersError as problem:
@@ -313,15 +313,15 @@ class _Turn:
                 f"query {plan.query.name} has more states than the {MOST_STATES} that a chain can "
                 f"hold; shorten it{shorter}"
             ) from problem
-        self.queries[name] = _carried(operator, numbers, after, self._reached(plan))
+        self.queries[name] = _query_state(operator, numbers, after, self._reached(plan))
         answers = known_rows(plan, rows, found, times)
         if plan.over is not None and plan.groups:
             # That an object was nowhere between its rows is told when they go on: too late.
-            told_of = self._told_of(plan)
-            answers = (row for row in answers if row[:2] in told_of)
+            reportable = self._reportable(plan)
+            answers = (row for row in answers if row[:2] in reportable)
         return answer_table(plan.query, answers)
 
-    def _told_of(self, plan: ChainPlan) -> set[tuple[Any, int]]:
+    def _reportable(self, plan: ChainPlan) -> set[tuple[Any, int]]:
         """Return the groups and times that have rows."""
         found: set[tuple[Any, int]] = set()
         for source in (self._stream(stream) for stream in plan.query.streams):
@@ -398,7 +398,7 @@ class _Turn:
         )
 
 
-def _numbers(before: Carried) -> Numbers:
+def _numbers(before: QueryState) -> Numbers:
     numbers = Numbers()
     for key in before.chains:
         numbers.chains.code(key)
@@ -407,13 +407,13 @@ def _numbers(before: Carried) -> Numbers:
     return numbers
 
 
-def _carried(
+def _query_state(
     operator: Marginaliser, numbers: Numbers, state: MarginalState, horizon: int
-) -> Carried:
+) -> QueryState:
     """Return what later rows can need: not the chains that are as if they had not begun."""
     chains, values = tuple(numbers.chains.known), tuple(numbers.values)
     if operator.is_markovian:
-        return Carried(chains, values, state)
+        return QueryState(chains, values, state)
     alone = [isinstance(key, tuple) and None in key for key in chains]
     begun = operator.is_waiting(state) | operator.is_counting(state, horizon)
     kept = np.flatnonzero(begun & ~np.array(alone, np.bool_))
@@ -425,7 +425,7 @@ def _carried(
         mass=state.mass[kept],
         last=state.last[kept],
     )
-    return Carried(tuple(chains[k] for k in kept.tolist()), values, state)
+    return QueryState(tuple(chains[k] for k in kept.tolist()), values, state)
 
 
 def _times(source: StreamRows) -> Words:

@@ -15,9 +15,9 @@ from zlib import crc32
 import numpy as np
 
 from augury.evaluation.answers.windows import windows_of
-from augury.evaluation.probability.beliefs import Told
+from augury.evaluation.probability.beliefs import KeyedBeliefs
 from augury.evaluation.probability.chain_inputs import ChainInputs, ChainKey
-from augury.evaluation.probability.quiet_steps import with_silences
+from augury.evaluation.probability.quiet_steps import with_quiet_steps
 from augury.kernels.chain.forward import none_of
 from augury.matching import worlds
 from augury.matching.intervals import sequence_probabilities
@@ -33,7 +33,7 @@ Row = tuple[Group, int | None, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class GroupChances:
     """P(the query holds) in one chain and one group, by time or start of a window."""
 
     group: Group
@@ -49,30 +49,30 @@ def operator_of(plan: ChainPlan, is_markovian: bool) -> Marginaliser:
     return Marginaliser(plan.line, is_markovian, ticks, ever, steps, unit, linked)
 
 
-def plain_rows(plan: ChainPlan, told: Told, times: Words) -> Iterator[Row] | None:
+def plain_rows(plan: ChainPlan, keyed: KeyedBeliefs, times: Words) -> Iterator[Row] | None:
     """Return the rows of plain chains by the operator; None where its tables would be too large."""
     by_time = plan.by_time
-    operator, labels = operator_of(plan, told.is_markovian), np.unique(times)
+    operator, labels = operator_of(plan, keyed.is_markovian), np.unique(times)
     if plan.over is not None:
-        everyone = np.arange(len(told.chains))
-        told = with_silences(told, plan.over.length, [(everyone, labels)])
+        everyone = np.arange(len(keyed.chains))
+        keyed = with_quiet_steps(keyed, plan.over.length, [(everyone, labels)])
     try:
-        state = operator.start(told.beliefs)
-        _, found = operator.advance(state, told.beliefs, HORIZON)
+        state = operator.start(keyed.beliefs)
+        _, found = operator.advance(state, keyed.beliefs, HORIZON)
     except TooManyNumbersError:
         return None
     if not by_time:
-        found = _ever(found, len(told.chains))
+        found = _ever(found, len(keyed.chains))
     if plan.over is not None:
         # A tick at which an object is nowhere need not be one at which there are rows.
         found = _only(found, np.isin(found.time, labels))
     if plan.groups:
         place = np.searchsorted(labels, found.time) if by_time else np.zeros_like(found.time)
-        return _grouped(plan, told, found, (labels, place))
+        return _grouped(plan, keyed, found, (labels, place))
     return _for_anyone(found, labels if by_time else None)
 
 
-def known_rows(plan: ChainPlan, told: Told, found: Chances, times: Words) -> Iterator[Row]:
+def known_rows(plan: ChainPlan, keyed: KeyedBeliefs, found: Chances, times: Words) -> Iterator[Row]:
     """Yield the rows of chains by time as they become known; of groups, those that may hold.
 
     All chains of a group have come as far as `found` tells, so each row is complete.
@@ -81,7 +81,7 @@ def known_rows(plan: ChainPlan, told: Told, found: Chances, times: Words) -> Ite
         labels = np.unique(times)
         yield from _for_anyone(_only(found, np.isin(found.time, labels)), labels)
         return
-    number, by_number = numbered_groups(plan, told)
+    number, by_number = numbered_groups(plan, keyed)
     pairs = np.stack([found.time, number[found.chain]], axis=1)[found.p > 0.0]
     rows, place = np.unique(pairs, axis=0, return_inverse=True)
     none = np.ones(len(rows))
@@ -107,11 +107,13 @@ def _ever(found: Chances, n_chains: int) -> Chances:
     return Chances(np.arange(n_chains), np.zeros(n_chains, np.int64), np.minimum(total, 1.0))
 
 
-def _grouped(plan: ChainPlan, told: Told, found: Chances, by: tuple[Words, Words]) -> Iterator[Row]:
+def _grouped(
+    plan: ChainPlan, keyed: KeyedBeliefs, found: Chances, by: tuple[Words, Words]
+) -> Iterator[Row]:
     labels, place = by
     by_time = plan.by_time
     shown = labels.tolist() if by_time else [None]
-    number, groups = numbered_groups(plan, told)
+    number, groups = numbered_groups(plan, keyed)
     none = np.ones(len(groups) * len(shown))
     none_of(number[found.chain] * len(shown) + place, found.p, none)
     chances = 1.0 - none.reshape(len(groups), len(shown))
@@ -120,35 +122,37 @@ def _grouped(plan: ChainPlan, told: Told, found: Chances, by: tuple[Words, Words
             yield from zip([groups[k]] * len(shown), shown, chances[k].tolist(), strict=True)
 
 
-def numbered_groups(plan: ChainPlan, told: Told) -> tuple[Words, list[Group]]:
+def numbered_groups(plan: ChainPlan, keyed: KeyedBeliefs) -> tuple[Words, list[Group]]:
     """Return the number of each chain's group, and the groups in the order of their numbers."""
-    groups = [_group(plan, key, ()) for key in told.chains]
+    groups = [_group(plan, key, ()) for key in keyed.chains]
     numbers = {group: k for k, group in enumerate(dict.fromkeys(groups))}
     return np.array([numbers[group] for group in groups], np.int64), list(numbers)
 
 
-def answered_together(plan: ChainPlan, told: Told, times: Words) -> list[tuple[Words, Words]]:
+def chains_by_group(
+    plan: ChainPlan, keyed: KeyedBeliefs, times: Words
+) -> list[tuple[Words, Words]]:
     """Return the chains of each group that has several, and the times at which one has rows."""
     if not plan.groups:
-        return [(np.arange(len(told.chains)), np.unique(times))]
-    number, groups = numbered_groups(plan, told)
+        return [(np.arange(len(keyed.chains)), np.unique(times))]
+    number, groups = numbered_groups(plan, keyed)
     several = np.flatnonzero(np.bincount(number, minlength=len(groups)) > 1)
-    own = number[told.beliefs.chain]
-    return [(np.flatnonzero(number == k), np.unique(told.beliefs.time[own == k])) for k in several]
+    own = number[keyed.beliefs.chain]
+    return [(np.flatnonzero(number == k), np.unique(keyed.beliefs.time[own == k])) for k in several]
 
 
 def _only(found: Chances, rows: Flags) -> Chances:
     return Chances(found.chain[rows], found.time[rows], found.p[rows])
 
 
-def rows_by_time(feed: ChainInputs, times: Words) -> Iterator[Row]:
+def rows_by_time(inputs: ChainInputs, times: Words) -> Iterator[Row]:
     """Yield P(some match's last event is at t), for each group and each time of the streams."""
     labels: list[int] = np.unique(times).tolist()
     found = [
-        Holding(group, _by_time(feed.plan, feed.steps(key, loose), hidden, labels))
-        for key, loose, group, hidden in _asked(feed)
+        GroupChances(group, _by_time(inputs.plan, inputs.steps(key, loose), hidden, labels))
+        for key, loose, group, hidden in _asked(inputs)
     ]
-    yield from _combined(feed.plan, found, labels)
+    yield from _combined(inputs.plan, found, labels)
 
 
 def _by_time(
@@ -168,29 +172,29 @@ def _by_time(
     return worlds.probabilities(plan.line, steps, hidden)
 
 
-def rows_by_window(feed: ChainInputs, times: Words) -> Iterator[Row]:
+def rows_by_window(inputs: ChainInputs, times: Words) -> Iterator[Row]:
     """Yield P(at least one match) for each group and each window that holds an event."""
-    windows = list(windows_of(feed.plan.query, times))
+    windows = list(windows_of(inputs.plan.query, times))
     found = []
-    for key, loose, group, hidden in _asked(feed):
+    for key, loose, group, hidden in _asked(inputs):
         chances: dict[int | None, float] = {}
         for start, span in windows:
-            steps = feed.steps(key, loose, span)
-            chances[start] = worlds.probability(feed.plan.line, steps, hidden)
-        found.append(Holding(group, chances))
-    yield from _combined(feed.plan, found, [start for start, _ in windows])
+            steps = inputs.steps(key, loose, span)
+            chances[start] = worlds.probability(inputs.plan.line, steps, hidden)
+        found.append(GroupChances(group, chances))
+    yield from _combined(inputs.plan, found, [start for start, _ in windows])
 
 
-def sampled_rows(feed: ChainInputs, times: Words, size: int) -> Iterator[Row]:
+def sampled_rows(inputs: ChainInputs, times: Words, size: int) -> Iterator[Row]:
     """Yield the same rows from `size` sampled worlds; chains are independent in each of them."""
-    plan, rng = feed.plan, np.random.default_rng(seed_of(feed.plan.query.name))
+    plan, rng = inputs.plan, np.random.default_rng(seed_of(inputs.plan.query.name))
     by_time = plan.by_time
     windows: list[Any] = [] if by_time else list(windows_of(plan.query, times))
     found: dict[Group, dict[Any, Bits]] = {} if plan.groups else {(): {}}
-    for key, loose, group, _ in _asked(feed):
+    for key, loose, group, _ in _asked(inputs):
         own = found.setdefault(group, {})
         for label, span in windows or [(None, None)]:
-            for time, bits in ends(plan.line, feed.steps(key, loose, span), size, rng).items():
+            for time, bits in ends(plan.line, inputs.steps(key, loose, span), size, rng).items():
                 at = time if by_time else label
                 own[at] = own[at] | bits if at in own else bits
     labels = np.unique(times).tolist() if by_time else [start for start, _ in windows]
@@ -206,11 +210,11 @@ def seed_of(name: str) -> int:
     return crc32(name.lower().encode())
 
 
-def _asked(feed: ChainInputs) -> Iterator[tuple[ChainKey, Group, Group, int]]:
+def _asked(inputs: ChainInputs) -> Iterator[tuple[ChainKey, Group, Group, int]]:
     """Yield each chain with each group in it, and how many hidden objects it has."""
-    for key, part in feed.parts.items():
-        for loose in feed.loose_groups(key):
-            yield key, loose, _group(feed.plan, key, loose), len(part.objects)
+    for key, part in inputs.parts.items():
+        for loose in inputs.loose_groups(key):
+            yield key, loose, _group(inputs.plan, key, loose), len(part.objects)
 
 
 def _group(plan: ChainPlan, key: ChainKey, loose: Group) -> Group:
@@ -225,7 +229,7 @@ def _group(plan: ChainPlan, key: ChainKey, loose: Group) -> Group:
     )
 
 
-def _combined(plan: ChainPlan, found: list[Holding], labels: list[Any]) -> Iterator[Row]:
+def _combined(plan: ChainPlan, found: list[GroupChances], labels: list[Any]) -> Iterator[Row]:
     """Yield the rows of each group that may hold at all; chains are independent."""
     never: dict[Group, dict[Any, float]] = {} if plan.groups else {(): {}}
     for each in found:

@@ -21,6 +21,7 @@ from augury.evaluation.encoding import Codes, Tables, chances_of, kinds_of, who_
 from augury.evaluation.probability.lineage_probability import Row, answer_table
 from augury.evaluation.stream_rows import StreamRows
 from augury.matching.relations import Relation, best, both, pairs, some, total
+from augury.matching.step_limits import StepLimits
 from augury.planning.expressions.arrow import evaluate_column
 from augury.planning.join_program import JoinProgram
 from augury.records import Words
@@ -162,6 +163,10 @@ class _Steps:
     program: JoinProgram
     relations: dict[int, Relation]
 
+    @property
+    def _limits(self) -> StepLimits:
+        return StepLimits.of(self.program.query.name)
+
     def of(self, step: JoinStep) -> Relation:
         """Return the relation of a step: its columns are those that are still to be joined."""
         match step:
@@ -170,7 +175,7 @@ class _Steps:
             case Product(parts):
                 found = self.of(parts[0])
                 for part in parts[1:]:
-                    found = both(found, self.of(part))
+                    found = both(found, self.of(part), self._limits)
                 return found
             case Projected(variable, part):
                 inner = self.of(part)
@@ -199,7 +204,7 @@ class _Steps:
         bests = self._bests(component, number)
         met = self._meeting(other, bests, number)
         inner = _Steps(self.program, {**self.relations, other: met}).of(part)
-        weighed = both(inner, bests)
+        weighed = both(inner, bests, self._limits)
         return total(weighed, weighed.without([best_name(number)]))
 
     def _bests(self, component: int, number: int) -> Relation:
@@ -217,7 +222,7 @@ class _Steps:
         """Return the events of the other side, once for each best value that they meet."""
         tie, name = self.program.plan.inequalities[number], value_name(number)
         rest = self._known(other)
-        a, b = pairs(rest, bests)
+        a, b = pairs(rest, bests, self._limits)
         sides = rest.columns[name][a], bests.columns[best_name(number)][b]
         met = METHODS[tie.operator](*(sides if tie.left_of == other else sides[::-1]))
         a, b = a[met], b[met]

@@ -19,7 +19,7 @@ from augury.errors import DataError
 from augury.evaluation.answers.match_answers import Inputs, gather, moment_type, rows_of
 from augury.evaluation.answers.windows import windows_of
 from augury.evaluation.enumeration import Enumeration
-from augury.evaluation.probability.beliefs import Told
+from augury.evaluation.probability.beliefs import KeyedBeliefs
 from augury.evaluation.probability.chain_inputs import ChainInputs
 from augury.evaluation.probability.chains import (
     plain_rows,
@@ -42,7 +42,7 @@ from augury.matching.sampled import FormulaSampler, sample_size, share
 from augury.planning.chain_plan import ChainPlan
 from augury.planning.graph import is_by_time
 from augury.planning.match_plan import MatchPlan
-from augury.records import Matches, Words
+from augury.records import Matches, Words, chance
 from augury.sources.rows import ARROW_TYPES
 
 TOLERANCE = 1e-9
@@ -94,28 +94,28 @@ def _refusing(rows: Iterator[Row], query: CheckedQuery) -> Iterator[Row]:
         ) from error
 
 
-def plain_table(plan: ChainPlan, told: Told, times: Words) -> pa.Table | None:
+def plain_table(plan: ChainPlan, keyed: KeyedBeliefs, times: Words) -> pa.Table | None:
     """Return the answer of plain chains by their operator; None where it would be too large."""
-    rows = plain_rows(plan, told, times)
+    rows = plain_rows(plan, keyed, times)
     return None if rows is None else answer_table(plan.query, rows)
 
 
-def chain_table(feed: ChainInputs, times: Words) -> pa.Table:
+def chain_table(inputs: ChainInputs, times: Words) -> pa.Table:
     """Return the same answer by chains: exactly, or sampled where the query is hard."""
-    query = feed.plan.query
+    query = inputs.plan.query
     if query.approximate is not None and query.verdict.kind == "hard":
-        return sampled_table(feed, times)
-    if feed.plan.by_time:
-        return answer_table(query, rows_by_time(feed, times))
-    return answer_table(query, rows_by_window(feed, times))
+        return sampled_table(inputs, times)
+    if inputs.plan.by_time:
+        return answer_table(query, rows_by_time(inputs, times))
+    return answer_table(query, rows_by_window(inputs, times))
 
 
-def sampled_table(feed: ChainInputs, times: Words) -> pa.Table:
+def sampled_table(inputs: ChainInputs, times: Words) -> pa.Table:
     """Return the answer from sampled worlds, as many as APPROXIMATE asks for."""
-    asked = feed.plan.query.approximate
+    asked = inputs.plan.query.approximate
     assert asked is not None
     size = sample_size(asked.error, asked.risk)
-    return answer_table(feed.plan.query, sampled_rows(feed, times, size), asked.error)
+    return answer_table(inputs.plan.query, sampled_rows(inputs, times, size), asked.error)
 
 
 def probability_schema(query: CheckedQuery) -> pa.Schema:
@@ -200,7 +200,8 @@ def _group_column(
 
 def answer_table(query: CheckedQuery, found: Iterable[Row], error: float = 0.0) -> pa.Table:
     """Return the rows that pass HAVING; `error` is the bound of what was sampled, 0 if exact."""
-    rows = [row for row in found if _passes(query, row[2])]
+    clipped = ((group, ts, chance(value)) for group, ts, value in found)
+    rows = [row for row in clipped if _passes(query, row[2])]
     columns: dict[str, Any] = {"query": pa.array([query.name] * len(rows), pa.string())}
     for k, (name, node) in enumerate(zip(query.group_names, query.group_by, strict=True)):
         assert isinstance(node, Attribute)

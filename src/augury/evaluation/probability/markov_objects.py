@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.errors import DataError
-from augury.evaluation.encoding import whole
+from augury.evaluation.encoding import chances_of, whole
 from augury.evaluation.stream_rows import StreamRows
 from augury.matching.matcher import ALWAYS
 from augury.records import Reals
@@ -147,8 +147,8 @@ def _tuples(table: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
 
 def _chances(schema: StreamSchema, table: pa.Table) -> list[float]:
     assert schema.probability is not None
-    values: list[float] = table.column(schema.probability).to_pylist()
-    return values
+    chances: list[float] = chances_of(schema, table).tolist()
+    return chances
 
 
 def _is_nowhere(value: tuple[Any, ...]) -> bool:

@@ -14,27 +14,30 @@ from dataclasses import replace
 
 import numpy as np
 
-from augury.evaluation.probability.beliefs import Told
+from augury.evaluation.probability.beliefs import KeyedBeliefs
 from augury.matching.marginal import ASKED, NEVER, Beliefs
 from augury.records import Words
 
 NONE_BEFORE: Words = np.zeros(0, np.int64)
 
 
-def with_silences(
-    told: Told, length: int, together: Sequence[tuple[Words, Words]], last: Words = NONE_BEFORE
-) -> Told:
+def with_quiet_steps(
+    keyed: KeyedBeliefs,
+    length: int,
+    groups: Sequence[tuple[Words, Words]],
+    last: Words = NONE_BEFORE,
+) -> KeyedBeliefs:
     """Return the rows, and one that asks for each time to be answered without rows of a chain.
 
-    `length` is how long an end counts. Each of `together` are chains, and the times at which they
+    `length` is how long an end counts. Each of `groups` are chains, and the times at which they
     are answered. `last` are the times at which the first chains had rows before, or `NEVER`.
     """
-    if not together:
-        return told
-    steps = _steps(told.beliefs, last)
-    found = [_asked(steps, length, *each) for each in together]
+    if not groups:
+        return keyed
+    steps = _steps(keyed.beliefs, last)
+    found = [_asked(steps, length, *each) for each in groups]
     asked = _rows(*(np.concatenate(own) for own in zip(*found, strict=True)))
-    return replace(told, beliefs=Beliefs.joined(told.beliefs, asked))
+    return replace(keyed, beliefs=Beliefs.joined(keyed.beliefs, asked))
 
 
 def _steps(rows: Beliefs, last: Words) -> tuple[Words, Words]:

@@ -16,15 +16,15 @@ from augury.planning.refusal import NOT_EVALUATED, PlanError
 EXACT = ("deterministic", "regular", "extended regular")
 
 
-def refuse_uncarried(query: CheckedQuery, catalog: Catalog) -> None:
+def refuse_unstreamable(query: CheckedQuery, catalog: Catalog) -> None:
     """Raise where a query's probabilities cannot be told as rows come."""
-    reason = uncarried(query, catalog)
+    reason = why_not_streamable(query, catalog)
     if reason is not None:
         message = f"query {query.name} {reason}, which no streaming run evaluates as yet"
         raise PlanError(NOT_EVALUATED, message, "ask for it over bounded rows")
 
 
-def uncarried(query: CheckedQuery, catalog: Catalog) -> str | None:
+def why_not_streamable(query: CheckedQuery, catalog: Catalog) -> str | None:
     """Return why a query's probabilities cannot be told as rows come, or None."""
     if not is_by_time(query):
         return "returns no probabilities by time"

@@ -32,6 +32,9 @@ from augury.kernels.search.layout import (
 )
 from augury.kernels.search.order import follows_some, precedes_some, span_of
 
+# As in `augury.records`, but kernels are compiled from what stands here.
+SUM_ERROR = 1e-12
+
 
 @part
 def presence(s, depth):
@@ -67,8 +70,9 @@ def absence(s, first_absent):
             )
             put(s.m, group_at(s, group, GROUP_ABSENT), stamp)
             put_real(s.m, group_at(s, group, GROUP_MASS), mass + real_of(s, event, P))
-            left = 1.0 - mass
-            product *= max(0.0, left - real_of(s, event, P)) / left if left > 0.0 else 0.0
+            left, rest = 1.0 - mass, 1.0 - mass - real_of(s, event, P)
+            # Alternatives that are 1 together may be off by rounding: nothing else is possible.
+            product *= rest / left if rest > SUM_ERROR else 0.0
     return product
 
 

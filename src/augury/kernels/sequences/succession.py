@@ -24,7 +24,7 @@ from augury.kernels.jit import kernel, part
 from augury.kernels.search.layout import TOLERANCE
 
 NEVER = np.int64(2**62)
-TOO_MANY, IN_VAIN, AT_ONCE = -1, -2, -3
+TOO_MANY, IN_VAIN, AT_ONCE, TOO_MANY_IN_ALL = -1, -2, -3, -4
 # Steps that may lead nowhere, for each event and match, before the search is asked instead.
 PATIENCE = 16
 
@@ -102,12 +102,12 @@ def follow(events, tables, limits, span, thresholds, items, known, chance):
     """Write matches as (component, event) by component, when each is known, and its confidence.
 
     Returns how many there are, of which the buffers hold the first; TOO_MANY begin with one event;
-    or IN_VAIN: too many steps led nowhere. `limits` are the window, and how many matches may begin
-    with one event.
+    TOO_MANY_IN_ALL; or IN_VAIN: too many steps led nowhere. `limits` are the window, how many
+    matches may begin with one event, and how many there may be.
     """
     time, mask, p = events
     following, soonest = tables
-    window, most = limits
+    window, most, most_in_all = limits
     n, n_components = following.shape
     taken = np.zeros(n_components, np.int64)
     candidate = np.zeros(n_components, np.int64)
@@ -139,6 +139,8 @@ def follow(events, tables, limits, span, thresholds, items, known, chance):
                 count += 1
                 if count - before > most:
                     return TOO_MANY
+                if count > most_in_all:
+                    return TOO_MANY_IN_ALL
     return count
 
 

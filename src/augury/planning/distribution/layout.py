@@ -149,9 +149,9 @@ class Moving:
         assert isinstance(passed, np.ndarray)
         least = max(1, self.least)
         n = min(n, int((grid[-1] - grid[0]) // least))
-        wanted = passed[-1] * np.arange(1, n) / max(1, n)
+        quantiles = passed[-1] * np.arange(1, n) / max(1, n)
         kept = [int(grid[0])]
-        for cut in np.ceil(np.interp(wanted, passed, grid)).astype(np.int64).tolist():
+        for cut in np.ceil(np.interp(quantiles, passed, grid)).astype(np.int64).tolist():
             if cut - kept[-1] >= least:
                 kept.append(cut)
         return kept[1:]

@@ -274,11 +274,11 @@ class _Canvas:
         if guard.is_trailing:
             finals = [s.index for s in self.automaton.states if s.accepting]
             return [(x, y + RADIUS + 34) for x, y in map(self.at, finals)]
-        wanted = set(guard.later[0])
+        later = set(guard.later[0])
         found = [
             self._middle(t.source, t.target)
             for t in self.automaton.transitions
-            if t.component in wanted and not t.again and t.source != t.target
+            if t.component in later and not t.again and t.source != t.target
         ]
         return list(dict.fromkeys(found))
 

@@ -70,12 +70,12 @@ class Source:
 def evaluate(expression: Typed, source: Source) -> Column:
     """Return the expression as one Arrow array of its own type."""
     inside = _evaluate(expression, source)
-    wanted = _OUTSIDE[expression.type]
-    if inside.type == wanted:
+    target = _OUTSIDE[expression.type]
+    if inside.type == target:
         return inside
-    if pa.types.is_date32(wanted):
+    if pa.types.is_date32(target):
         inside = pc.cast(inside, pa.int32(), safe=False)
-    return pc.cast(inside, wanted, safe=False)
+    return pc.cast(inside, target, safe=False)
 
 
 def fold(expression: Typed) -> Constant:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from augury.analysis.declarations.catalog import DataType
 from augury.errors import Span
 from augury.planning.expressions.typed import Apply, Constant, Typed
-from augury.planning.expressions.types import cast, common_type, refuse, together
+from augury.planning.expressions.types import cast, common_type, refuse, to_common_type
 
 Build = Callable[[str, tuple[Typed, ...], Span], Typed]
 
@@ -70,13 +70,13 @@ def _rounded(operator: str, arguments: tuple[Typed, ...], span: Span) -> Typed:
 
 
 def _alike(operator: str, arguments: tuple[Typed, ...], span: Span) -> Typed:
-    values = together(arguments, span)
+    values = to_common_type(arguments, span)
     return Apply(common_type(values) or DataType.NULL, operator, values)
 
 
 def _nullif(operator: str, arguments: tuple[Typed, ...], span: Span) -> Typed:
     # The value keeps its own type; only the comparison is made in the common one.
-    same = Apply(DataType.BOOLEAN, "equal", together(arguments, span))
+    same = Apply(DataType.BOOLEAN, "equal", to_common_type(arguments, span))
     value = arguments[0]
     return Apply(value.type, "case", (same, Constant(value.type, None), value))
 

@@ -23,7 +23,7 @@ from augury.planning.expressions.types import (
     common_type,
     is_of,
     refuse,
-    together,
+    to_common_type,
 )
 
 MICROSECONDS = {
@@ -173,7 +173,7 @@ _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%":
 
 
 def _compare(operator: str, left: Typed, right: Typed, span: Span) -> Typed:
-    left, right = together((left, right), span)
+    left, right = to_common_type((left, right), span)
     if operator in ("=", "<>"):
         same = Apply(DataType.BOOLEAN, "equal", (left, right))
         return same if operator == "=" else _not(same)
@@ -190,7 +190,7 @@ def _not(operand: Typed) -> Typed:
 def _arithmetic(name: str, left: Typed, right: Typed, span: Span) -> Typed:
     if is_of((left, right), DataType.TIMESTAMP, DataType.DATE, DataType.INTERVAL):
         return _time_arithmetic(name, left, right, span)
-    left, right = together((left, right), span)
+    left, right = to_common_type((left, right), span)
     if left.type is DataType.NULL:
         left, right = cast(left, DataType.DOUBLE), cast(right, DataType.DOUBLE)
     if not left.type.is_number:
@@ -254,7 +254,7 @@ def _(expression: syntax.IsNull, scope: Scope) -> Typed:
 @_lower.register
 def _(expression: syntax.InList, scope: Scope) -> Typed:
     operands = (expression.operand, *expression.items)
-    values = together(tuple(_lower(o, scope) for o in operands), expression.span)
+    values = to_common_type(tuple(_lower(o, scope) for o in operands), expression.span)
     test = Apply(DataType.BOOLEAN, "in_list", values)
     return _not(test) if expression.negated else test
 
@@ -300,7 +300,7 @@ def _(expression: syntax.Case, scope: Scope) -> Typed:
         cast(_lower(condition, scope), DataType.BOOLEAN) for condition, _ in expression.branches
     ]
     otherwise = expression.otherwise or syntax.Literal(None)
-    values = together(
+    values = to_common_type(
         (*(_lower(value, scope) for _, value in expression.branches), _lower(otherwise, scope)),
         expression.span,
     )

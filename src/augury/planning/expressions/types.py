@@ -59,26 +59,26 @@ def common_type(values: tuple[Typed, ...]) -> DataType | None:
     return found
 
 
-def together(values: tuple[Typed, ...], span: Span) -> tuple[Typed, ...]:
+def to_common_type(values: tuple[Typed, ...], span: Span) -> tuple[Typed, ...]:
     """Return the values in their common type."""
-    wanted = common_type(values)
-    if wanted is None:
+    target = common_type(values)
+    if target is None:
         kinds = " and ".join(dict.fromkeys(v.type.value for v in values))
         raise refuse(f"{kinds} cannot be compared", span)
-    return tuple(cast(value, wanted, span) for value in values)
+    return tuple(cast(value, target, span) for value in values)
 
 
-def cast(value: Typed, wanted: DataType, span: Span = NOWHERE) -> Typed:
+def cast(value: Typed, target: DataType, span: Span = NOWHERE) -> Typed:
     """Return the value in another type; constants are converted now."""
-    if value.type is wanted:
+    if value.type is target:
         return value
     if value.type is DataType.NULL:
-        return Constant(wanted, None)
-    if (value.type, wanted) not in CASTS:
-        raise refuse(f"{value.type.value} cannot become {wanted.value}", span)
-    if isinstance(value, Constant) and isinstance(value.value, int) and wanted is DataType.DOUBLE:
-        return Constant(wanted, float(value.value))
-    return Apply(wanted, "cast", (value,))
+        return Constant(target, None)
+    if (value.type, target) not in CASTS:
+        raise refuse(f"{value.type.value} cannot become {target.value}", span)
+    if isinstance(value, Constant) and isinstance(value.value, int) and target is DataType.DOUBLE:
+        return Constant(target, float(value.value))
+    return Apply(target, "cast", (value,))
 
 
 def is_of(values: tuple[Typed, ...], *types: DataType) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from augury.analysis.checked import CheckedQuery
+from augury.analysis.checked import CheckedQuery, Conjunct
 from augury.analysis.declarations.durations import microseconds
 from augury.analysis.expressions.walk import attributes
 from augury.gaps.law import BESIDE
@@ -37,6 +37,14 @@ def bounds_between(query: CheckedQuery, earlier: int | None, later: int | None) 
             if operator in ("<", "<=", "="):
                 high = min(high, length * (1.0 - 2.0 * BESIDE) if operator == "<" else length)
     return low, high
+
+
+def is_bound(query: CheckedQuery, conjunct: Conjunct) -> bool:
+    """Return whether a condition bounds the time between two components."""
+    pair = tuple(conjunct.components)
+    if len(pair) != 2 or conjunct.derived:
+        return False
+    return any(True for _ in _comparisons(query, conjunct.expression, (pair[0], pair[1])))
 
 
 def reads_time_of(query: CheckedQuery, component: int) -> bool:

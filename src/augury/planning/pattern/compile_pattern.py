@@ -18,6 +18,7 @@ from augury.kernels.search import opcodes
 from augury.matching.pattern import Edge, Guard, Pattern, Rule
 from augury.planning.expressions.program import Program
 from augury.planning.missed.missed_variants import Variant, variants_of
+from augury.planning.missed.time_bounds import is_bound
 from augury.planning.missed.unseen import with_guards
 from augury.planning.pattern.automaton import Automaton, Transition
 from augury.planning.pattern.automaton import Guard as Forbidden
@@ -57,20 +58,35 @@ def compile_pattern(
         match_limit=query.match_limit or value_of("match_limit"),
         most_events=None,
         waits=False,
+        written_limit=query.match_limit or 0,
     )
     plain = _grown(bare, query, query.shape, automaton)
     if not scores_unseen(query):
         return plain
     own, *others = variants_of(query)
-    variants = tuple(_variant(bare, query, each) for each in others)
+    bounds = frozenset(k for k, conjunct in enumerate(rules) if is_bound(query, conjunct))
+    variants = tuple(_variant(bare, query, each, bounds) for each in others)
     return replace(plain, stretches=own.stretches, variants=variants)
 
 
-def _variant(bare: Pattern, query: CheckedQuery, variant: Variant) -> Pattern:
-    """Return the pattern in which some components were missed: guards stand in their places."""
+def _variant(
+    bare: Pattern, query: CheckedQuery, variant: Variant, bounds: frozenset[int]
+) -> Pattern:
+    """Return the pattern in which some components were missed: guards stand in their places.
+
+    The rules `bounds` bound times, and say when a missed component may have happened. A read of it
+    at another time was its one draw, too: no guard asks for them.
+    """
     shape = with_guards(query.shape, variant.missed)
     known = replace(bare, missed=_bits(variant.missed), stretches=variant.stretches)
-    return _grown(known, query, shape, automaton_of(shape, query.components))
+    grown = _grown(known, query, shape, automaton_of(shape, query.components))
+    guards = (
+        replace(guard, rules=tuple(k for k in guard.rules if k not in bounds))
+        if guard.component in variant.missed
+        else guard
+        for guard in grown.guards
+    )
+    return replace(grown, guards=tuple(guards))
 
 
 def _grown(bare: Pattern, query: CheckedQuery, shape: Shape, automaton: Automaton) -> Pattern:

@@ -29,8 +29,8 @@ def keep_needed_columns(plan: Node, scope: Scope) -> Node:
 
 
 def _narrowed(scan: Scan, names: set[str]) -> Scan:
-    wanted = names | _roles(scan.stream)
-    return replace(scan, columns=tuple(c for c in scan.columns if c.lower() in wanted))
+    needed = names | _roles(scan.stream)
+    return replace(scan, columns=tuple(c for c in scan.columns if c.lower() in needed))
 
 
 def _roles(stream: StreamSchema) -> set[str]:

@@ -21,7 +21,7 @@ from augury.matching.pattern import Pattern
 from augury.planning.expressions.scalar import Scalar, Tables, scalar
 from augury.planning.expressions.typed import Aggregated, Input, Typed, inputs_within, nodes_within
 from augury.planning.match_plan import MatchPlan
-from augury.records import Words
+from augury.records import Words, chance
 from augury.sources.intake import Arrival
 
 FOREVER = layout.FOREVER
@@ -162,7 +162,7 @@ class LiveEncoder:
     def _place_columns(self) -> None:
         streams, pattern = self.plan.query.streams, self.plan.pattern
         several = len(streams) > 1 or any(stream.order_by for stream in streams)
-        wanted = {
+        makers = {
             layout.MASK: True,
             layout.NULLS: not self._packs_nulls(),
             layout.TIE: several,
@@ -174,8 +174,8 @@ class LiveEncoder:
         self.where: Words = np.full(layout.VALUES + len(self.attributes), -1, np.int64)
         self.where[layout.TIME] = WHEN
         self.width = FIXED_COLUMNS
-        for column, is_wanted in wanted.items():
-            if is_wanted:
+        for column, is_needed in makers.items():
+            if is_needed:
                 self.where[column] = self._next_place()
         if self._packs_nulls():
             self.where[layout.NULLS] = self.where[layout.MASK]
@@ -305,7 +305,7 @@ class _StreamEncoder:
 
     def _head_columns(self) -> list[Callable[[Arrival, int | None, int], int]]:
         """Return what the search reads besides time, mask and attributes, in the ring's order."""
-        wanted = {
+        makers = {
             layout.TIE: lambda arrival, tie, number: tie or 0,
             # Without a tie-breaker an event has equal order with all others of its time.
             layout.STREAM: self._stream_word,
@@ -313,7 +313,7 @@ class _StreamEncoder:
             layout.GROUP: self._group_word,
             layout.P: self._chance_word,
         }
-        return [make for column, make in wanted.items() if self.owner.where[column] >= 0]
+        return [make for column, make in makers.items() if self.owner.where[column] >= 0]
 
     def _stream_word(self, arrival: Arrival, tie: int | None, number: int) -> int:
         return self.number if tie is not None else -2 - number * self.streams - self.number
@@ -331,7 +331,7 @@ class _StreamEncoder:
 
     def _chance_word(self, arrival: Arrival, tie: int | None, number: int) -> int:
         name = self.stream.probability
-        return bits_of(1.0 if name is None else arrival.values[name])
+        return bits_of(1.0 if name is None else chance(arrival.values[name]))
 
     def _word_columns(self) -> list[tuple[int, Scalar, Callable[[Any, int], int]]]:
         """Return, in the ring's order, attributes and stored words: NULL bit, value, word."""

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from augury.evaluation.memory_guard import memory_errors_named
 from augury.kernels.search import layout
 from augury.kernels.search.gather import WHEN
 from augury.matching.matcher import ALWAYS
 from augury.matching.probe import Probe, final_components
 from augury.matching.retention import ends_late, looks_back, oldest_counted, oldest_needed
 from augury.matching.ring import Ring
+from augury.matching.step_limits import limits_of
 from augury.operator import NEVER_YET
 from augury.planning.expressions.link import link
 from augury.planning.expressions.scalar import Tables
@@ -131,11 +133,15 @@ class LiveQuery:
 
     def _found(self, numbers: Iterable[int], horizon: int) -> list[dict[str, Any]]:
         answers: list[dict[str, Any]] = []
-        for number in numbers:
-            for probe in self.probes:
-                matches = probe.find(self.ring, number, self.reported, horizon)
-                if matches is not None and len(matches):
-                    answers += self.answers.dicts(matches)
+        items, limits = 0, limits_of(self.pattern)
+        with memory_errors_named([self.pattern.query]):
+            for number in numbers:
+                for probe in self.probes:
+                    matches = probe.find(self.ring, number, self.reported, horizon)
+                    if matches is not None and len(matches):
+                        items += len(matches.row)
+                        limits.check(len(answers) + len(matches), items)
+                        answers += self.answers.dicts(matches)
         return answers
 
     def _drop(self, horizon: int) -> None:

@@ -19,7 +19,7 @@ from augury.analysis.declarations.catalog import Catalog
 from augury.errors import DataError
 from augury.evaluation.encoding import declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import learned
-from augury.evaluation.probability.streamable import refuse_uncarried
+from augury.evaluation.probability.streamable import refuse_unstreamable
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.planning.evaluated import refuse_inferred
@@ -131,7 +131,7 @@ class LiveRunner:
     ) -> tuple[Live, list[str]]:
         """Return how a query is evaluated, and the names of the streams it reads in the end."""
         if is_by_time(query):
-            refuse_uncarried(query, catalog)
+            refuse_unstreamable(query, catalog)
             return self._in_steps(query, catalog, queries)
         refuse_inferred(query, catalog)
         _refuse_correlated(query)

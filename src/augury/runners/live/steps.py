@@ -77,12 +77,12 @@ class LiveSteps:
     def memory(self) -> int:
         """How far behind the watermark a row can still matter; 0 where nothing bounds it."""
         network = self.shard.network
-        return 0 if network.is_carried else network.memory or 0
+        return 0 if network.keeps_chains else network.memory or 0
 
     def accept(self, stream: str, arrival: Arrival) -> bool:
         """Let a good row wait for its turn; tell whether its ID has to be remembered."""
         self.rows[stream.lower()].append((arrival.time, arrival))
-        return not self.shard.network.is_carried
+        return not self.shard.network.keeps_chains
 
     def advance(self, horizon: int) -> list[dict[str, Any]]:
         """Report what is known once all rows before `horizon` are there."""
@@ -90,7 +90,7 @@ class LiveSteps:
             return []
         batch = {name: self._due(name, horizon) for name in self.rows}
         self.state, answers = self.shard.advance(self.state, batch, horizon)
-        if self.shard.network.is_carried:
+        if self.shard.network.keeps_chains:
             self._put_aside(answers.rejected)
         return [row for table in answers.found.values() for row in table.to_pylist()]
 

@@ -158,7 +158,7 @@ class InThreads:
         firsts = [_one(times, at) for at in range(0, rows.num_rows, size)]
         step = steps_of(self.network, FEW, firsts[0], _one(times, rows.num_rows - 1))
         with ThreadPoolExecutor(self.threads) as pool:
-            own = list(pool.map(self._wanted, parts))
+            own = list(pool.map(self._needed_rows, parts))
             lines = self._by_time(own, firsts) if step != ALWAYS else []
             lines = lines or self._by_key(own, firsts, pool) or [_line(own, firsts)]
             found = pool.map(lambda line: self._matches(line, step), lines)
@@ -182,7 +182,7 @@ class InThreads:
     def _wants(self) -> RowFilter:
         return RowFilter(self.network, self.stream, codes_types=True)
 
-    def _wanted(self, part: pa.Table) -> pa.Table:
+    def _needed_rows(self, part: pa.Table) -> pa.Table:
         """Return the rows of a part that matter, with the columns that do."""
         return self._packer.travelling(self._wants.of(part.select(self._packer.columns)))
 

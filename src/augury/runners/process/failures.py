@@ -88,7 +88,7 @@ class _Cause:
 
 
 @contextlib.contextmanager
-def told(what: str = STOPPED, *, streaming: bool = False) -> Iterator[None]:
+def readable_failures(what: str = STOPPED, *, streaming: bool = False) -> Iterator[None]:
     """Turn what Spark throws into an error of augury that says it in one sentence."""
     try:
         yield
@@ -146,13 +146,13 @@ def _shortened(said: str) -> str:
 
 def _advice(text: str) -> str:
     cause = _telling(text)
-    told = f"{cause.name}: {cause.message}"
-    if _LOST.search(told):
+    text = f"{cause.name}: {cause.message}"
+    if _LOST.search(text):
         return (
             "what Kafka has no more is not read; to go on without it, set failOnDataLoss = false "
             "in OPTIONS"
         )
-    if _PASSING.search(told):
+    if _PASSING.search(text):
         return "this may pass: start again to go on"
     if cause.in_python:
         return "correct the cause, or report it if it lies in augury, and start again"

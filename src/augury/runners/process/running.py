@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from augury.errors import AuguryError
-from augury.runners.process.failures import OF_SPARK, explained, told
+from augury.runners.process.failures import OF_SPARK, explained, readable_failures
 from augury.sinks.delivery import Delivery, StoppedError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Trigger:
 
 def run_batch(answers: DataFrame, delivery: Delivery) -> None:
     """Deliver the answers of a bounded input, as one batch."""
-    with told():
+    with readable_failures():
         delivery.deliver(answers, 0)
 
 
@@ -47,7 +47,7 @@ def run_stream(
 ) -> None:
     """Run until the input is used up, `delivery.stopping` is set, or something fails."""
     writer = answers.writeStream.outputMode("append").option("checkpointLocation", checkpoint)
-    with told(streaming=True):
+    with readable_failures(streaming=True):
         query = trigger.on(writer.foreachBatch(delivery.deliver)).start()
     watched = _Watched(query, watch)
     try:

@@ -15,7 +15,7 @@ from pyspark.sql import functions as f
 from augury.analysis.declarations.catalog import DataType, StreamSchema
 from augury.errors import DataError
 from augury.evaluation.network import Network
-from augury.evaluation.packing import FAULT, TOLD
+from augury.evaluation.packing import FAULT, ROW_TEXT
 from augury.evaluation.sharding import Sharding
 from augury.planning.expressions.spark_sql import (
     can_be_pushed,
@@ -25,9 +25,10 @@ from augury.planning.expressions.spark_sql import (
 )
 from augury.planning.expressions.typed import Apply, Typed, nodes_within
 from augury.planning.match_plan import Play
+from augury.records import ROUNDING
 from augury.runners.spark.watermark import moment_of_tick
 from augury.sinks.sink import MICROSECONDS
-from augury.sources.rows import MOST_TICKS, REASON, beyond_count
+from augury.sources.rows import MOST_TICKS, REASON, beyond_count, improbable
 
 SPARK_TYPES = {
     DataType.BOOLEAN: "boolean",
@@ -101,9 +102,8 @@ def fault_of(stream: StreamSchema, columns: list[str]) -> Column:
         cases.append((~is_counted, f.lit(beyond_count(stream.time))))
     if stream.probability:
         p = _column(stream, stream.probability)
-        is_one = f.coalesce(p.between(0.0, 1.0), f.lit(False))
-        reason = f"{stream.probability} is not a probability between 0 and 1"
-        cases.append((~is_one, f.lit(reason)))
+        is_one = f.coalesce(p.between(-ROUNDING, 1.0 + ROUNDING), f.lit(False))
+        cases.append((~is_one, f.lit(improbable(stream.probability))))
     if stream.id and not stream.alternatives:
         cases.append((_column(stream, stream.id).isNull(), f.lit(f"{stream.id} is null")))
     first, *others = cases
@@ -138,8 +138,8 @@ def with_watermark(rows: DataFrame, stream: StreamSchema) -> DataFrame:
         at, late = f.expr(f"timestamp_millis({moment})"), 0
     else:
         at, late = _column(stream, stream.time), -(-stream.lateness // 1000)
-    told = f.when(f.col(quoted(FAULT)).isNull(), at).otherwise(f.timestamp_micros(f.lit(0)))
-    rows = rows.withColumn(WATERMARK, told)
+    watermark = f.when(f.col(quoted(FAULT)).isNull(), at).otherwise(f.timestamp_micros(f.lit(0)))
+    rows = rows.withColumn(WATERMARK, watermark)
     return rows.withWatermark(quoted(WATERMARK), f"{late} milliseconds")
 
 
@@ -149,11 +149,11 @@ def matters(network: Network, stream: StreamSchema, *, streaming: bool) -> Colum
     In a stream, rows that go no further still move the watermark: a condition on their time, which
     none fulfils, keeps Spark from putting the filter before it.
     """
-    wanted = row_filter(network, stream)
-    if wanted is None:
+    condition = row_filter(network, stream)
+    if condition is None:
         return f.lit(True)
     never = f.col(quoted(WATERMARK)) < f.timestamp_micros(f.lit(-(2**61)))
-    return f.expr(wanted) | never if streaming else f.expr(wanted)
+    return f.expr(condition) | never if streaming else f.expr(condition)
 
 
 def row_filter(network: Network, stream: StreamSchema) -> str | None:
@@ -202,7 +202,7 @@ def shard_of(stream: StreamSchema, sharding: Sharding, shards: int) -> Column:
     return f.pmod(f.xxhash64(*columns), f.lit(shards))
 
 
-def told_rows(stream: StreamSchema, columns: list[str]) -> Column:
+def row_texts(stream: StreamSchema, columns: list[str]) -> Column:
     """Return the whole row as text where it has a fault; NULL for a good one."""
     fields = [f.col(quoted(c.name)) for c in stream.columns]
     raw = f.col(SOURCE_RAW) if SOURCE_RAW in columns else f.lit(None).cast("string")
@@ -210,10 +210,10 @@ def told_rows(stream: StreamSchema, columns: list[str]) -> Column:
     return f.when(f.col(quoted(FAULT)).isNotNull(), whole)
 
 
-def read_told(told: DataFrame, stream: StreamSchema) -> DataFrame:
-    """Return rows that were told as text, in their columns again."""
+def rows_of_texts(texts: DataFrame, stream: StreamSchema) -> DataFrame:
+    """Return rows that were made text, in their columns again."""
     fields = ", ".join(f"{quoted(c.name)} {SPARK_TYPES[c.type]}" for c in stream.columns)
     form = {"timestampFormat": MICROSECONDS}
-    row = f.from_json(f.col(quoted(TOLD)), f"{fields}, raw string", form)
-    read = told.select(row.alias("row"), f.col(quoted(FAULT)).alias(REASON))
+    row = f.from_json(f.col(quoted(ROW_TEXT)), f"{fields}, raw string", form)
+    read = texts.select(row.alias("row"), f.col(quoted(FAULT)).alias(REASON))
     return read.select("row.*", REASON)

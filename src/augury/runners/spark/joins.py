@@ -38,7 +38,7 @@ def suits_spark(program: JoinProgram, tables: Mapping[str, Sequence[Any]]) -> bo
     """Return whether Spark can tell every condition; if not, shards carry the plan out."""
     conditions = [each for play in program.plays for each in play.filters]
     conditions += [side for sides in program.sides for side in sides]
-    return all(_can_be_told(each, tables) for each in conditions)
+    return all(_is_reportable(each, tables) for each in conditions)
 
 
 def tables_of(program: JoinProgram) -> frozenset[str]:
@@ -52,7 +52,7 @@ def tables_of(program: JoinProgram) -> frozenset[str]:
     )
 
 
-def _can_be_told(condition: Typed, tables: Mapping[str, Sequence[Any]]) -> bool:
+def _is_reportable(condition: Typed, tables: Mapping[str, Sequence[Any]]) -> bool:
     nodes = [node for node in nodes_within(condition) if isinstance(node, Apply)]
     asked = [node.detail.lower() for node in nodes if node.operator == "member"]
     small = all(len(tables[name]) <= MOST_ROWS_IN_A_FILTER for name in asked)
@@ -75,6 +75,7 @@ class SparkJoining:
         found = _Steps(self.program, relations).of(plan.root)
         if not query.group_by:
             found = self._in_every_window(found)
+        found = found.withColumn(CHANCE, within_bounds(f.col(CHANCE)))
         return _passing(query, found).select(*self._columns())
 
     def _columns(self) -> list[Column]:
@@ -140,7 +141,9 @@ class SparkJoining:
     def _relation(self, component: int) -> DataFrame:
         """Return the events that may play a component, with what is joined."""
         program, stream = self.program, self.program.stream(component)
-        chance = f.lit(1.0) if stream.probability is None else f.col(quoted(stream.probability))
+        chance = f.lit(1.0)
+        if stream.probability is not None:
+            chance = within_bounds(f.col(quoted(stream.probability)))
         rows = self.rows[stream.name].where(self._plays(component)).where(chance > 0.0)
         rows = self._in_windows(rows, stream)
         columns = [f.col(WINDOW), chance.alias(CHANCE)]
@@ -166,6 +169,11 @@ class SparkJoining:
         for condition in play.filters:
             passes = passes & f.expr(to_spark_sql(condition, self.tables))
         return passes
+
+
+def within_bounds(p: Column) -> Column:
+    """Return a probability that rounding may have moved beyond 0 or 1."""
+    return f.least(f.greatest(p, f.lit(0.0)), f.lit(1.0))
 
 
 def variable_name(number: int) -> str:

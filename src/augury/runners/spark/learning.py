@@ -29,10 +29,10 @@ def collected(lesson: Lesson, data: DataFrame) -> pa.Table:
     good = rows.where(spark_rows.fault_of(lesson.schema, rows.columns).isNull())
     if lesson.schema.id and not lesson.schema.alternatives:
         good = good.dropDuplicates([lesson.schema.id])
-    wanted = [f.col(quoted(name)) for name in lesson.columns]
+    columns = [f.col(quoted(name)) for name in lesson.columns]
     keys = [f.col(quoted(name)) for name in lesson.equated]
-    spread = good.select(*wanted).repartition(*keys) if keys else good.select(*wanted).coalesce(1)
-    ordered = spread.sortWithinPartitions(*(column.asc_nulls_last() for column in wanted))
+    by_key = good.select(*columns).repartition(*keys) if keys else good.select(*columns).coalesce(1)
+    ordered = by_key.sortWithinPartitions(*(column.asc_nulls_last() for column in columns))
     found = ordered.mapInArrow(lesson, spark_schema(lesson.answer))
     others = [f.col(name) for name in found.columns if name != HASH]
     few = found.orderBy(f.col(HASH), *others).limit(value_of("history_limit"))

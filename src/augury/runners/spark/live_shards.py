@@ -43,7 +43,7 @@ FORGET_AFTER_S, LOOK_EVERY_S = 300.0, 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StateAddress:
     """Where a state lives: the address of the process that holds it, and under which token."""
 
     holder: str = ""
@@ -64,7 +64,7 @@ class Outcome:
 
     answers: list[Answer]
     stored: Stored | None = None
-    place: Place = Place()
+    place: StateAddress = StateAddress()
     due: int | None = None
 
 
@@ -84,7 +84,7 @@ class LiveShards:
     held: dict[ShardName, _Held] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def go_on(self, name: ShardName, place: Place, step: Step) -> Outcome | None:
+    def go_on(self, name: ShardName, place: StateAddress, step: Step) -> Outcome | None:
         """Make a step with a state that lives here or in another process; None if it is gone."""
         if place.holder and place.holder != self.address:
             return _asked(name, place, step)
@@ -97,7 +97,7 @@ class LiveShards:
         if after.is_empty:
             return Outcome(answers)
         stored, due = shard.stored(after), shard.due(after)
-        place = Place(self._listening(), secrets.token_bytes(16))
+        place = StateAddress(self._listening(), secrets.token_bytes(16))
         with self.lock:
             self.held[name] = _Held(place.token, shard, after, time.monotonic())
         return Outcome(answers, stored, place, due)
@@ -142,13 +142,13 @@ class LiveShards:
         """
         with _connected(asking) as connection, suppress(Exception):
             name, token, step = connection.recv()
-            connection.send(self.go_on(name, Place(self.address, token), step))
+            connection.send(self.go_on(name, StateAddress(self.address, token), step))
 
 
 LIVE = LiveShards()
 
 
-def _asked(name: ShardName, place: Place, step: Step) -> Outcome | None:
+def _asked(name: ShardName, place: StateAddress, step: Step) -> Outcome | None:
     """Let the process that holds a state make a step; None if it is not there or cannot."""
     with suppress(OSError, EOFError):
         asking = socket.socket(socket.AF_UNIX)
@@ -185,14 +185,14 @@ def advanced(shard: AnyShard, state: AnyState, step: Step) -> tuple[AnyState, li
         if name in rows:
             late = whole(rows[name].column(stream.time)) < step.horizon
             if late.any():
-                told = _told_late(rows[name].filter(pa.array(late)), stream, step.horizon)
-                answers += pieces("late", name, told)
+                late_rows = _late_rows(rows[name].filter(pa.array(late)), stream, step.horizon)
+                answers += pieces("late", name, late_rows)
                 rows[name] = rows[name].filter(pa.array(~late))
     after, found = shard.advance(state, rows, max(step.horizon, state.horizon))
     return after, answers + listed(found)
 
 
-def _told_late(rows: pa.Table, stream: Any, horizon: int) -> pa.Table:
+def _late_rows(rows: pa.Table, stream: Any, horizon: int) -> pa.Table:
     kind = "LONG" if stream.time_is_ticks else "TIMESTAMP"
     times = whole(rows.column(stream.time)).tolist()
     reasons = [

@@ -59,7 +59,7 @@ class Movements:
             found |= {name: replace(found[name], moving=widest) for name in group}
         return found
 
-    def together(self, names: Sequence[str], movement: Movement) -> list[list[str]]:
+    def grouped(self, names: Sequence[str], movement: Movement) -> list[list[str]]:
         """Return the queries that share what is moved: events are moved once for all."""
         return self.over_one_window(names) if movement == "events" else [[name] for name in names]
 

@@ -21,7 +21,7 @@ from augury.errors import AuguryError, DataError
 from augury.evaluation.answers.answers import Measured, as_rows, joined
 from augury.evaluation.answers.schemas import chosen, network_schema, spark_schema
 from augury.evaluation.network import Network
-from augury.evaluation.packing import BLOBS, FAULT, SHARD, TOLD, Packer
+from augury.evaluation.packing import BLOBS, FAULT, ROW_TEXT, SHARD, Packer
 from augury.evaluation.probability.chain_shard import shard_for
 from augury.evaluation.sharding import Sharding
 from augury.language.nearest import did_you_mean
@@ -34,7 +34,7 @@ from augury.runners.spark.file_scans import FileScans, Read
 from augury.runners.spark.movement import Movements
 from augury.runners.spark.range_packing import ENTERS, SKETCHES, RangePacker
 from augury.runners.spark.ranges import MOVEMENT
-from augury.runners.spark.shard_ids import spread
+from augury.runners.spark.shard_ids import ids_by_partition
 from augury.runners.spark.sketching import analysed, sketch_text, with_sketches
 from augury.runners.spark.streaming import StreamingPart, stateful
 from augury.runners.spark.tasks import (
@@ -43,7 +43,7 @@ from augury.runners.spark.tasks import (
     MEASURES,
     BoundedTask,
     MatchRows,
-    Opened,
+    Unpacked,
 )
 from augury.sources.rows import ARROW_TYPES, REASON
 
@@ -94,7 +94,7 @@ class Pipeline:
         for sharding in sorted(found, key=lambda each: (each.moving is not None, repr(each))):
             groups = [found[sharding]]
             if sharding.moving is not None:
-                groups = self.movements.together(found[sharding], sharding.moving.movement)
+                groups = self.movements.grouped(found[sharding], sharding.moving.movement)
             parts += [(self.network.only(names), sharding) for names in groups]
         return tuple(parts)
 
@@ -113,32 +113,34 @@ class Pipeline:
     @property
     def answers(self) -> DataFrame:
         """The lazy answers of all queries."""
-        told = self._told_by_part()
-        tells = told if self.tells_faults else [frozenset[str]()] * len(told)
+        reported = self._reported_by_part()
+        tells = reported if self.tells_faults else [frozenset[str]()] * len(reported)
         blobs = [self._blobs(*part, own) for part, own in zip(self.parts, tells, strict=True)]
         if self.is_streaming:
             parts = [
-                StreamingPart(network, own, told_here)
-                for (network, _), own, told_here in zip(self.parts, blobs, told, strict=True)
+                StreamingPart(network, own, reported_here)
+                for (network, _), own, reported_here in zip(
+                    self.parts, blobs, reported, strict=True
+                )
             ]
             return stateful(parts, self.shards)
         found = [
             self._ordered(own, part[1]).mapInArrow(
-                InWorker(BoundedTask(*part, told_here, self.tells_movement, self.measures)),
+                InWorker(BoundedTask(*part, reported_here, self.tells_movement, self.measures)),
                 spark_schema(ANSWERS),
             )
-            for part, own, told_here in zip(self.parts, blobs, told, strict=True)
+            for part, own, reported_here in zip(self.parts, blobs, reported, strict=True)
         ]
         return reduce(lambda one, other: one.unionByName(other), found)
 
-    def _told_by_part(self) -> list[frozenset[str]]:
-        """Return the streams whose rows each part puts aside, so that each is told once."""
-        told: list[frozenset[str]] = []
+    def _reported_by_part(self) -> list[frozenset[str]]:
+        """Return the streams whose rows each part puts aside, so that each is reported once."""
+        reported: list[frozenset[str]] = []
         left = set(self.network.bases)
         for network, _ in self.parts:
-            told.append(frozenset(left & set(network.bases)))
+            reported.append(frozenset(left & set(network.bases)))
             left -= set(network.bases)
-        return told
+        return reported
 
     def matches(self, name: str, columns: Sequence[str] | None = None) -> DataFrame:
         """Return the answer of one query: all columns, or those that are named."""
@@ -166,7 +168,7 @@ class Pipeline:
     def _ordered(self, blobs: DataFrame, sharding: Sharding) -> DataFrame:
         """Return the blobs where they are evaluated, as many shards in every partition."""
         shards, partitions = self._counts(sharding)
-        numbers = f.array(*(f.lit(n).cast("bigint") for n in spread(shards, partitions)))
+        numbers = f.array(*(f.lit(n).cast("bigint") for n in ids_by_partition(shards, partitions)))
         named = blobs.withColumn("shard", f.element_at(numbers, f.col("shard").cast("int") + 1))
         if sharding.moving is not None and sharding.moving.exactly:
             # A number that is asked for is kept; otherwise Spark may join small partitions.
@@ -221,9 +223,9 @@ class Pipeline:
         """Return the blobs of one stream."""
         rows = rows.withColumn(SHARD, spark_rows.shard_of(stream, sharding, self.shards))
         packer = self._packer(network, sharding, stream)
-        told = [FAULT, TOLD] if TOLD in rows.columns else []
+        aside = [FAULT, ROW_TEXT] if ROW_TEXT in rows.columns else []
         extra = [name for name in (ENTERS, SKETCHES) if name in rows.columns]
-        chosen = rows.select(*(quoted(name) for name in (*packer.columns, SHARD, *extra, *told)))
+        chosen = rows.select(*(quoted(name) for name in (*packer.columns, SHARD, *extra, *aside)))
         return chosen.mapInArrow(InWorker(packer), spark_schema(BLOBS))
 
     def _packer(self, network: Network, sharding: Sharding, stream: StreamSchema) -> Packer:
@@ -256,8 +258,8 @@ class Pipeline:
             rows = rows.withColumn(ENTERS, f.coalesce(enters, f.lit(False)))
         if not tells:
             return rows.where(passes)
-        told = rows.withColumn(TOLD, spark_rows.told_rows(stream, columns))
-        return told.where(passes | ~good)
+        with_texts = rows.withColumn(ROW_TEXT, spark_rows.row_texts(stream, columns))
+        return with_texts.where(passes | ~good)
 
     def analysed(self) -> Sketches:
         """Return how the rows of all streams are spread over time: reads them, now."""
@@ -293,7 +295,7 @@ class Pipeline:
         """Return what the stages do over the rows: runs the queries, now."""
         answers = replace(self, measures=True).answers.where(f.col("kind") == "stage")
         opened = answers.select("payload").mapInArrow(
-            InWorker(Opened(MEASURES)), spark_schema(MEASURES)
+            InWorker(Unpacked(MEASURES)), spark_schema(MEASURES)
         )
         steps = [{row.pop("stage"): Measured(**row)} for row in opened.toArrow().to_pylist()]
         total = joined(steps)
@@ -317,10 +319,10 @@ class Pipeline:
         schema = own.append(pa.field("raw", pa.string())).append(pa.field(REASON, pa.string()))
         if kind == "late":
             return _opened(answers, ("late",), name, schema)
-        told = _opened(
-            answers, ("rejected",), name, pa.schema([(TOLD, pa.string()), (FAULT, pa.string())])
+        texts = _opened(
+            answers, ("rejected",), name, pa.schema([(ROW_TEXT, pa.string()), (FAULT, pa.string())])
         )
-        return spark_rows.read_told(told, stream).unionByName(
+        return spark_rows.rows_of_texts(texts, stream).unionByName(
             _opened(answers, ("repeated",), name, schema)
         )
 
@@ -334,4 +336,4 @@ def _unknown(what: str, word: str, known: Sequence[str]) -> AuguryError:
 
 def _opened(answers: DataFrame, kinds: Sequence[str], name: str, schema: pa.Schema) -> DataFrame:
     own = answers.where(f.col("kind").isin(*kinds) & (f.lower("name") == name.lower()))
-    return own.select("payload").mapInArrow(InWorker(Opened(schema)), spark_schema(schema))
+    return own.select("payload").mapInArrow(InWorker(Unpacked(schema)), spark_schema(schema))

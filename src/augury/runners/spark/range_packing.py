@@ -56,10 +56,10 @@ class RangePacker(Packer):
         rest = (batch for batch in batches if batch.num_rows)
         first = next(rest, None)
         if first is not None:
-            known = replace(self, layout=self.layout or self._told(first))
+            known = replace(self, layout=self.layout or self._layout_from(first))
             yield from Packer.__call__(known, chain([first], rest))
 
-    def _told(self, first: pa.RecordBatch) -> Layout:
+    def _layout_from(self, first: pa.RecordBatch) -> Layout:
         return self.moving.layout(read_sketches(first.column(SKETCHES)[0].as_py()))
 
     def _by_shard(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:

@@ -23,7 +23,7 @@ from augury.evaluation.encoding import Tables, declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import taught
 from augury.evaluation.network import Network, below, ground
 from augury.evaluation.packing import FAULT
-from augury.evaluation.probability.streamable import refuse_uncarried, uncarried
+from augury.evaluation.probability.streamable import refuse_unstreamable, why_not_streamable
 from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import Priced
 from augury.planning.expressions.spark_sql import quoted
@@ -184,8 +184,8 @@ class SparkRunner:
             stream.lower() in (each.name.lower(), *ground(each, self.catalog))
             for each in query.streams
         )
-        carried = asks_whether(query) and uncarried(query, self.catalog) is None
-        return known and (lists_matches(query) or carried)
+        streamable = asks_whether(query) and why_not_streamable(query, self.catalog) is None
+        return known and (lists_matches(query) or streamable)
 
     def rejected(self, name: str) -> DataFrame:
         """Return the bad rows of a stream, with the reason; of a bounded one, repeated ids too.
@@ -268,7 +268,7 @@ def _refuse_endless(network: Network) -> None:
     """Raise where a query cannot be answered over rows that have no end."""
     for name, query in network.queries.items():
         if asks_whether(query):
-            refuse_uncarried(query, network.catalog)
+            refuse_unstreamable(query, network.catalog)
             continue
         if not lists_matches(query):
             message = f"query {query.name} returns {query.returns}, which a streaming run does not"

@@ -65,9 +65,9 @@ class Scan:
         """Return the time of each row."""
         return whole(rows.column(self.packer.stream.time))
 
-    def numbered(self, rows: pa.Table, wanted: RowFilter) -> Words:
+    def numbered(self, rows: pa.Table, row_filter: RowFilter) -> Words:
         """Return the shard of each row."""
-        return shard_numbers(rows, self.cut_by, self.shards, wanted.kinds)
+        return shard_numbers(rows, self.cut_by, self.shards, row_filter.kinds)
 
 
 # To be moved --------------------------------------------------------------------------------------
@@ -83,10 +83,12 @@ class ScanPacker:
 
     def __call__(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of the tasks of the given numbers."""
-        wanted, files = RowFilter(self.network, self.scan.packer.stream), Files()
+        row_filter, files = RowFilter(self.network, self.scan.packer.stream), Files()
         for number in _listed(numbers):
             read = (
-                wanted.of(rows.append_column(SHARD, pa.array(self.scan.numbered(rows, wanted))))
+                row_filter.of(
+                    rows.append_column(SHARD, pa.array(self.scan.numbered(rows, row_filter)))
+                )
                 for group in self.tasks[number]
                 for rows in self.scan.read(files, group)
             )
@@ -137,7 +139,7 @@ class ScanTask:
     def _steps(self, span: Span, shard: int | None) -> Iterator[tuple[dict[str, pa.Table], int]]:
         """Yield the rows of a span or shard by stream, and up to when all of them are there."""
         streams = [scan.packer.stream for scan in self.scans]
-        wanted = [RowFilter(self.network, stream, codes_types=True) for stream in streams]
+        row_filter = [RowFilter(self.network, stream, codes_types=True) for stream in streams]
         held: dict[str, list[pa.Table]] = {}
         files, count, in_order = Files(), 0, reached(in_time(self.scans), span, self.network)
         since = NEVER_YET if span == EVER else _oldest(span, self.network)
@@ -147,10 +149,10 @@ class ScanTask:
         for k, (of, group) in enumerate(in_order):
             scan = self.scans[of]
             for rows in scan.read(files, group):
-                here = None if shard is None else scan.numbered(rows, wanted[of]) == shard
+                here = None if shard is None else scan.numbered(rows, row_filter[of]) == shard
                 if (group.first or 0) < since:
                     here = scan.times(rows) >= since
-                part = scan.packer.travelling(wanted[of].of(rows, here))
+                part = scan.packer.travelling(row_filter[of].of(rows, here))
                 held.setdefault(scan.packer.stream.name.lower(), []).append(part)
                 count += part.num_rows
             is_last = k + 1 == len(in_order)

@@ -11,15 +11,15 @@ _WORD = 0xFFFFFFFF
 _SEED = 42
 
 
-def spread(shards: int, partitions: int, first: int = 0) -> list[int]:
+def ids_by_partition(shards: int, partitions: int, first: int = 0) -> list[int]:
     """Return a number from `first` on for each shard; shard k goes to partition k mod partitions.
 
     So it goes to partition k modulo every divisor of `partitions`, too.
     """
     found: dict[int, list[int]] = {k: [] for k in range(partitions)}
-    wanted = -(-shards // partitions)
+    each = -(-shards // partitions)
     number = first
-    while any(len(numbers) < wanted for numbers in found.values()):
+    while any(len(numbers) < each for numbers in found.values()):
         found[partition_of(number, partitions)].append(number)
         number += 1
     return [found[k % partitions][k // partitions] for k in range(shards)]

@@ -31,9 +31,9 @@ from augury.evaluation.answers.schemas import spark_schema
 from augury.evaluation.network import Network
 from augury.evaluation.probability.chain_shard import shard_for
 from augury.runners.process.worker_process import settle_in
-from augury.runners.spark.live_shards import LIVE, AnyShard, AnyState, Outcome, Place, Step
-from augury.runners.spark.shard_ids import spread
-from augury.runners.spark.tasks import ANSWERS, Answer, Blob, only_told
+from augury.runners.spark.live_shards import LIVE, AnyShard, AnyState, Outcome, StateAddress, Step
+from augury.runners.spark.shard_ids import ids_by_partition
+from augury.runners.spark.tasks import ANSWERS, Answer, Blob, only_reported
 from augury.runners.spark.watermark import EXACT, horizon_of, moment_of
 
 HEAD = "shards bigint, alarm bigint, holder string, token binary, head binary"
@@ -54,7 +54,7 @@ class StreamingPart:
 
     network: Network
     blobs: DataFrame
-    told: frozenset[str]
+    reported: frozenset[str]
 
 
 def stateful(parts: Sequence[StreamingPart], shards: int) -> DataFrame:
@@ -64,7 +64,7 @@ def stateful(parts: Sequence[StreamingPart], shards: int) -> DataFrame:
         for number, part in enumerate(parts)
     ]
     _expect_rocksdb(parts[0].blobs.sparkSession)
-    task = StreamingTask(tuple((part.network, part.told) for part in parts), shards)
+    task = StreamingTask(tuple((part.network, part.reported) for part in parts), shards)
     return (
         _never_late(reduce(lambda one, other: one.unionByName(other), blobs))
         .groupBy("shard")
@@ -95,7 +95,7 @@ def _evenly(column: str, shards: int, first: int) -> Column:
     How many partitions there are is not asked: numbers that depend on it would not be those of a
     checkpoint if it changes.
     """
-    numbers = [f.lit(n).cast("bigint") for n in spread(shards, shards, first)]
+    numbers = [f.lit(n).cast("bigint") for n in ids_by_partition(shards, shards, first)]
     return f.element_at(f.array(*numbers), f.col(column).cast("int") + 1)
 
 
@@ -202,7 +202,7 @@ class ShardProcessor(StatefulProcessor):
         self, shard: int, blobs: list[Blob], timers: TimerValues, fired: int | None = None
     ) -> Iterator[pd.DataFrame]:
         settle_in()
-        network, told = self.task.part(shard)
+        network, reported = self.task.part(shard)
         watermark = timers.getCurrentWatermarkInMs()
         found = self.head.get()
         kept = None if found is None else Kept(*found)
@@ -213,7 +213,7 @@ class ShardProcessor(StatefulProcessor):
         before = None if kept is None or kept.alarm == fired else kept.alarm
         alarms = before, _alarm(network, outcome, watermark)
         self._store(network, outcome, alarms)
-        answers: list[Answer] = only_told(outcome.answers, told)
+        answers: list[Answer] = only_reported(outcome.answers, reported)
         if answers:
             yield pd.DataFrame(answers, columns=ANSWERS.names)
 
@@ -221,7 +221,7 @@ class ShardProcessor(StatefulProcessor):
         """Make a step with the state that lives, or with one that is loaded."""
         name = f"{self.run} {_query()}", number
         if kept is not None:
-            place = Place(kept.holder, bytes(kept.token))
+            place = StateAddress(kept.holder, bytes(kept.token))
             outcome = LIVE.go_on(name, place, step)
             if outcome is not None:
                 return outcome

@@ -67,25 +67,25 @@ def blobs_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Blob]:
 class BoundedTask:
     """Evaluates the shards of one Spark partition, whose blobs come in the order of time.
 
-    `told` are the streams whose rows are put aside here, by lower-case name; None is all of them.
+    `reported` are the streams whose rows are put aside here, by lower-case name; None: all of them.
     `tells_movement` brings along what came to each range of time, and from where; `measures` what
     each stage did.
     """
 
     network: Network
     sharding: Sharding
-    told: frozenset[str] | None = None
+    reported: frozenset[str] | None = None
     tells_movement: bool = False
     measures: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield answers; every row of a step is earlier than those of the next."""
-        told = frozenset(self.network.bases) if self.told is None else self.told
+        reported = frozenset(self.network.bases) if self.reported is None else self.reported
         for put_aside, answers in self.steps(blobs_of(batches)):
             if self.measures:
                 measured = pa.Table.from_pylist(as_rows(answers.measured), MEASURES)
                 yield from as_batches(pieces("stage", "", measured))
-            yield from as_batches(only_told(put_aside + listed(answers), told))
+            yield from as_batches(only_reported(put_aside + listed(answers), reported))
 
     def steps(self, blobs: Iterator[Blob]) -> Iterator[tuple[list[Answer], Answers]]:
         """Yield what was put aside before it came here, and the answers, step by step."""
@@ -130,11 +130,11 @@ def unpacked(
     ordered = sorted((b for b in blobs if b.kind == "rows"), key=lambda blob: blob.stream.lower())
     for name, own in groupby(ordered, key=lambda blob: blob.stream.lower()):
         rows[name] = rows_of([blob.data for blob in own], schemas[name])
-    aside = [("rejected", b.stream, b.n, _told(b.data)) for b in blobs if b.kind == "rejected"]
+    aside = [("rejected", b.stream, b.n, _row_texts(b.data)) for b in blobs if b.kind == "rejected"]
     return rows, aside
 
 
-def _told(blob: bytes | pa.Buffer) -> bytes:
+def _row_texts(blob: bytes | pa.Buffer) -> bytes:
     return ipc_bytes(rows_of([blob], REJECTED))
 
 
@@ -148,7 +148,7 @@ def listed(answers: Answers) -> list[Answer]:
     return found
 
 
-def only_told(answers: Sequence[Answer], streams: frozenset[str]) -> list[Answer]:
+def only_reported(answers: Sequence[Answer], streams: frozenset[str]) -> list[Answer]:
     """Return matches, and of the rows that were put aside those of some streams.
 
     A row that several parts of a pipeline see, and put aside, is told by one of them.
@@ -186,7 +186,7 @@ class MatchRows:
 
 
 @dataclass(frozen=True)
-class Opened:
+class Unpacked:
     """Turns payloads back into rows; for `mapInArrow`."""
 
     schema: pa.Schema
