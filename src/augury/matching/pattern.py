@@ -95,7 +95,8 @@ class Pattern:
 
     `stretches` score what was not read. `variants` are the same pattern with components `missed`:
     each is searched too, its missed components being guards, because nothing that fits one may have
-    been read where it is said to have been missed.
+    been read where it is said to have been missed. `first_only` asks for one match of each start
+    under any-match, whichever: enough to know whether there is one.
     """
 
     query: str
@@ -121,6 +122,7 @@ class Pattern:
     missed: int = 0
     variants: tuple[Pattern, ...] = ()
     written_limit: int = 0
+    first_only: bool = False
 
     @property
     def best_score(self) -> float:
