@@ -71,6 +71,20 @@ class Enumeration:
             return settlement.settle(found)
         return settlement.settle_open_ones(found), []
 
+    @property
+    def has_one_world(self) -> bool:
+        """Whether every event surely happened, and excludes none."""
+        base = all(source.formulas is None for source in self.sources)
+        return base and bool((self.events.p >= 1.0).all() and (self.events.group < 0).all())
+
+    def in_one_world(self, *, first_only: bool) -> Matches:
+        """Return the matches of certain events; `first_only`: one of each start is enough."""
+        pattern = self.plan.pattern
+        # Whether an instance of a composite is in the way is not known to the search.
+        first_only &= not pattern.is_composite and pattern.count_window is None
+        plan = replace(self.plan, pattern=replace(pattern, first_only=first_only))
+        return replace(self, plan=plan, lineage=False).matches()[0]
+
     def counts(self) -> Counts:
         """Return how many matches there are: by sums where that is possible, or by listing them."""
         events, predicates = self._prepared()

@@ -31,6 +31,7 @@ from augury.evaluation.probability.chains import (
 from augury.language.expressions import Attribute
 from augury.language.tree import Approximate
 from augury.matching.lineage import (
+    TRUE,
     Formula,
     TooEntangledError,
     conjunction,
@@ -133,7 +134,7 @@ def _passes(query: CheckedQuery, value: float) -> bool:
 
 def _by_time(evaluation: Enumeration, inputs: Inputs, value: Valuation) -> Iterator[Row]:
     """Yield P(some match's last event is at t, or in the time OVER it), for each time of rows."""
-    matches, formulas = evaluation.matches()
+    matches, formulas = _found(evaluation)
     ends = _ends(matches, inputs)
     groups = _groups(evaluation.plan, matches, inputs)
     found: dict[tuple[tuple[Any, ...], int], list[Formula]] = {}
@@ -154,7 +155,7 @@ def _by_window(evaluation: Enumeration, inputs: Inputs, value: Valuation) -> Ite
         if span is not None:
             held = (events.time >= span[0]) & (events.time < span[1])
             inside = replace(evaluation, events=events.take(held))
-        matches, formulas = inside.matches()
+        matches, formulas = _found(inside, first_only=_start_tells_group(evaluation.plan.query))
         groups = _groups(evaluation.plan, matches, inputs)
         by_group: dict[tuple[Any, ...], list[Formula]] = {}
         for group, formula in zip(groups, formulas, strict=True):
@@ -163,6 +164,30 @@ def _by_window(evaluation: Enumeration, inputs: Inputs, value: Valuation) -> Ite
             by_group.setdefault((), [])
         for group in sorted(by_group, key=repr):
             yield group, start, value(by_group[group])
+
+
+def _found(evaluation: Enumeration, *, first_only: bool = False) -> tuple[Matches, list[Formula]]:
+    """Return matches and when they are answers: always, where every event is certain."""
+    if not evaluation.has_one_world:
+        return evaluation.matches()
+    matches = evaluation.in_one_world(first_only=first_only)
+    return matches, [TRUE] * len(matches)
+
+
+def _start_tells_group(query: CheckedQuery) -> bool:
+    """Return whether all matches that begin with one event are of one group."""
+    told = {
+        member
+        for equality in query.equalities
+        if equality.covers_all
+        for member in equality.members
+    }
+    for node in query.group_by:
+        assert isinstance(node, Attribute)
+        component = next(c.index for c in query.components if c.name == node.component)
+        if (component, node.name) not in told:
+            return False
+    return True
 
 
 def any_of(
