@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from augury.evaluation.encoding import Encoder
 from augury.evaluation.prune_by_threshold import prune_by_threshold
 from augury.evaluation.stream_rows import StreamRows
 from augury.kernels.search.predicates import Predicates
+from augury.matching.backwards import reversed_events, reversed_pattern
 from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.counting import Counts, count, is_countable, listed
 from augury.matching.lineage import Formula, Is
@@ -26,6 +27,8 @@ from augury.records import Events, Matches
 
 # From when, and until when, a match becomes known that is reported.
 Span = tuple[int, int]
+# Which matches of a world are wanted: all, or enough to know with which events one starts or ends.
+Kept = Literal["all", "starts", "ends"]
 ALL_TIME: Span = (NEVER_YET, ALWAYS)
 
 
@@ -71,19 +74,30 @@ class Enumeration:
             return settlement.settle(found)
         return settlement.settle_open_ones(found), []
 
+    def with_few_matches(self, most: int) -> Enumeration:
+        """Return the same search that refuses to list more matches."""
+        pattern = replace(self.plan.pattern, most_matches=most)
+        return replace(self, plan=replace(self.plan, pattern=pattern))
+
     @property
     def has_one_world(self) -> bool:
         """Whether every event surely happened, and excludes none."""
         base = all(source.formulas is None for source in self.sources)
         return base and bool((self.events.p >= 1.0).all() and (self.events.group < 0).all())
 
-    def in_one_world(self, *, first_only: bool) -> Matches:
-        """Return the matches of certain events; `first_only`: one of each start is enough."""
-        pattern = self.plan.pattern
+    def in_one_world(self, keeps: Kept = "all") -> Matches:
+        """Return the matches of certain events; where that will do, one of each start or end."""
+        pattern, events = self.plan.pattern, self.events
         # Whether an instance of a composite is in the way is not known to the search.
-        first_only &= not pattern.is_composite and pattern.count_window is None
+        is_known = not pattern.is_composite and pattern.count_window is None
+        if keeps == "ends":
+            turned = reversed_pattern(pattern)
+            is_known &= turned is not None
+            if turned is not None:
+                pattern, events = turned, reversed_events(events)
+        first_only = is_known and keeps != "all"
         plan = replace(self.plan, pattern=replace(pattern, first_only=first_only))
-        return replace(self, plan=plan, lineage=False).matches()[0]
+        return replace(self, plan=plan, events=events, lineage=False).matches()[0]
 
     def counts(self) -> Counts:
         """Return how many matches there are: by sums where that is possible, or by listing them."""
