@@ -18,6 +18,7 @@ from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.counting import Counts, count, is_countable, listed
 from augury.matching.lineage import Formula, Is
 from augury.matching.matcher import ALWAYS, Matcher, sort_order, with_dense_groups
+from augury.matching.pattern import Pattern
 from augury.matching.resolve_confidence import ConfidenceResolver
 from augury.matching.step_limits import limits_of
 from augury.operator import NEVER_YET
@@ -30,6 +31,15 @@ Span = tuple[int, int]
 # Which matches of a world are wanted: all, or enough to know with which events one starts or ends.
 Kept = Literal["all", "starts", "ends"]
 ALL_TIME: Span = (NEVER_YET, ALWAYS)
+
+
+def one_of_each(pattern: Pattern, keeps: Kept) -> Pattern | None:
+    """Return what finds one match of each start or end in one world; None: all are listed."""
+    # Whether an instance of a composite is in the way is not known to the search.
+    if keeps == "all" or pattern.is_composite or pattern.count_window is not None:
+        return None
+    own = reversed_pattern(pattern) if keeps == "ends" else pattern
+    return None if own is None or own.strategy != "ANY" else replace(own, first_only=True)
 
 
 @dataclass(frozen=True)
@@ -87,16 +97,11 @@ class Enumeration:
 
     def in_one_world(self, keeps: Kept = "all") -> Matches:
         """Return the matches of certain events; where that will do, one of each start or end."""
-        pattern, events = self.plan.pattern, self.events
-        # Whether an instance of a composite is in the way is not known to the search.
-        is_known = not pattern.is_composite and pattern.count_window is None
-        if keeps == "ends":
-            turned = reversed_pattern(pattern)
-            is_known &= turned is not None
-            if turned is not None:
-                pattern, events = turned, reversed_events(events)
-        first_only = is_known and keeps != "all"
-        plan = replace(self.plan, pattern=replace(pattern, first_only=first_only))
+        pattern = one_of_each(self.plan.pattern, keeps)
+        if pattern is None:
+            return replace(self, lineage=False).matches()[0]
+        events = reversed_events(self.events) if keeps == "ends" else self.events
+        plan = replace(self.plan, pattern=pattern)
         return replace(self, plan=plan, events=events, lineage=False).matches()[0]
 
     def counts(self) -> Counts:

@@ -4,7 +4,7 @@ For hard queries that are no chains, where a condition looks at several events. 
 listed: in one world all events are certain, there are few matches or one is enough, and what a
 world costs grows with its events. The number of worlds follows from the bound asked for
 (`matching.sampled`). Every event is drawn by itself, alternatives together, and a Markovian object
-as a path.
+as a path. Small worlds are searched together, each in partitions of its own.
 
 Oracle: tests/oracles/worlds.py, within the bound.
 """
@@ -20,18 +20,20 @@ import numpy as np
 from augury.analysis.checked import CheckedQuery
 from augury.evaluation.answers.match_answers import Inputs, gather
 from augury.evaluation.answers.windows import windows_of
-from augury.evaluation.enumeration import Enumeration, Kept
+from augury.evaluation.enumeration import Enumeration, Kept, one_of_each
 from augury.evaluation.probability.markov_objects import MarkovObject
 from augury.language.expressions import Attribute
 from augury.matching.backwards import reversed_pattern
 from augury.matching.matcher import sort_order
 from augury.planning.graph import is_by_time
 from augury.planning.match_plan import MatchPlan
-from augury.records import Events, Flags, Matches, Words
+from augury.records import Events, Flags, Matches, Reals, Words
 
 Row = tuple[tuple[Any, ...], int | None, float]
 # Worlds whose paths are drawn together: their memory is bounded, and a step is one operation.
-AT_ONCE = 256
+PATHS_AT_ONCE = 256
+# Events of all worlds that are searched together, where no more matches are listed than events.
+EVENTS_AT_ONCE = 50_000
 # Of each Markovian stream: the number of its first row, and its objects.
 Hidden = Sequence[tuple[int, Sequence[MarkovObject]]]
 
@@ -41,11 +43,17 @@ def sampled_worlds(
 ) -> Iterator[Row]:
     """Yield P(the query holds) of each group and time or window, from `size` worlds."""
     events = evaluation.events
-    sorted_once = replace(evaluation, events=events.take(sort_order(events)))
-    draws = Draws.of(sorted_once.events, hidden, np.random.default_rng(seed))
-    tally = _Tally.of(evaluation.plan.query, inputs)
-    for world in draws.worlds(size):
-        tally.add(replace(sorted_once, events=world))
+    events = events.take(sort_order(events))
+    draws = Draws.of(events, hidden, len(inputs.time), np.random.default_rng(seed))
+    tally = _Tally.of(evaluation.plan, inputs)
+    pattern = evaluation.plan.pattern
+    # Under next-match no more than a few matches begin with one event.
+    are_few = pattern.strategy != "ANY" or one_of_each(pattern, tally.keeps) is not None
+    together = max(1, EVENTS_AT_ONCE // max(1, len(events))) if are_few else 1
+    # What is known of base events is of no use in a world, where each has happened.
+    alone = replace(evaluation, sources=[], chances={})
+    for worlds, count in draws.worlds(size, together):
+        tally.add(replace(alone, events=worlds, chances={}), count)
     yield from tally.rows(size)
 
 
@@ -62,17 +70,18 @@ class Draws:
 
     events: Events
     hidden: Hidden
+    n_rows: int
     block: Words
-    low: np.ndarray
-    high: np.ndarray
+    low: Reals
+    high: Reals
     rng: np.random.Generator
 
     @classmethod
-    def of(cls, events: Events, hidden: Hidden, rng: np.random.Generator) -> Draws:
+    def of(cls, events: Events, hidden: Hidden, n_rows: int, rng: np.random.Generator) -> Draws:
         """Return how worlds of the events are drawn."""
         n = len(events)
-        alone = events.group < 0
-        _, block = np.unique(np.where(alone, -1 - np.arange(n), events.group), return_inverse=True)
+        apart = np.where(events.group < 0, -1 - np.arange(n), events.group)
+        block = np.unique(apart, return_inverse=True)[1].reshape(-1)
         p = np.where(_rows_of(hidden, events.row), 0.0, events.p)
         order = np.argsort(block, kind="stable")
         total = np.cumsum(p[order])
@@ -80,19 +89,40 @@ class Draws:
         before = np.repeat((total - p[order])[first], np.diff([*np.flatnonzero(first), n]))
         low = np.empty(n)
         low[order] = total - p[order] - before
-        return cls(events, hidden, block.reshape(-1), low, low + p, rng)
+        return cls(events, hidden, n_rows, block, low, low + p, rng)
 
-    def worlds(self, size: int) -> Iterator[Events]:
-        """Yield the events of each world, all certain."""
+    def worlds(self, size: int, together: int) -> Iterator[tuple[Events, int]]:
+        """Yield the events of some worlds, all certain, and how many worlds they are of.
+
+        Those of world k have rows from k * n_rows on, and partitions of their own.
+        """
+        for first in range(0, size, PATHS_AT_ONCE):
+            many = min(PATHS_AT_ONCE, size - first)
+            passed = self._passed(many)
+            for k in range(0, many, together):
+                count = min(together, many - k)
+                own = None if passed is None else passed[:, k : k + count]
+                yield self._drawn(count, own), count
+
+    def _drawn(self, count: int, passed: Words | None) -> Events:
         n_blocks = int(self.block.max(initial=-1)) + 1
-        for first in range(0, size, AT_ONCE):
-            passed = self._passed(min(AT_ONCE, size - first))
-            for k in range(min(AT_ONCE, size - first)):
-                drawn = self.rng.random(n_blocks)[self.block]
-                there = (drawn >= self.low) & (drawn < self.high)
-                if passed is not None:
-                    there |= np.isin(self.events.row, passed[:, k])
-                yield _certain(self.events.take(there))
+        drawn = self.rng.random((count, n_blocks))[:, self.block]
+        there = (drawn >= self.low) & (drawn < self.high)
+        if passed is not None:
+            # The last place takes what passes by no row.
+            flags = np.zeros((count, self.n_rows + 1), np.bool_)
+            flags[np.arange(count), passed] = True
+            there |= flags[:, self.events.row]
+        world, event = np.nonzero(there)
+        found, n = self.events.take(event), len(event)
+        partitions = int(self.events.partition.max(initial=0)) + 1
+        return replace(
+            found,
+            p=np.ones(n),
+            group=np.full(n, -1, np.int64),
+            partition=found.partition + world * partitions,
+            row=found.row + world * self.n_rows,
+        )
 
     def _passed(self, size: int) -> Words | None:
         """Return the rows (steps, worlds) that the paths of hidden objects pass by; -1: none."""
@@ -127,11 +157,6 @@ def _rows_of(hidden: Hidden, rows: Words) -> Flags:
     return np.isin(rows, np.array(own, np.int64))
 
 
-def _certain(events: Events) -> Events:
-    n = len(events)
-    return replace(events, p=np.ones(n), group=np.full(n, -1, np.int64))
-
-
 # Answers ------------------------------------------------------------------------------------------
 
 
@@ -141,18 +166,22 @@ class _Tally:
 
     query: CheckedQuery
     inputs: Inputs
+    keeps: Kept
     labels: Sequence[int | None]
     spans: Sequence[tuple[int, int] | None]
     codes: Sequence[tuple[int, Words]]
     values: Sequence[list[Any]]
-    found: dict[tuple[Any, ...], Words]
+    found: dict[tuple[int, ...], Words]
 
     @classmethod
-    def of(cls, query: CheckedQuery, inputs: Inputs) -> _Tally:
+    def of(cls, plan: MatchPlan, inputs: Inputs) -> _Tally:
+        query = plan.query
         if is_by_time(query):
+            keeps: Kept = "ends" if is_told_by("ends", plan) else "all"
             labels: list[int | None] = np.unique(inputs.time).tolist()
             spans: list[tuple[int, int] | None] = [None]
         else:
+            keeps = "starts" if is_told_by("starts", plan) else "all"
             windows = list(windows_of(query, inputs.time))
             labels, spans = [start for start, _ in windows], [span for _, span in windows]
         codes, values = [], []
@@ -160,25 +189,27 @@ class _Tally:
             component, own, known = _codes(query, node, inputs)
             codes.append((component, own))
             values.append(known)
-        found = {} if query.group_by else {(): np.zeros(len(labels), np.int64)}
-        return cls(query, inputs, labels, spans, codes, values, found)
+        found: dict[tuple[int, ...], Words] = {}
+        if not query.group_by:
+            found[()] = np.zeros(len(labels), np.int64)
+        return cls(query, inputs, keeps, labels, spans, codes, values, found)
 
-    def add(self, world: Enumeration) -> None:
-        """Count one world."""
-        if is_by_time(self.query):
-            matches = world.in_one_world("ends" if is_told_by("ends", world.plan) else "all")
-            for group, own in self._by_group(matches):
-                self._count(group, self._recent(_ends(matches, self.inputs)[own]))
-            return
-        keeps: Kept = "starts" if is_told_by("starts", world.plan) else "all"
+    def add(self, worlds: Enumeration, count: int) -> None:
+        """Count some worlds."""
         for k, span in enumerate(self.spans):
-            inside = world
+            inside = worlds
             if span is not None:
-                time = world.events.time
+                time = worlds.events.time
                 held = (time >= span[0]) & (time < span[1])
-                inside = replace(world, events=world.events.take(held))
-            for group, _ in self._by_group(inside.in_one_world(keeps)):
-                self._count(group, np.array([k]))
+                inside = replace(worlds, events=worlds.events.take(held))
+            matches = inside.in_one_world(self.keeps)
+            world = matches.row[matches.first_item[:-1]] // len(self.inputs.time)
+            ends = self._ends(matches) if is_by_time(self.query) else None
+            for group, own in self._by_group(matches):
+                if ends is None:
+                    self._counts(group)[k] += len(np.unique(world[own]))
+                else:
+                    self._counts(group)[:] += self._recent(world[own], ends[own], count)
 
     def rows(self, size: int) -> Iterator[Row]:
         """Yield the share of worlds in which the query holds."""
@@ -190,20 +221,25 @@ class _Tally:
     def _named(self, group: tuple[int, ...]) -> tuple[Any, ...]:
         return tuple(values[code] for values, code in zip(self.values, group, strict=True))
 
-    def _count(self, group: tuple[int, ...], places: Words) -> None:
-        if group not in self.found:
-            self.found[group] = np.zeros(len(self.labels), np.int64)
-        self.found[group][places] += 1
+    def _counts(self, group: tuple[int, ...]) -> Words:
+        return self.found.setdefault(group, np.zeros(len(self.labels), np.int64))
 
-    def _recent(self, ends: Words) -> Words:
-        """Return the labels at which a match has ended, or not long before (OVER)."""
+    def _recent(self, world: Words, ends: Words, count: int) -> Words:
+        """Return in how many worlds a match has ended by each label, or not long before (OVER)."""
         times = np.array(self.labels, np.int64)
-        held = np.zeros(len(times), np.int64)
-        held[np.searchsorted(times, ends)] = 1
-        before = np.concatenate([[0], np.cumsum(held)])
+        before = np.zeros((count, len(times) + 1), np.int64)
+        before[world, np.searchsorted(times, ends) + 1] = 1
+        before = np.cumsum(before, axis=1)
         first = np.searchsorted(times, times - (self.query.over or 1), "right")
-        recent: Words = np.flatnonzero(before[1:] > before[first])
+        recent: Words = (before[:, 1:] > before[:, first]).sum(axis=0)
         return recent
+
+    def _ends(self, matches: Matches) -> Words:
+        if not len(matches):
+            return np.zeros(0, np.int64)
+        time = self.inputs.time[matches.row % len(self.inputs.time)]
+        ends: Words = np.maximum.reduceat(time, matches.first_item[:-1])
+        return ends
 
     def _by_group(self, matches: Matches) -> Iterator[tuple[tuple[int, ...], Words]]:
         """Yield each group that has a match, and its matches."""
@@ -217,7 +253,7 @@ class _Tally:
         for g, (component, codes) in enumerate(self.codes):
             # The first event of a repetition names the group: the last one written stays.
             of_it = np.flatnonzero(matches.component == component)[::-1]
-            own[owner[of_it], g] = codes[matches.row[of_it]]
+            own[owner[of_it], g] = codes[matches.row[of_it] % len(self.inputs.time)]
         groups, number = np.unique(own, axis=0, return_inverse=True)
         for k, group in enumerate(groups.tolist()):
             yield tuple(group), np.flatnonzero(number.reshape(-1) == k)
@@ -258,10 +294,3 @@ def _codes(query: CheckedQuery, node: Any, inputs: Inputs) -> tuple[int, Words, 
     known = [value for value in known if value is not None] + [None]
     numbers = {value: k for k, value in enumerate(known)}
     return component, np.array([numbers[value] for value in values], np.int64), known
-
-
-def _ends(matches: Matches, inputs: Inputs) -> Words:
-    if not len(matches):
-        return np.zeros(0, np.int64)
-    ends: Words = np.maximum.reduceat(inputs.time[matches.row], matches.first_item[:-1])
-    return ends
