@@ -245,7 +245,7 @@ class ReturnColumn(Node):
 
 @dataclass(frozen=True, slots=True)
 class Return(Node):
-    """RETURN columns, `*`, counts, PROBABILITY or PROBABILITY BY TIME, which may be OVER a while."""
+    """RETURN columns, `*`, a count, PROBABILITY, or that BY TIME, which may be OVER a while."""
 
     kind: Choice["COLUMNS", "STAR", "COUNT", "TOTAL COUNT", "PROBABILITY", "PROBABILITY BY TIME"]
     columns: tuple[ReturnColumn, ...] = ()
