@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from augury import Session
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """

@@ -28,7 +28,7 @@ from augury.evaluation.stream_rows import EVENT_ID, StreamRows
 from augury.matching.codec import Format, fingerprint
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET, Operator
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
 
 FORMAT = Format(b"AUGURYHD", 1)
 # Rows of fewer windows than that are not worth steps.

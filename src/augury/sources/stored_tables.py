@@ -15,7 +15,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from augury.errors import DataError
-from augury.sources.rows import ARROW_TYPES, Declaration, conform
+from augury.sources.columns import ARROW_TYPES
+from augury.sources.rows import Declaration, conform
 
 
 def stored_table(
@@ -36,7 +37,8 @@ def stored_table(
         raise _unread(declared, place, str(problem)) from problem
     if not parts:
         raise _unread(declared, place, "no Parquet file is there")
-    return pa.concat_tables(parts)
+    # Where a cell of some file is none of its type, the others have no such column.
+    return pa.concat_tables(parts, promote_options="default")
 
 
 def _unread(declared: Declaration, place: str, reason: str) -> DataError:

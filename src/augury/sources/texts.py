@@ -23,6 +23,7 @@ from pyspark.sql.types import (
 )
 
 from augury.sources.declared import FAULT, RAW
+from augury.sources.values import EXPECTED, ISO_DAY, ISO_MOMENT, ISO_ZONE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -43,14 +44,9 @@ _JSON_TYPES: dict[str, DataType] = {
 }
 _CALENDAR = ("TIMESTAMP", "DATE")
 _CORRUPT, _PARSED, _TEXT = "_augury_corrupt", "_augury_parsed", "_augury_text"
-_CLOCK = r"([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?)?"
-_MOMENT = rf"^\d{{4}}-\d{{2}}-\d{{2}}{_CLOCK}$"
-_ZONED = r"[T ].*(Z|[+-][0-9:]+)$"
-_DAY = r"^\d{4}-\d{2}-\d{2}$"
-_EXPECTED = {
-    "TIMESTAMP": "; expected ISO text such as 2026-01-31T12:00:00Z",
-    "DATE": "; expected ISO text such as 2026-01-31",
-}
+_ZONED = rf"[T ].*{ISO_ZONE}$"
+# A clock without seconds, which Spark does not read in front of a zone.
+_MINUTES = r"([T ][0-9]{2}:[0-9]{2})(Z|[+-].*)?$"
 
 Case = tuple["Column", "Column"]
 
@@ -69,24 +65,25 @@ def value_of(text: Column, kind: str) -> Column:
     if kind == "STRING":
         return text
     if kind == "TIMESTAMP":
-        return f.when(text.rlike(_MOMENT), _with_zone(text).try_cast("timestamp"))
+        return f.when(text.rlike(ISO_MOMENT), _with_zone(text).try_cast("timestamp"))
     if kind == "DATE":
-        return f.when(text.rlike(_DAY), text.try_cast("date"))
+        return f.when(text.rlike(ISO_DAY), text.try_cast("date"))
     return text.try_cast(SPARK_TYPES[kind])
 
 
 def _with_zone(text: Column) -> Column:
     day = f.when(f.length(text) == 10, f.concat(text, f.lit("T00:00:00Z")))
-    minute = day.when(f.length(text) == 16, f.concat(text, f.lit(":00Z")))
-    return minute.when(text.rlike(_ZONED), text).otherwise(f.concat(text, f.lit("Z")))
+    full = f.regexp_replace(text, _MINUTES, "$1:00$2")
+    return day.when(text.rlike(_ZONED), full).otherwise(f.concat(full, f.lit("Z")))
 
 
-def _wrong(name: str, kind: str, text: Column) -> Column:
+def unfit(name: str, kind: str, text: Column) -> Column:
+    """Return why a row with this value, as text, is of no use."""
     shown = f.concat(f.lit(f"{name} is declared {kind}, but is "), f.substring(text, 1, 200))
-    return f.concat(shown, f.lit(_EXPECTED[kind])) if kind in _EXPECTED else shown
+    return f.concat(shown, f.lit(EXPECTED[kind])) if kind in EXPECTED else shown
 
 
-def _first_of(cases: Iterable[Case]) -> Column:
+def first_of(cases: Iterable[Case]) -> Column:
     """Return the reason of the first case that applies, or NULL."""
     whens = list(cases)
     return reduce(lambda chain, case: chain.when(*case), whens[1:], f.when(*whens[0]))
@@ -101,11 +98,11 @@ def read_fields(fields: DataFrame, columns: Mapping[str, str], corrupt: str) -> 
     texts = {name: own[name.lower()] for name in columns}
     values = {name: value_of(texts[name], kind) for name, kind in columns.items()}
     lines = f.col(corrupt)
-    fault = _first_of(
+    fault = first_of(
         [
             (lines.isNotNull(), f.lit("the line has too many or too few fields")),
             *(
-                (texts[name].isNotNull() & values[name].isNull(), _wrong(name, kind, texts[name]))
+                (texts[name].isNotNull() & values[name].isNull(), unfit(name, kind, texts[name]))
                 for name, kind in columns.items()
             ),
         ]
@@ -140,7 +137,7 @@ def read_objects(
         name: value_of(found[name], kind) if kind in _CALENDAR else found[name]
         for name, kind in columns.items()
     }
-    fault = _first_of([*_unread(text), *_unfit(columns, values, text), *_missing(must_have, found)])
+    fault = first_of([*_unread(text), *_unfit(columns, values, text), *_missing(must_have, found)])
     kept = [value.alias(name) for name, value in values.items()]
     return parsed.select(*kept, text.alias(RAW), fault.alias(FAULT))
 
@@ -171,7 +168,7 @@ def _unfit(columns: Mapping[str, str], values: Mapping[str, Column], text: Colum
     for name, kind in columns.items():
         given = f.get_json_object(text, _path(name))
         is_odd = values[name].isNull() if kind in _CALENDAR else _both(corrupt, values[name])
-        cases.append((is_odd & given.isNotNull(), _wrong(name, kind, given)))
+        cases.append((is_odd & given.isNotNull(), unfit(name, kind, given)))
     cases.append((corrupt.isNotNull(), f.lit("the text cannot be read as JSON of these columns")))
     return cases
 
