@@ -164,10 +164,8 @@ def test_columns_of_arrow_are_judged_cell_by_cell(
 
 
 def test_one_bad_text_takes_its_row_and_no_other() -> None:
-    reason = (
-        "x is declared TIMESTAMP, but is 'soon'; expected ISO text such as 2026-01-31T12:00:00Z"
-    )
     texts = ["2026-01-31T12:00:00Z", "soon"]
+    reason = f"x is declared TIMESTAMP, but is 'soon'; expected ISO text such as {texts[0]}"
     assert by_binding("TIMESTAMP", lambda own: typed(own, pa.string()), texts) == ([NOON], [reason])
 
 

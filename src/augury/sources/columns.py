@@ -52,12 +52,12 @@ def can_hold(kind: str, type_: Any) -> bool:
 
 def _is_text(type_: Any) -> bool:
     t = pa.types
-    return t.is_string(type_) or t.is_large_string(type_) or t.is_string_view(type_)
+    return bool(t.is_string(type_) or t.is_large_string(type_) or t.is_string_view(type_))
 
 
 def _is_bytes(type_: Any) -> bool:
     t = pa.types
-    return t.is_binary(type_) or t.is_large_binary(type_) or t.is_fixed_size_binary(type_)
+    return bool(t.is_binary(type_) or t.is_large_binary(type_) or t.is_fixed_size_binary(type_))
 
 
 _NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)

@@ -10,7 +10,8 @@
 | DATE      | days, moments at midnight UTC, ISO texts of days                                     |
 
 A number is no moment, because it may count seconds or microseconds; a text is no number, and a
-truth value neither number nor moment. Moments are held to the microsecond; what is finer is dropped.
+truth value neither number nor moment. Moments are held to the microsecond, and what is finer is
+dropped.
 
 Here the rule is that of Python's values; `sources.columns` has it for columns of Arrow, and
 `sources.texts` and `sources.frames` for those of Spark. Inside, times are microseconds and dates
