@@ -158,7 +158,9 @@ class Session:
         from augury.sources.tables import arrow_table, is_path
 
         if is_path(data) and self.engine == "spark":
-            return self.spark.read.parquet(os.fsdecode(data))
+            from augury.sources.files import bound_folder
+
+            return bound_folder(self.spark, declared.name, os.fsdecode(data))
         if is_path(data):
             from augury.runners.local.stored_rows import stored_rows
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as f
 
-from augury.sources.texts import SPARK_TYPES, value_of
+from augury.sources.texts import SPARK_TYPES, day_of, value_of
 from augury.sources.values import DAY_LENGTH
 
 if TYPE_CHECKING:
@@ -76,9 +76,8 @@ def _midnight(column: Column) -> Column:
 
 
 def _day(column: Column) -> Column:
-    micros = f.unix_micros(column)
-    days = ((micros - f.pmod(micros, f.lit(DAY_LENGTH))) / DAY_LENGTH).cast("int")
-    return f.when(f.pmod(micros, f.lit(DAY_LENGTH)) == 0, f.date_from_unix_date(days))
+    is_midnight = f.pmod(f.unix_micros(column), f.lit(DAY_LENGTH)) == 0
+    return f.when(is_midnight, day_of(column))
 
 
 Judged = dict[str, Callable[["Column"], "Column"]]
