@@ -172,7 +172,7 @@ def _csv(
     has_header = (_setting(source, "header") or "true").lower() == "true"
     names = _header(spark, declared, source) if has_header else list(kinds(declared))
     schema = StructType([StructField(name, StringType()) for name in (*names, _CORRUPT)])
-    reader = _reader(spark, source, streaming).options(
+    reader = _csv_reader(spark, source, streaming).options(
         header=str(has_header).lower(),
         enforceSchema="false",
         mode="PERMISSIVE",
@@ -183,13 +183,20 @@ def _csv(
     return read_fields(rows, kinds(declared), _CORRUPT, forms, odd)
 
 
+def _csv_reader(spark: SparkSession, source: External, streaming: bool) -> Any:
+    reader = _reader(spark, source, streaming)
+    # Where characters take several bytes, Spark finds no ends of lines unless it reads whole files.
+    is_wide = (_encoding(source) or "").upper().startswith(("UTF-16", "UTF-32"))
+    return reader.option("multiLine", "true") if is_wide else reader
+
+
 def _encoding(source: External) -> str | None:
     return _setting(source, "encoding") or _setting(source, "charset")
 
 
 def _header(spark: SparkSession, declared: DeclaredTable, source: External) -> list[str]:
     """Return the names of the header, or the declared ones where the folder is still empty."""
-    reader = _reader(spark, source, False).options(header="true", inferSchema="false")
+    reader = _csv_reader(spark, source, False).options(header="true", inferSchema="false")
     found = _asked(lambda: reader.csv(_path(source)).columns, declared, source)
     names: list[str] = found or list(kinds(declared))
     known = {name.lower() for name in names}
