@@ -118,6 +118,12 @@ def fault_of(stream: StreamSchema, columns: list[str]) -> Column:
     return chain
 
 
+def has_good_row(data: DataFrame, stream: StreamSchema) -> bool:
+    """Whether some row has no fault of its own: reads rows until one has none."""
+    rows = declared_rows(data, stream)
+    return not rows.where(fault_of(stream, rows.columns).isNull()).isEmpty()
+
+
 def _column(stream: StreamSchema, name: str) -> Column:
     column = stream.column(name)
     assert column is not None
