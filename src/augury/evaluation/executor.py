@@ -3,12 +3,14 @@
 Rows of the base streams go in with a horizon, answers come out. Who calls it is the runners'
 business: whole tables in one step, stretches of time, a shard's rows in a task of Spark, a stream
 with stored state. What it remembers is stored as rows, in the columns that were declared, so stored
-state depends on no more than these; what stages make of them is made again when it is loaded.
+state depends on no more than these; what stages make of them is made again when it is loaded. What
+a stage knows beside that, it dumps itself.
 """
 
 from __future__ import annotations
 
 import json
+from base64 import b85decode, b85encode
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -202,7 +204,12 @@ class Executor:
         """Return what is new in the state since it was stored last, as versioned bytes."""
         assert state.blocks is not None
         added, dropped = state.blocks.changes()
-        about = {"horizon": state.horizon, "oldest": self.oldest(state)}
+        dumps = {name: stage.dump(state.stages[name]) for name, stage in self.stages.items()}
+        about = {
+            "horizon": state.horizon,
+            "oldest": self.oldest(state),
+            "stages": {name: b85encode(own).decode() for name, own in dumps.items() if own},
+        }
         return Stored(FORMAT.seal(json.dumps(about).encode(), self._mark), added, dropped)
 
     def whole(self, state: ExecutorState) -> Stored:
@@ -219,7 +226,11 @@ class Executor:
         sources, fresh = dict[str, SourceState](), dict[str, StreamRows]()
         for name, source in self.sources.items():
             sources[name], fresh[name] = source.restore(rows[name], horizon)
-        stages = {name: stage.restore(fresh, horizon) for name, stage in self.stages.items()}
+        own = {name: b85decode(text) for name, text in about.get("stages", {}).items()}
+        stages = {
+            name: stage.restore(fresh, horizon, own.get(name, b""))
+            for name, stage in self.stages.items()
+        }
         return ExecutorState(sources, stages, horizon, held)
 
     @cached_property
