@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from augury.analysis.checked import CheckedQuery, EqualityClass
+from augury.analysis.clauses.shapes import always_present
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.expressions.equalities import equal_attributes, pinned_attribute
 from augury.language import expressions as ex
@@ -140,9 +141,19 @@ def _unsuited_rules(
     late = next((c for c in classes if _guards_too_early(query, c)), None)
     if late is not None:
         return "negates a component that is equated with a later one only"
-    loose = [c for c, name in _groups(query) if not is_of_the_chain(query, columns, name)]
-    if any(query.components[component].repeats for component in loose):
-        return "groups by an attribute of a repetition"
+    return _unsuited_groups(query, columns)
+
+
+def _unsuited_groups(query: CheckedQuery, columns: Columns) -> str | None:
+    """Return why a run cannot tell its group: the component may be absent, or be many events."""
+    sure = always_present(query.shape, query.components)
+    for node, (component, name) in zip(query.group_by, _groups(query), strict=True):
+        shared = isinstance(node, ex.Attribute) and node.default is not None
+        if not shared and component not in sure:
+            return "groups by an attribute of a component that need not be there"
+        loose = not is_of_the_chain(query, columns, name)
+        if loose and (shared or query.components[component].repeats):
+            return "groups by an attribute of a repetition"
     return None
 
 

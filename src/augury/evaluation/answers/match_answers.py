@@ -293,9 +293,15 @@ def _source(plan: MatchPlan, matches: Matches, inputs: Inputs) -> Source:
         if isinstance(node, Aggregated):
             return _aggregate(node, matches, inputs)
         rows = rows_of(matches, node.component, node.kind, node.number)
-        return gather(inputs, node.column, rows, node.type)
+        values = gather(inputs, node.column, rows, node.type)
+        if node.default is None:
+            return values
+        absent = rows_of(matches, node.component, "each", 1) < 0
+        default = evaluate(node.default, source)
+        return pc.if_else(pa.array(absent), default.cast(values.type), values)
 
-    return Source(read, len(matches))
+    source = Source(read, len(matches))
+    return source
 
 
 def _places(matches: Matches, component: int) -> tuple[Words, Words, Words]:

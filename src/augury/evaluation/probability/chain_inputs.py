@@ -241,8 +241,9 @@ def _chain_keys(plan: ChainPlan, source: StreamRows) -> list[ChainKey]:
         return [()] * source.table.num_rows
     columns = [source.table.column(name).to_pylist() for name in names]
     keys = list(zip(*columns, strict=True))
-    # NULL equals nothing, so such an event is alone in its chain.
-    return [(*key, row) if None in key else key for row, key in enumerate(keys)]
+    # NULL equals nothing, so such an event is alone in its chain, whatever other streams have.
+    name = source.schema.name
+    return [(*key, name, row) if None in key else key for row, key in enumerate(keys)]
 
 
 def _remembered(plan: ChainPlan, source: StreamRows) -> dict[int, dict[int, list[Any]]]:

@@ -190,12 +190,17 @@ def _groups(plan: MatchPlan, matches: Matches, inputs: Inputs) -> list[tuple[Any
 def _group_column(
     query: CheckedQuery, node: Any, matches: Matches, inputs: Inputs
 ) -> Sequence[Any]:
+    """Return one attribute of each match: of the first component that is there."""
     assert isinstance(node, Attribute)
     component = next(c.index for c in query.components if c.name == node.component)
     kind = query.type_of_attribute(component, node.name)
     rows = rows_of(matches, component, "each", 1)
     values: list[Any] = gather(inputs, node.name, rows, kind).to_pylist()
-    return values
+    if node.default is None:
+        return values
+    others = _group_column(query, node.default, matches, inputs)
+    here = (rows >= 0).tolist()
+    return [own if is_there else other for own, other, is_there in zip(values, others, here)]
 
 
 def answer_table(query: CheckedQuery, found: Iterable[Row], error: float = 0.0) -> pa.Table:

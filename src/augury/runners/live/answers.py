@@ -217,7 +217,8 @@ class Answers:
         if isinstance(node, Aggregated):
             return _aggregate(node, value)
         place = -1 if node.kind == "last" else max(node.number, 1) - 1
-        return lambda held: _at(held.get(component, []), place, value)
+        default = scalar(node.default, self.encoder.tables, self._read) if node.default else _null
+        return lambda held: _at(held[component], place, value) if component in held else default(held)
 
     # Names ------------------------------------------------------------------------------------
 
@@ -316,6 +317,10 @@ def outside(value: Any, kind: str) -> Any:
     if kind == "INTERVAL" and value is not None:
         return timedelta(microseconds=value)
     return as_stored(value, kind)
+
+
+def _null(_: Held) -> None:
+    return None
 
 
 def _at(rows: list[int], place: int, value: Reader) -> Any:
