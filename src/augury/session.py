@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -168,7 +168,8 @@ class Session:
         On Spark a lazy DataFrame, streaming where an input is; otherwise an Arrow table. Who names
         the `columns` that are needed saves the making, and on Spark the sending, of others. Where
         missed events cannot matter as the query asks (P005, P006), or the values of MISS RATE BY do
-        not fit the rows, a Python warning says so, once.
+        not fit the rows, a Python warning says so, once. So it does, with the engine 'local', where
+        events of equal time are in no sequence, for want of ORDER BY.
         """
         from augury.planning.refusal import PlanError
 
@@ -183,8 +184,8 @@ class Session:
         return answer
 
     def _unsaid(self, query: CheckedQuery) -> list[str]:
-        """Return what was not said yet of missed events, as a query and its rows have them."""
-        from augury.evaluation.notices import unmatched_rates, warnings_below
+        """Return what was not said yet of missed and tied events in the rows of a query."""
+        from augury.evaluation.notices import ties_below, unmatched_rates, warnings_below
         from augury.runners.local.threads import ThreadedRunner
 
         runner, found = self._run(), list[str]()
@@ -193,7 +194,12 @@ class Session:
             self._warnings += tuple(each for each in own if each not in self._warnings)
         if isinstance(runner, ThreadedRunner):
             found += unmatched_rates(runner.streams_read)
-        unsaid = [each for each in found if each not in self._said]
+            found += ties_below(runner, query)
+        return self._not_said(found)
+
+    def _not_said(self, notices: Iterable[str]) -> list[str]:
+        """Return those of the notices that were not given yet; they are now."""
+        unsaid = [each for each in dict.fromkeys(notices) if each not in self._said]
         self._said |= set(unsaid)
         return unsaid
 
@@ -258,8 +264,16 @@ class Session:
         return live.push(self._stream_name(stream), rows)
 
     def finish(self) -> list[dict[str, Any]]:
-        """End all pushed streams; return the matches that were still waiting for the watermark."""
-        return self._live_runner().finish()
+        """End all pushed streams; return the matches that were still waiting for the watermark.
+
+        Where events of equal time were in no sequence, for want of ORDER BY, a Python warning says
+        how many of each query.
+        """
+        live = self._live_runner()
+        found = live.finish()
+        for notice in self._not_said(live.notices()):
+            warnings.warn(notice, stacklevel=2)
+        return found
 
     def checkpoint(self) -> bytes:
         """Return all that pushed events have left behind, for `restore` in another session."""

@@ -107,7 +107,9 @@ def _pattern(rng: random.Random, streams: tuple[str, ...]) -> Any:
 
 
 def _components(node: Any) -> list[Comp]:
-    return [node] if isinstance(node, Comp) else [c for part in node.parts for c in _components(part)]
+    return (
+        [node] if isinstance(node, Comp) else [c for part in node.parts for c in _components(part)]
+    )
 
 
 def _with_conditions(rng: random.Random, query: Query, names: list[str]) -> Query:

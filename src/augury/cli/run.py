@@ -151,6 +151,7 @@ def _deliver(spark: Any, job: Job, flags: Flags, trigger: Trigger, reporter: Rep
         else:
             run_batch(pipeline.answers, delivery)
     _sum_up(delivery, flags.aside(streaming=job.streaming), reporter)
+    _tell_ties(delivery, job, reporter)
 
 
 def _pipeline(spark: Any, job: Job) -> Any:
@@ -256,3 +257,14 @@ def _sum_up(delivery: Delivery, aside: str, reporter: Reporter) -> None:
         if kind in ("late", "rejected") and count:
             rows = findings.number(count, "row")
             reporter.note(f"{rows} of {name} {kind}: see {aside}/{kind}/{name}")
+
+
+def _tell_ties(delivery: Delivery, job: Job, reporter: Reporter) -> None:
+    """Say of each query how many of its events are in no sequence, for want of a tie-breaker."""
+    from augury.evaluation.ties import tie_notice
+
+    for query in job.checked.queries:
+        count = delivery.totals.get(("tied", query.name.lower()), 0)
+        if count:
+            reporter.tell("tied", query=query.name, events=count)
+            reporter.note(f"warning: {tie_notice(query, count)}")

@@ -173,7 +173,7 @@ class Evaluator:
         ]
         for group in shareable(self.plan(name) for name in alone):
             source = self._load(group[0].query.streams[0].name)
-            tables = self._tables(group[0].query)
+            tables = self.relations_of(group[0].query)
             shared = SharedPass(group, source, inputs_of([source]), tables)
             with memory_errors_named(plan.query.name for plan in group):
                 found = list(shared.answers())
@@ -228,7 +228,7 @@ class Evaluator:
         program = join_program(query, self.catalog)
         assert program is not None
         sources = {stream.name: self._load(stream.name) for stream in query.streams}
-        return join_table(program, sources, self._tables(query))
+        return join_table(program, sources, self.relations_of(query))
 
     def _enumeration(
         self, query: CheckedQuery, *, lineage: bool = False
@@ -236,7 +236,7 @@ class Evaluator:
         """Return the search for a query's matches, and the rows that they are made of."""
         plan = self.plan(query.name.lower())
         sources = [self._load(stream.name) for stream in query.streams]
-        encoder = Encoder(plan, self._tables(query))
+        encoder = Encoder(plan, self.relations_of(query))
         events, inputs = self._events(encoder, sources)
         derived = any(s.formulas is not None for s in sources)
         lineage = lineage or derived or self._is_read(query.name)
@@ -255,7 +255,7 @@ class Evaluator:
         assert not isinstance(plan, Obstacle)
         sources = [self._load(stream.name) for stream in query.streams]
         objects = {s.schema.name.lower(): self._objects(s) for s in sources if s.schema.markov}
-        tables, times = self._tables(query), all_times(sources)
+        tables, times = self.relations_of(query), all_times(sources)
         is_hard = query.verdict.kind == "hard"
         if is_hard:
             _refuse_linked(query)
@@ -326,7 +326,7 @@ class Evaluator:
             for stream in q.streams
         )
 
-    def _tables(self, query: CheckedQuery) -> dict[str, list[tuple[Any, ...]]]:
+    def relations_of(self, query: CheckedQuery) -> dict[str, list[tuple[Any, ...]]]:
         rows = {}
         for name in self.catalog.tables:
             if name in self.bound and name != (query.correlated_by or "").lower():

@@ -25,6 +25,7 @@ from augury.evaluation.stages.match import MatchStage
 from augury.evaluation.stages.source import SourceStage, SourceState
 from augury.evaluation.stages.window import WindowStage
 from augury.evaluation.stream_rows import EVENT_ID, StreamRows
+from augury.evaluation.ties import tied_events
 from augury.matching.codec import Format, fingerprint
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET, Operator
@@ -135,7 +136,8 @@ class Executor:
                     del clock.measured[name]
                     clock.measured |= answers.measured
             self._forget(state, fresh, horizon)
-        return state, Answers(found, rejected, clock.measured)
+        tied = tied_events(self.network.tie_rules, fresh.values(), self.network.relations)
+        return state, Answers(found, rejected, clock.measured, tied)
 
     def _released(
         self, state: ExecutorState, batch: Tables, horizon: int, clock: Clock
