@@ -1,4 +1,4 @@
-"""What only rows and histories tell about missed and tied events: said where a query is answered."""
+"""What only rows and histories tell about missed and tied events: said with a query's answer."""
 
 from __future__ import annotations
 

@@ -98,9 +98,10 @@ def _has_ties(stream: StreamSchema) -> bool:
 def tie_notice(query: CheckedQuery, count: int) -> str:
     """Return what is said of so many tied events of a query."""
     streams = [stream for stream in query.streams if _has_ties(stream)]
+    names = listing([stream.name for stream in streams])
     return (
-        f"query {query.name}: {counted(count, 'event')} of {listing([stream.name for stream in streams])} share their "
-        "time with another, and events of equal time are in no sequence; order them by a column: "
+        f"query {query.name}: {counted(count, 'event')} of {names} share their time with "
+        "another, and events of equal time are in no sequence; order them by a column: "
         f"TIME {streams[0].time} ORDER BY ..."
     )
 

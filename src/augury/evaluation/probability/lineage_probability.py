@@ -200,8 +200,8 @@ def _group_column(
     if node.default is None:
         return values
     others = _group_column(query, node.default, matches, inputs)
-    here = (rows >= 0).tolist()
-    return [own if is_there else other for own, other, is_there in zip(values, others, here)]
+    pairs = zip(rows.tolist(), values, others, strict=True)
+    return [value if row >= 0 else other for row, value, other in pairs]
 
 
 def answer_table(query: CheckedQuery, found: Iterable[Row], error: float = 0.0) -> pa.Table:
