@@ -7,11 +7,18 @@ a DOUBLE.
 from __future__ import annotations
 
 from math import inf, isnan, nan
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from augury import Session
 from runners.every_runner import Row, Runner, bounded_runner, every_runner
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 STREAM = "CREATE STREAM s (id LONG, kind STRING, t LONG, n LONG, x DOUBLE) ID id TIME t TYPE kind;"
 END = {"s": {"id": 99, "kind": "Z", "t": 1000, "n": 7, "x": 7.0}}
@@ -41,6 +48,25 @@ def test_an_event_that_is_not_a_number_passes_what_asks_for_more(runner: Runner)
         WITHIN 9;"""
     given = rows(("A", 1, nan), ("A", 1, 1.0), ("B", 1, nan), ("C", 1, nan), ("D", 1, nan))
     assert pairs(runner(script, "q", given, END)) == {(1, 3, 4, 5)}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("scan", ["workers", "spark"])
+def test_files_whose_statistics_leave_nan_out_are_read(
+    spark: SparkSession, tmp_path: Path, scan: str
+) -> None:
+    given = rows(("A", 1, nan), ("B", 1, nan), ("A", 1, 1.0))["s"]
+    pq.write_table(pa.Table.from_pylist(given), tmp_path / "rows.parquet")
+    ag = Session(spark, shards=1)
+    ag.sql(f"""{STREAM}
+        CREATE QUERY q ON s PATTERN SEQ(A a (a.x > 5), B b (NOT b.x <= 1.5)) WITHIN 9;""")
+    spark.conf.set("spark.augury.scan", scan)
+    try:
+        ag.bind("s", spark.read.parquet(str(tmp_path)))
+        found = [row.asDict(recursive=True) for row in ag.table("q").collect()]
+    finally:
+        spark.conf.unset("spark.augury.scan")
+    assert pairs(found) == {(1, 2)}
 
 
 @every_runner
