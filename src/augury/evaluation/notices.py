@@ -1,4 +1,4 @@
-"""What only rows and histories tell about missed and tied events: said with a query's answer."""
+"""What only rows and histories tell about missed events: said where a query is answered."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import pyarrow.compute as pc
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.findings import counted, listing
 from augury.errors import Diagnostic, Source
-from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.network import below
 from augury.evaluation.stream_rows import StreamRows
-from augury.evaluation.ties import tie_notice, tie_rule
 from augury.planning.missed.unreachable import warnings_of
 
 MOST_NAMED = 5
@@ -40,16 +38,6 @@ def warnings_below(
         for name, own in missing.items()
         for source in (queries[name][1],)
     }
-
-
-def ties_below(runner: Evaluator, query: CheckedQuery) -> Iterator[str]:
-    """Yield how many events are tied, of a query and of those that it reads."""
-    rules = (tie_rule(own, runner.catalog) for own in below(query, runner.queries).values())
-    for rule in (each for each in rules if each is not None):
-        tables = runner.relations_of(rule.query)
-        count = sum(rule.count(rows, tables) for rows in runner.streams_read)
-        if count:
-            yield tie_notice(rule.query, count)
 
 
 def unmatched_rates(streams: Iterable[StreamRows]) -> Iterator[str]:

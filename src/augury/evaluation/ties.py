@@ -8,7 +8,7 @@ Streams with ORDER BY, alternatives and derived events are left out.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,15 +104,6 @@ def tie_notice(query: CheckedQuery, count: int) -> str:
         "another, and events of equal time are in no sequence; order them by a column: "
         f"TIME {streams[0].time} ORDER BY ..."
     )
-
-
-def tied_events(
-    rules: Iterable[TieRule], sources: Iterable[StreamRows], tables: Tables
-) -> dict[str, int]:
-    """Return how many events of each query are tied, by its name; those that have some."""
-    sources = list(sources)
-    found = {rule.query.name: sum(rule.count(each, tables) for each in sources) for rule in rules}
-    return {name: count for name, count in found.items() if count}
 
 
 class TieCounter:

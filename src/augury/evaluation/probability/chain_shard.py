@@ -33,7 +33,6 @@ from augury.evaluation.probability.markov_objects import MarkovObject, ObjectSta
 from augury.evaluation.probability.quiet_steps import with_quiet_steps
 from augury.evaluation.row_blocks import Stored
 from augury.evaluation.stream_rows import StreamRows
-from augury.evaluation.ties import tied_events
 from augury.inference.following import Followed
 from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
 from augury.matching.marginal import (
@@ -114,7 +113,7 @@ class ChainShard:
         turn = _Turn(self, replace(state, horizon=horizon), fresh, {})
         found = {self.network.queries[name].name: turn.answer(name) for name in self.network.names}
         aside = {name: rows for name, rows in turn.aside.items() if rows.num_rows}
-        return turn.after(), Answers(found, aside, tied=turn.tied())
+        return turn.after(), Answers(found, aside, tied=self.network.tied(turn.loaded.values()))
 
     def finish(self, state: ChainState) -> tuple[ChainState, Answers]:
         """Report what remains: the streams have ended."""
@@ -274,11 +273,6 @@ class _Turn:
     followed: dict[str, Followed] = field(default_factory=dict)
     stands: dict[str, dict[Key, ObjectState]] = field(default_factory=dict)
     kept: dict[str, pa.Table] = field(default_factory=dict)
-
-    def tied(self) -> dict[str, int]:
-        """Return how many of the rows no tie-breaker orders, by query."""
-        network = self.shard.network
-        return tied_events(network.tie_rules, self.loaded.values(), network.relations)
 
     def answer(self, name: str) -> pa.Table:
         """Return the new rows of one query."""

@@ -24,7 +24,6 @@ from augury.evaluation.executor import travelling
 from augury.evaluation.network import Network
 from augury.evaluation.packing import rows_of
 from augury.evaluation.stream_rows import StreamRows
-from augury.evaluation.ties import tied_events
 from augury.records import Matches, Words
 from augury.runners.spark.range_packing import KINDS
 from augury.sources.rows import sift
@@ -71,12 +70,10 @@ class Ranges:
 
     def _tied(self, kept: Mapping[str, pa.Table]) -> dict[str, int]:
         """Return how many of the range's own events are tied; it has all of a time."""
-        network = self.network
-        own = (
+        return self.network.tied(
             StreamRows(stream, kept[name].filter(kept[name].column(OWN)), kept[name].slice(0, 0))
-            for name, stream in network.bases.items()
+            for name, stream in self.network.bases.items()
         )
-        return tied_events(network.tie_rules, own, network.relations)
 
     def _unpacked(self, blobs: Sequence[Any]) -> dict[str, pa.Table]:
         """Return the rows by stream, which know whether they are the range's own."""
