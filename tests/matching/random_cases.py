@@ -564,7 +564,7 @@ def windows_around_neighbours(m: Maker, strategy: str) -> Case:
 
 
 def runs(m: Maker, strategy: str) -> Case:
-    """A repetition at the end, or NEXT(...) of one: keys, alternatives, ties, windows of events."""
+    """Repetitions at the end, and NEXT(...) of one: keys, alternatives, ties, windows of events."""
     m.types = "AB"
     last = replace(m.repetition(), minimum=m.rng.choice((1, 1, 2)), maximum=m.rng.choice((None, 3)))
     parts: list[Any] = m.comps(0, 1)

@@ -120,7 +120,7 @@ def test_a_run_that_nothing_ends_is_known_at_the_end_of_the_window() -> None:
     assert told(script, rows) == [[], [], [], [(1, 2)], [(2,)]]
 
 
-# Probabilities -------------------------------------------------------------------------------------
+# Probabilities ------------------------------------------------------------------------------------
 
 
 @every_runner

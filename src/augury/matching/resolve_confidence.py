@@ -1,9 +1,9 @@
 """Settle matches whose confidence is not a plain product: build their lineage and value it.
 
 Needed where a neighbour of a NEXT(...), the end of a contiguous run or of a window of events is in
-doubt, where a negation has several components, where ties lead to one match in several ways, and where events are
-derived from others. Exact, event by event, and in plain Python: the search kernel has already
-dropped what cannot reach the threshold, and most matches never come here.
+doubt, where a negation has several components, where ties lead to one match in several ways, and
+where events are derived from others. Exact, event by event, and in plain Python: the search kernel
+has already dropped what cannot reach the threshold, and most matches never come here.
 """
 
 from __future__ import annotations
@@ -150,9 +150,9 @@ class ConfidenceResolver:
         return negation(conjunction(parts))
 
     def _skipped(self, who: int, items: Sequence[Item]) -> Iterator[int]:
-        """Yield what a contiguous run would have skipped if it had taken an event: the tail of it.
+        """Yield what a contiguous run would have skipped after its last event by taking `who`.
 
-        What lies before the last event taken by then must be absent anyway.
+        What it would have skipped before that must be absent anyway.
         """
         taken = [e for _, e in takewhile(lambda item: not self.is_before(who, item[1]), items)]
         time, key = self.events.time, self.events.key
@@ -160,14 +160,11 @@ class ConfidenceResolver:
         while first > 0 and time[first - 1] == time[taken[-1]]:
             first -= 1
         for e in range(first, who):
-            if self.pattern.strategy == "PARTITION" and key[e] != key[who]:
-                continue
-            if self.is_before(e, who) and all(self._is_apart(t, e) for t in taken):
-                if any(self.is_before(t, e) for t in taken):
-                    yield e
-
-    def _is_apart(self, a: int, b: int) -> bool:
-        return self.is_before(a, b) or self.is_before(b, a)
+            apart = all(self.is_before(t, e) or self.is_before(e, t) for t in taken)
+            follows = apart and any(self.is_before(t, e) for t in taken)
+            counts = self.pattern.strategy != "PARTITION" or key[e] == key[who]
+            if follows and counts and self.is_before(e, who):
+                yield e
 
     def _is_within(self, items: Sequence[Item]) -> Formula:
         """Say that the window of events, if there is one, holds the items and what lies between."""
