@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from time import process_time
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from augury import Session
@@ -11,6 +13,7 @@ from runners.every_runner import Row, Runner, every_runner
 
 DAYS = "CREATE STREAM s (c STRING, k STRING, t LONG, p DOUBLE) KEY k TIME t PROBABILITY p;"
 HOT = "x+ (x.c = 'h')"
+CHANCES = "USING PARTITION CONTIGUITY RETURN PROBABILITY BY TIME"
 END = {"s": {"c": "c", "k": "end", "t": 10**6, "p": 1.0}}
 
 
@@ -33,11 +36,19 @@ def query(pattern: str, rest: str) -> str:
 
 
 @every_runner
-@pytest.mark.parametrize("within", [2, 100])
-def test_a_run_ends_at_the_neighbour_that_does_not_fit(runner: Runner, within: int) -> None:
-    script = query(f"SEQ({HOT})", f"USING PARTITION CONTIGUITY WITHIN {within}")
+def test_a_run_ends_at_the_neighbour_that_does_not_fit(runner: Runner) -> None:
+    script = query(f"SEQ({HOT})", "USING PARTITION CONTIGUITY WITHIN 100")
     found = runner(script, "q", {"s": days("h h c h")}, END)
     assert runs(found) == {(1, 2): 1.0, (2,): 1.0, (4,): 1.0}
+
+
+@pytest.mark.parametrize("using", ["STRICT", "PARTITION CONTIGUITY"])
+def test_once_it_is_long_enough_the_window_changes_nothing(using: str) -> None:
+    rows = days("h h c h")
+    found = [
+        runs(local(query(f"SEQ({HOT})", f"USING {using} WITHIN {n}"), rows)) for n in (1, 2, 9)
+    ]
+    assert found == [{(1, 2): 1.0, (2,): 1.0, (4,): 1.0}] * 3
 
 
 @every_runner
@@ -125,16 +136,41 @@ def test_a_run_that_nothing_ends_is_known_at_the_end_of_the_window() -> None:
 
 @every_runner
 def test_the_probability_of_two_in_a_row(runner: Runner) -> None:
-    rows = {"s": days("h c.5 h.4 h")}
-    by_time = "USING PARTITION CONTIGUITY RETURN PROBABILITY BY TIME"
-    for pattern in ("SEQ(x{2} (x.c = 'h'))", "NEXT(x{2} (x.c = 'h'))"):
-        found = runner(query(pattern, by_time), "q", rows, END)
-        chances = {row["ts"]: row["probability"] for row in found}
-        # At 3 with 1 where c is not; at 4 with 3, or with 1 where neither c nor 3 is.
-        assert [chances[t] for t in (1, 2, 3, 4)] == pytest.approx([0.0, 0.0, 0.2, 0.7])
+    script = query("NEXT(x{2} (x.c = 'h'))", CHANCES)
+    found = runner(script, "q", {"s": days("h c.5 h.4 h")}, END)
+    chances = {row["ts"]: row["probability"] for row in found}
+    # At 3 with 1 where c is not; at 4 with 3, or with 1 where neither c nor 3 is.
+    assert [chances[t] for t in (1, 2, 3, 4)] == pytest.approx([0.0, 0.0, 0.2, 0.7])
+
+
+def test_under_contiguity_next_adds_nothing_to_a_sequence() -> None:
+    rows = days("h c.5 h.4 h")
+    one, other = (local(query(f"{w}(x{{2}} (x.c = 'h'))", CHANCES), rows) for w in ("SEQ", "NEXT"))
+    assert one == other
 
 
 def test_the_probability_of_two_neighbours_at_all() -> None:
     rows = days("h c.5 h.4 h")
     (found,) = local(query("NEXT(x{2} (x.c = 'h'))", "RETURN PROBABILITY"), rows)
     assert found["probability"] == pytest.approx(0.4 + 0.6 * 0.5)
+
+
+# Cost ---------------------------------------------------------------------------------------------
+
+
+def test_time_follows_the_stretches_and_not_the_window() -> None:
+    table = pa.Table.from_pylist(
+        [{"c": "hhc"[t % 3], "k": k, "t": t, "p": 1.0} for t in range(4_000) for k in "abc"]
+    )
+
+    def spent(within: int) -> float:
+        ag = Session(engine="local")
+        ag.sql(query(f"SEQ({HOT})", f"USING PARTITION CONTIGUITY WITHIN {within}"))
+        ag.bind("s", table)
+        ag.table("q")
+        before = process_time()
+        assert len(ag.table("q")) == 8_001
+        return process_time() - before
+
+    # The whole table is 1,300 times as long as a stretch.
+    assert spent(10**6) < 5 * spent(3) + 0.2

@@ -15,6 +15,7 @@ from augury.kernels.search.layout import (
     BARRIER,
     COUNT_WINDOW,
     EDGE_ROWS,
+    FOREVER,
     GROUP,
     GROUP_ABSENT,
     GROUP_BLOCK,
@@ -24,16 +25,19 @@ from augury.kernels.search.layout import (
     INDEPENDENT,
     JOINT_ROWS,
     KEY,
+    MASK,
     N_GUARDS,
     OWN,
     PARTITION,
     PASSED,
+    REPORTED,
     STAMP,
     STATE,
     STOP,
     STRATEGY,
     STRICT,
     TIME,
+    WAITS,
     WANT_ABSENT,
     WHO,
     P,
@@ -96,6 +100,29 @@ def may_skip(s, depth, event):
         if is_before(s, e, event) and counts(s, depth, e):
             return True
     return False
+
+
+# Runs that are known --------------------------------------------------------------------------
+
+
+@part
+def known_before(s, start):
+    """Return the time before which no start of a partition has a run that is not reported yet.
+
+    `start` is the first that is looked at. What fits nothing, and is sure to exist, ends all runs.
+    """
+    if not is_contiguous(s) or get(s.m, WAITS) or get(s.m, WANT_ABSENT):
+        return -FOREVER
+    # Of several keys, or where a negation waits, an event does not end all.
+    if get(s.m, COUNT_WINDOW) > 0 or get(s.m, N_GUARDS) > 0:
+        return -FOREVER
+    stop = of(s, start, STOP)
+    for e in range(stop - 1, start, -1):
+        if of(s, e, MASK) == 0 and real_of(s, e, P) >= 1.0 and of(s, e, TIME) < get(s.m, REPORTED):
+            alone = e + 1 == stop or of(s, e, TIME) < of(s, e + 1, TIME)
+            if alone and of(s, e - 1, TIME) < of(s, e, TIME):
+                return of(s, e, TIME)
+    return -FOREVER
 
 
 # The chance that a run has ended ---------------------------------------------------------------
