@@ -20,9 +20,10 @@ import numpy as np
 from augury.analysis.checked import CheckedQuery
 from augury.evaluation.answers.match_answers import Inputs, gather
 from augury.evaluation.answers.windows import windows_of
+from augury.evaluation.encoding import keys_of
 from augury.evaluation.enumeration import Enumeration, Kept, one_of_each
 from augury.evaluation.probability.markov_objects import MarkovObject
-from augury.language.expressions import Attribute
+from augury.language.expressions import Attribute, Expression
 from augury.matching.backwards import reversed_pattern
 from augury.matching.matcher import sort_order
 from augury.planning.graph import is_by_time
@@ -169,7 +170,7 @@ class _Tally:
     keeps: Kept
     labels: Sequence[int | None]
     spans: Sequence[tuple[int, int] | None]
-    codes: Sequence[tuple[int, Words]]
+    codes: Sequence[list[tuple[int, Words]]]
     values: Sequence[list[Any]]
     found: dict[tuple[int, ...], Words]
 
@@ -186,8 +187,8 @@ class _Tally:
             labels, spans = [start for start, _ in windows], [span for _, span in windows]
         codes, values = [], []
         for node in query.group_by:
-            component, own, known = _codes(query, node, inputs)
-            codes.append((component, own))
+            one_of, known = _codes(query, node, inputs)
+            codes.append(one_of)
             values.append(known)
         found: dict[tuple[int, ...], Words] = {}
         if not query.group_by:
@@ -250,10 +251,11 @@ class _Tally:
             return
         owner = np.repeat(np.arange(len(matches)), np.diff(matches.first_item))
         own = np.full((len(matches), len(self.codes)), -1, np.int64)
-        for g, (component, codes) in enumerate(self.codes):
-            # The first event of a repetition names the group: the last one written stays.
-            of_it = np.flatnonzero(matches.component == component)[::-1]
-            own[owner[of_it], g] = codes[matches.row[of_it] % len(self.inputs.time)]
+        for g, one_of in enumerate(self.codes):
+            for component, codes in reversed(one_of):
+                # The first event of a repetition names the group: what is written last stays.
+                of_it = np.flatnonzero(matches.component == component)[::-1]
+                own[owner[of_it], g] = codes[matches.row[of_it] % len(self.inputs.time)]
         groups, number = np.unique(own, axis=0, return_inverse=True)
         for k, group in enumerate(groups.tolist()):
             yield tuple(group), np.flatnonzero(number.reshape(-1) == k)
@@ -271,26 +273,37 @@ def is_told_by(end: Literal["starts", "ends"], plan: MatchPlan) -> bool:
     outermost = None
     if reversed_pattern(plan.pattern) is not None:
         outermost = edges[0 if end == "starts" else -1].component
-    components = [(_component(query, node), node) for node in query.group_by]
+    named = [attribute for node in query.group_by for attribute in _one_of(node)]
     return all(
-        component == outermost or (component, node.name) in told
-        for component, node in components
-        if isinstance(node, Attribute)
+        _component(query, node) == outermost or (_component(query, node), node.name) in told
+        for node in named
     )
 
 
-def _component(query: CheckedQuery, node: Any) -> int:
+def _one_of(node: Expression | None) -> Iterator[Attribute]:
+    """Yield a GROUP BY attribute, and those that take its place where its component is absent."""
+    while isinstance(node, Attribute):
+        yield node
+        node = node.default
+
+
+def _component(query: CheckedQuery, node: Attribute) -> int:
     return next(c.index for c in query.components if c.name == node.component)
 
 
-def _codes(query: CheckedQuery, node: Any, inputs: Inputs) -> tuple[int, Words, list[Any]]:
-    """Return the component of a GROUP BY attribute, a code for each row, and what codes mean."""
-    component = _component(query, node)
-    kind = query.type_of_attribute(component, node.name)
+def _codes(
+    query: CheckedQuery, node: Expression, inputs: Inputs
+) -> tuple[list[tuple[int, Words]], list[Any]]:
+    """Return, by component, a code for each row, and what codes mean.
+
+    The code -1, of a match without the component, means NULL.
+    """
+    found, numbers = list[tuple[int, Words]](), dict[Any, int]()
     rows = np.arange(len(inputs.time))
-    values = gather(inputs, node.name, rows, kind).to_pylist()
-    # The code -1 is of a match without the component.
-    known = list(dict.fromkeys([*values, None]))
-    known = [value for value in known if value is not None] + [None]
-    numbers = {value: k for k, value in enumerate(known)}
-    return component, np.array([numbers[value] for value in values], np.int64), known
+    for attribute in _one_of(node):
+        component = _component(query, attribute)
+        kind = query.type_of_attribute(component, attribute.name)
+        values = keys_of(gather(inputs, attribute.name, rows, kind))
+        own = [-1 if v is None else numbers.setdefault(v, len(numbers)) for v in values]
+        found.append((component, np.array(own, np.int64)))
+    return found, [*numbers, None]
