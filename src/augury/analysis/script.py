@@ -274,11 +274,15 @@ class _Script:
     def _refers(self, statement: CreateGaps | Explain | Write) -> None:
         name = statement.query.lower()
         known = {*self.ledger.queries, *self.ledger.failed, *self.ledger.later}
-        known |= set() if isinstance(statement, CreateGaps) else set(self.ledger.forecasts)
+        known |= set(self.ledger.forecasts) if isinstance(statement, Explain) else set()
         if name not in known:
             span = places.word(self.findings.source, statement.span, statement.query)
             hint = suggest(statement.query, self._query_names(), "declare it with CREATE QUERY")
-            self.findings.error("A029", f"query {statement.query} is not declared", span, hint)
+            message = f"query {statement.query} is not declared"
+            if name in self.ledger.forecasts:
+                message = f"{statement.query} is a forecast, and only queries can stand here"
+                hint = f"name query {self.ledger.forecasts[name].query}"
+            self.findings.error("A029", message, span, hint)
 
     def _query_names(self) -> list[str]:
         earlier = [q.name for q in self.ledger.queries.values() if q.name]

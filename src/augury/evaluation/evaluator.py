@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
+from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.errors import DataError
 from augury.evaluation.answers.answers import Clock
 from augury.evaluation.answers.count_answers import count_table
@@ -46,10 +47,14 @@ from augury.evaluation.probability.lineage_probability import (
 )
 from augury.evaluation.probability.markov_objects import MarkovObject, markov_objects
 from augury.evaluation.shared_passes import SharedPass, shareable
-from augury.evaluation.stream_rows import StreamRows, all_times, inputs_of
+from augury.evaluation.stages.forecast import ForecastStage
+from augury.evaluation.stages.source import in_order
+from augury.evaluation.stream_rows import StreamRows, all_times, inputs_of, with_event_ids
 from augury.matching.correlation import Correlation, LearnedCorrelation
+from augury.matching.matcher import ALWAYS
 from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
+from augury.planning.forecast_plan import plan_forecast
 from augury.planning.graph import asks_whether, lists_matches, stage_of
 from augury.planning.join_program import join_program
 from augury.planning.match_plan import MatchPlan, plan_match
@@ -147,6 +152,21 @@ class Evaluator:
             good, bad = sift(rows, declared)
             own.rows_in, own.rows_out = rows.num_rows, good.num_rows
         return StreamRows(schema, good, bad)
+
+    def forecast(self, forecast: CheckedForecast) -> pa.Table:
+        """Return the rows of a forecast over all rows of its streams."""
+        plan, query = plan_forecast(forecast, self.catalog), forecast.query
+        history = None if forecast.learn_from is None else self._ordered(forecast.learn_from)
+        stage = ForecastStage(plan, self._tables(query), history)
+        rows = {each.name.lower(): self._ordered(each.name) for each in query.streams}
+        _, answers = stage.advance(stage.start(), rows, ALWAYS)
+        return answers.found[forecast.name]
+
+    def _ordered(self, stream: str) -> StreamRows:
+        """Return the rows of a stream by time, with the ids of their events."""
+        loaded = self._load(stream)
+        table = with_event_ids(loaded.schema, in_order(loaded.table, loaded.schema))
+        return StreamRows(loaded.schema, table, loaded.rejected)
 
     # Many queries -----------------------------------------------------------------------------
 

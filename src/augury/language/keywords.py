@@ -14,7 +14,9 @@ from typing import Literal
 
 from augury.language.expressions import Unit
 
-Topic = Literal["statement", "stream", "query", "pattern", "expression", "gaps", "model", "forecast"]
+Topic = Literal[
+    "statement", "stream", "query", "pattern", "expression", "gaps", "model", "forecast"
+]
 
 
 @dataclass(frozen=True, slots=True)

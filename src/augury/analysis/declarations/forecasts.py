@@ -261,9 +261,7 @@ def _misfits(history: StreamSchema, query: CheckedQuery, by: tuple[str, ...]) ->
             yield f"its column {theirs.name} is {theirs.type.value}, not {own.type.value}"
 
 
-def _columns_read(
-    query: CheckedQuery, stream: StreamSchema, by: tuple[str, ...]
-) -> Iterator[str]:
+def _columns_read(query: CheckedQuery, stream: StreamSchema, by: tuple[str, ...]) -> Iterator[str]:
     yield from by
     yield from (name for e in partition_classes(query) for _, name in e.members)
     if goes_by_key(query):
@@ -320,9 +318,7 @@ def _check_exact(
         findings.error("A105", message, _place(statement, "WITHIN"), hint)
 
 
-def _schema(
-    statement: CreateForecast, query: CheckedQuery, keys: Iterable[Column]
-) -> StreamSchema:
+def _schema(statement: CreateForecast, query: CheckedQuery, keys: Iterable[Column]) -> StreamSchema:
     """Return the columns under which a forecast is a stream of certain events."""
     time = DataType.LONG if query.streams[0].time_is_ticks else DataType.TIMESTAMP
     kinds = {"match_id": DataType.STRING, "start_ts": time, "ts": time}
