@@ -14,7 +14,7 @@ TOLERANCE = 1e-9 / 2 + 1e-12
 
 
 def _time_after(case: Case, label: str) -> int:
-    number = int(label.split()[0][1:])
+    number = int(label.split(maxsplit=1)[0][1:])
     return next(row["t"] for row in rows_of(case.stream) if row["id"] == number)
 
 

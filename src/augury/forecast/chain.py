@@ -78,7 +78,7 @@ class Steps:
     def _longer(self, context: Context, symbol: int) -> Context:
         order = self.model.order
         longer = (*context, symbol)[-order:] if order else ()
-        return self.model.shortened(longer, self.value)
+        return self.model.shortened(longer)
 
     def of_all(self) -> Steps:
         """Return the steps in which any event is one."""

@@ -127,12 +127,14 @@ class Model:
         total += self.smoothing * len(known)
         return {s: (found.get(s, 0.0) + self.smoothing) / total for s in known}
 
-    def shortened(self, context: Context, value: Value) -> Context:
-        """Return the longest end of a context that something followed: it tells as much."""
-        counts = self._counts(value)
+    def shortened(self, context: Context) -> Context:
+        """Return the longest end of a context that anything followed: it tells as much.
+
+        Whatever the value: what followed one may be counted for another value than the context.
+        """
         for length in range(min(len(context), self.order), 0, -1):
             tail = context[len(context) - length :]
-            if tail in counts.after:
+            if tail in self.total.after:
                 return tail
         return ()
 

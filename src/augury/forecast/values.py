@@ -52,7 +52,7 @@ class SymbolValues:
             return None
         forecast, mean = 0.0, 0.0
         for reading, context, weight in worlds:
-            own = self._of(moment, reading, self.model.shortened(context, moment.value), gap)
+            own = self._of(moment, reading, self.model.shortened(context), gap)
             forecast, mean = forecast + weight * own[0], mean + weight * own[1]
         return forecast, mean
 

@@ -5,7 +5,7 @@ What a forecast asks that is not evaluated yet is refused here, with its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from augury.analysis.checked import Branch, CheckedQuery, Negated, Shape
@@ -22,6 +22,8 @@ from augury.forecast.setting import Horizon, Setting
 from augury.language.text.expressions import expression_text
 from augury.matching.pattern import Pattern
 from augury.planning.match_plan import MatchPlan, plan_match
+from augury.planning.pattern.automaton import Transition
+from augury.planning.pattern.build_automaton import build_automaton
 from augury.planning.pattern.residual import components_always_bound, positive_components
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 
@@ -124,11 +126,11 @@ def _key_columns(forecast: CheckedForecast, partition_by: Columns) -> dict[str, 
 
 
 def _machine(query: CheckedQuery, pattern: Pattern, partition_by: Columns) -> Machine:
-    # The preferred edges first: as written, except that a repetition past its minimum gives way.
-    ordered = sorted(pattern.edges, key=lambda e: (e.source, e.yields, e.component))
+    automaton = build_automaton(query)
+    # The transitions of a state stand with the preferred ones first.
     edges = tuple(
-        tuple(Edge(e.component, e.target, e.adjacent) for e in ordered if e.source == state)
-        for state in range(len(pattern.accepting))
+        tuple(_edge(t) for t in automaton.transitions if t.source == state.index)
+        for state in automaton.states
     )
     adjacent = any(edge.joints for own in edges for edge in own)
     whole = query.strategy == "STRICT" or (
@@ -143,6 +145,15 @@ def _machine(query: CheckedQuery, pattern: Pattern, partition_by: Columns) -> Ma
         foreign_breaks=whole and bool(partition_by),
         foreign_ticks=pattern.count_window is not None and bool(partition_by),
     )
+
+
+def _edge(transition: Transition) -> Edge:
+    joints = tuple((_bits(joint.to), _bits(joint.own)) for joint in transition.joints)
+    return Edge(transition.component, transition.target, joints)
+
+
+def _bits(components: Iterable[int]) -> int:
+    return sum(1 << c for c in set(components))
 
 
 # What is not evaluated ------------------------------------------------------------------------
