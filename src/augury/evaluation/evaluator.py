@@ -6,6 +6,7 @@ their lineage, so that what is shared is counted once.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -58,7 +59,7 @@ from augury.planning.forecast_plan import plan_forecast
 from augury.planning.graph import asks_whether, lists_matches, stage_of
 from augury.planning.join_program import join_program
 from augury.planning.match_plan import MatchPlan, plan_match
-from augury.planning.refusal import NOT_EVALUATED, PlanError
+from augury.planning.refusal import NEVER_MET, NOT_EVALUATED, PlanError
 from augury.records import Events, Matches, Words
 from augury.sources.rows import conform, sift
 
@@ -159,7 +160,11 @@ class Evaluator:
         history = None if forecast.learn_from is None else self._ordered(forecast.learn_from)
         stage = ForecastStage(plan, self._tables(query), history)
         rows = {each.name.lower(): self._ordered(each.name) for each in query.streams}
-        _, answers = stage.advance(stage.start(), rows, ALWAYS)
+        state = stage.start()
+        for component in stage.never_met(state):
+            told = f"no event of {forecast.learn_from} fits {component}, so every forecast is 0"
+            warnings.warn(f"forecast {forecast.name}: {told} ({NEVER_MET})", stacklevel=4)
+        _, answers = stage.advance(state, rows, ALWAYS)
         return answers.found[forecast.name]
 
     def _ordered(self, stream: str) -> StreamRows:

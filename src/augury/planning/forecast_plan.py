@@ -182,12 +182,25 @@ def _unread(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
             yield f"is of a query over stream {stream.name}, whose events hang together"
         if stream.order_by is not None and len(query.streams) > 1:
             yield "is of a query over several streams with tie-breakers"
-        if any(name.lower() in _partitioning(query) for name in stream.alternatives):
+    yield from _of_alternatives(forecast, catalog)
+
+
+def _of_alternatives(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
+    """Yield what alternatives make hard: they are read, and counted, together or not at all."""
+    query, horizon = forecast.query, forecast.horizon
+    history = catalog.stream(forecast.learn_from) if forecast.learn_from else None
+    taught = (*query.streams, *([history] if history else []))
+    timed = not horizon.events or bool(query.within and not query.within.events)
+    for stream in (each for each in taught if each.alternatives):
+        if stream.id is not None or stream.order_by is not None:
+            yield f"reads alternatives of stream {stream.name} that may be of different times"
+        if forecast.future.order or timed:
+            yield f"counts what follows alternatives, which stream {stream.name} has"
+        if query.strategy == "STRICT" or (query.within and query.within.events):
+            yield f"counts all events of stream {stream.name}, which has alternatives"
+        parting = {name.lower() for names in _partition_by(query).values() for name in names}
+        if any(name.lower() in parting for name in stream.alternatives):
             yield f"is of a query that parts the alternatives of stream {stream.name}"
-
-
-def _partitioning(query: CheckedQuery) -> set[str]:
-    return {name.lower() for names in _partition_by(query).values() for name in names}
 
 
 def _unmade(

@@ -18,6 +18,8 @@ from augury.planning.forecast_plan import ForecastPlan
 from augury.records import Matches, Words
 from augury.sources.rows import ARROW_TYPES
 
+# Microseconds, in which times are counted.
+SECOND = 1_000_000.0
 _MADE = frozenset({"match_id", "start_ts", "confidence", "events"})
 
 
@@ -78,7 +80,7 @@ def forecast_table(plan: ForecastPlan, rows: Sequence[Row], inputs: Inputs) -> p
         "query": pa.repeat(pa.scalar(forecast.name, pa.string()), len(rows)),
         "ts": pa.array([row.time for row in rows], pa.int64()).cast(moment_type(forecast.query)),
         "forecast": pa.array([row.forecast for row in rows], pa.float64()),
-        "expected": pa.array([row.expected for row in rows], pa.float64()),
+        "expected": pa.array([_until(forecast, row) for row in rows], pa.float64()),
         "method": pa.repeat(pa.scalar("exact" if exact else "approximate"), len(rows)),
         "error_bound": pa.array([0.0 if exact else None] * len(rows), pa.float64()),
     }
@@ -90,6 +92,12 @@ def forecast_table(plan: ForecastPlan, rows: Sequence[Row], inputs: Inputs) -> p
         found = match_table(match, _as_matches(rows, inputs), inputs)
         made |= {name: found.column(name) for name in found.column_names}
     return pa.table({name: made[name] for name in schema.names}).cast(schema)
+
+
+def _until(forecast: CheckedForecast, row: Row) -> float | None:
+    """Return the mean wait in events, in ticks, or in seconds where time is a TIMESTAMP."""
+    timed = not forecast.horizon.events and not forecast.query.streams[0].time_is_ticks
+    return row.expected / SECOND if timed and row.expected is not None else row.expected
 
 
 def _keys(plan: ForecastPlan, last: Words, inputs: Inputs) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from augury.forecast.setting import Row
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.planning.forecast_plan import ForecastPlan
+from augury.planning.pattern.residual import components_always_bound
 from augury.planning.refusal import NO_HISTORY, TOO_MANY_STATES, PlanError
 from augury.records import Events
 from augury.sources.rows import ARROW_TYPES
@@ -84,6 +85,16 @@ class ForecastStage:
         state = ForecastState(encoder, lives)
         state.reported = since
         return state
+
+    def never_met(self, state: ForecastState) -> list[str]:
+        """Return components that every match needs, and that no event of the history fits."""
+        query, known = self.plan.forecast.query, state.lives.model.total.after.get((), {})
+        if self.plan.forecast.online or not known:
+            return []
+        needed = components_always_bound(query.shape, query.components)
+        return [
+            query.components[c].name for c in sorted(needed) if not any(s >> c & 1 for s in known)
+        ]
 
     def advance(
         self, state: ForecastState, batch: Mapping[str, StreamRows], horizon: int
