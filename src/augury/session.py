@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from augury.errors import AuguryError, Diagnostic, QueryError, Source, Span
+from augury.errors import AuguryError, Diagnostic, QueryError, RowsWarning, Source, Span
 
 if TYPE_CHECKING:
     from augury.analysis.checked import CheckedQuery
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
     from augury.runners.live.runner import LiveRunner
-    from augury.runners.local.threads import ThreadedRunner
+    from augury.runners.local.runner import LocalRunner
     from augury.runners.spark.pipeline import Pipeline
     from augury.runners.spark.runner import SparkRunner
 
 Engine = Literal["spark", "local"]
 Format = Literal["text", "json", "svg", "mermaid"]
+# How many rows were put aside, and why the first of them.
+Aside = tuple[int, str]
 
 
 class Session:
@@ -70,9 +72,10 @@ class Session:
         self._forecasts: dict[str, tuple[CheckedForecast, Source]] = {}
         self._warnings: tuple[Diagnostic, ...] = ()
         self._said: set[str] = set()
+        self._told: dict[tuple[str, str], int] = {}
         self._bound: dict[str, Any] = {}
         self._sketches: dict[str, Sketches] = {}
-        self._runner: ThreadedRunner | SparkRunner | None = None
+        self._runner: LocalRunner | SparkRunner | None = None
         self._live: LiveRunner | None = None
         self._live_is_current = False
 
@@ -165,6 +168,7 @@ class Session:
                 f"bind the rows of {how.statement.readings}"
             )
         self._bound[declared.name.lower()] = self._rows(declared, data)
+        self._told.pop((declared.name.lower(), "rejected"), None)
         self._runner, self._sketches = None, {}
 
     def _rows(self, declared: StreamSchema | TableSchema, data: Any) -> Any:
@@ -172,13 +176,16 @@ class Session:
         from augury.sources.tables import arrow_table, is_path
 
         if is_path(data) and self.engine == "spark":
-            return self.spark.read.parquet(os.fsdecode(data))
+            from augury.sources.files import bound_folder
+
+            return bound_folder(self.spark, declared.name, os.fsdecode(data))
         if is_path(data):
             from augury.runners.local.stored_rows import stored_rows
 
             return stored_rows(declared, data)
         keeps = self.engine == "spark" and type(data).__module__.startswith("pyspark.sql")
-        return data if keeps else arrow_table(declared.name, data)
+        kinds = {column.name: column.type.value for column in declared.columns}
+        return data if keeps else arrow_table(declared.name, data, kinds)
 
     def table(self, query: str, columns: Sequence[str] | None = None) -> Any:
         """Return the answer of a query over the bound rows: one row per match, in no set order.
@@ -200,6 +207,7 @@ class Session:
             raise error.at(source, checked.span) from error
         for notice in unsaid:
             warnings.warn(notice, stacklevel=2)
+        self._announce(self._bad_rows())
         return answer
 
     def _forecast_table(self, name: str, columns: Sequence[str] | None) -> Any:
@@ -212,27 +220,55 @@ class Session:
                 message = f"forecast {forecast.name} is not made on Spark yet"
                 raise PlanError(NOT_EVALUATED, message, "use Session(engine='local')")
             from augury.evaluation.answers.schemas import chosen
-            from augury.runners.local.threads import ThreadedRunner
+            from augury.runners.local.runner import LocalRunner
 
             runner = self._run()
-            assert isinstance(runner, ThreadedRunner)
+            assert isinstance(runner, LocalRunner)
             answer = runner.forecast(forecast)
         except PlanError as error:
             raise error.at(source, forecast.span) from error
+        self._announce(self._bad_rows())
         if columns is None:
             return answer
         return answer.select(chosen(forecast.name, columns, answer.column_names))
 
+    def _bad_rows(self) -> dict[tuple[str, str], Aside]:
+        """Return how many rows of the bound streams that were read are bad, and why the first is.
+
+        DataFrames of Spark are lazy: nothing is known of their rows before they are asked for.
+        """
+        from augury.runners.local.runner import LocalRunner
+
+        runner = self._run()
+        if not isinstance(runner, LocalRunner):
+            return {}
+        return {
+            (stream.schema.name, "rejected"): (bad.num_rows, bad.column("reason")[0].as_py())
+            for stream in runner.streams_read
+            if (bad := stream.rejected).num_rows
+        }
+
+    def _announce(self, found: Mapping[tuple[str, str], Aside], *, again: bool = False) -> None:
+        """Say of which streams rows were put aside: once of each, and `again` where it was more."""
+        from augury.sources.announced import announcement
+
+        for (stream, kind), (count, first) in found.items():
+            told = self._told.get((stream.lower(), kind), 0)
+            if count > told and (again or not told):
+                self._told[stream.lower(), kind] = count
+                sentence = announcement(stream, kind, count, first)
+                warnings.warn(f"{sentence}; see {kind}({stream!r})", RowsWarning, stacklevel=3)
+
     def _unsaid(self, query: CheckedQuery) -> list[str]:
         """Return what was not said yet of missed events, as a query and its rows have them."""
         from augury.evaluation.notices import unmatched_rates, warnings_below
-        from augury.runners.local.threads import ThreadedRunner
+        from augury.runners.local.runner import LocalRunner
 
         runner, found = self._run(), list[str]()
         for name, own in warnings_below(runner, query, self._queries).items():
             found += [f"query {name}: {each.message} ({each.code}); {each.hint}" for each in own]
             self._warnings += tuple(each for each in own if each not in self._warnings)
-        if isinstance(runner, ThreadedRunner):
+        if isinstance(runner, LocalRunner):
             found += unmatched_rates(runner.streams_read)
         unsaid = [each for each in found if each not in self._said]
         self._said |= set(unsaid)
@@ -289,18 +325,25 @@ class Session:
         that cannot be is left out, with a warning. Rows that are bad or too late are put aside: see
         `rejected` and `late`.
         """
-        live = self._live_runner()
+        live, name = self._live_runner(), self._stream_name(stream)
         if isinstance(rows, Mapping):
-            return live.push(self._stream_name(stream), (rows,))
-        if not isinstance(rows, list | tuple):
-            from augury.sources.tables import arrow_table
+            rows = (rows,)
+        elif not isinstance(rows, list | tuple):
+            from augury.sources.tables import plain_rows
 
-            rows = arrow_table(stream, rows).to_pylist()
-        return live.push(self._stream_name(stream), rows)
+            rows = plain_rows(stream, rows)
+        found = live.push(name, rows)
+        if live.has_put_aside(name):
+            self._announce(live.put_aside(name))
+        return found
 
     def finish(self) -> list[dict[str, Any]]:
         """End all pushed streams; return the matches that were still waiting for the watermark."""
-        return self._live_runner().finish()
+        live = self._live_runner()
+        found = live.finish()
+        for name in live.entrances:
+            self._announce(live.put_aside(name), again=True)
+        return found
 
     def checkpoint(self) -> bytes:
         """Return all that pushed events have left behind, for `restore` in another session."""
@@ -354,7 +397,7 @@ class Session:
         self._live_is_current = True
         return self._live
 
-    def _run(self) -> ThreadedRunner | SparkRunner:
+    def _run(self) -> LocalRunner | SparkRunner:
         if self._runner is None:
             queries = {name: query for name, (query, _) in self._queries.items()}
             if self.engine == "spark":
@@ -369,16 +412,16 @@ class Session:
                     sketches=dict(self._sketches),
                 )
             else:
-                from augury.runners.local.threads import ThreadedRunner
+                from augury.runners.local.runner import LocalRunner
 
-                self._runner = ThreadedRunner(self._catalog, queries, dict(self._bound))
+                self._runner = LocalRunner(self._catalog, queries, dict(self._bound))
         return self._runner
 
     def _spark_runner(self, asked: str) -> SparkRunner:
-        from augury.runners.local.threads import ThreadedRunner
+        from augury.runners.local.runner import LocalRunner
 
         runner = self._run()
-        if isinstance(runner, ThreadedRunner):
+        if isinstance(runner, LocalRunner):
             raise AuguryError(f"{asked} needs Spark; make a Session(spark) or a Session() for it")
         return runner
 

@@ -26,7 +26,7 @@ from augury.planning.expressions.arrow import Source, evaluate
 from augury.planning.expressions.typed import Aggregated, Input
 from augury.planning.match_plan import MatchPlan
 from augury.records import Matches, Words
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
 
 SEEDS = (0x5851F42D4C957F2D, 0x14057B7EF767814F)
 # What NULL is hashed to.

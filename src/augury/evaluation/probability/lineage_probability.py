@@ -43,7 +43,7 @@ from augury.planning.chain_plan import ChainPlan
 from augury.planning.graph import is_by_time
 from augury.planning.match_plan import MatchPlan
 from augury.records import Matches, Words, chance
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
 
 TOLERANCE = 1e-9
 # Cases after which a query that may be sampled is.

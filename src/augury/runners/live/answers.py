@@ -43,8 +43,8 @@ from augury.runners.live.encoding import (
     real_of,
     stream_number,
 )
-from augury.sources.intake import stored as as_stored
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
+from augury.sources.values import stored as as_stored
 
 # The rows of the ring that each component of a match holds.
 Held = dict[int, list[int]]

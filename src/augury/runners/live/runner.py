@@ -89,6 +89,18 @@ class LiveRunner:
             found += query.finish()
         return found
 
+    def has_put_aside(self, stream: str) -> bool:
+        """Whether rows of a stream were bad or late."""
+        entrance = self.entrances[stream]
+        return bool(entrance.rejected or entrance.late)
+
+    def put_aside(self, stream: str) -> dict[tuple[str, str], tuple[int, str]]:
+        """Return how many rows were put aside, by stream and kind, and why the first of them."""
+        entrance = self.entrances[stream]
+        name = entrance.declared.name.removeprefix("stream ")
+        kinds = {"rejected": entrance.rejected, "late": entrance.late}
+        return {(name, kind): (len(rows), rows[0][1]) for kind, rows in kinds.items() if rows}
+
     def late(self, stream: str) -> pa.Table:
         """Return the rows of a stream that came too late, with the reason."""
         return self.entrances[stream].tables()[0]

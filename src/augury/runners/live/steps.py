@@ -22,8 +22,10 @@ from augury.evaluation.probability.chain_shard import shard_for
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.matcher import ALWAYS
 from augury.planning.match_plan import MatchPlan
-from augury.sources.intake import Arrival, Values, stored
-from augury.sources.rows import ARROW_TYPES, REASON
+from augury.sources.columns import ARROW_TYPES
+from augury.sources.intake import Arrival, Values
+from augury.sources.rows import REASON
+from augury.sources.values import stored
 
 Aside = Mapping[str, list[tuple[Values, str]]]
 
