@@ -16,7 +16,7 @@ from augury.forecast.setting import Row
 from augury.matching.resolve_confidence import TOLERANCE
 from augury.planning.forecast_plan import ForecastPlan
 from augury.records import Matches, Words
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
 
 # Microseconds, in which times are counted.
 SECOND = 1_000_000.0

@@ -32,7 +32,7 @@ from augury.planning.forecast_plan import ForecastPlan
 from augury.planning.pattern.residual import components_always_bound
 from augury.planning.refusal import NO_HISTORY, TOO_MANY_STATES, PlanError
 from augury.records import Events
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
 
 # Numbers of rows of one ON stream: those of the next begin here.
 STREAM = 2**44

@@ -17,8 +17,10 @@ from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.planning.forecast_plan import plan_forecast
-from augury.sources.intake import Arrival, stored
-from augury.sources.rows import ARROW_TYPES, conform, sift
+from augury.sources.columns import ARROW_TYPES
+from augury.sources.intake import Arrival
+from augury.sources.rows import conform, sift
+from augury.sources.values import stored
 
 
 class LiveForecast:
