@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -193,7 +193,8 @@ class Session:
         On Spark a lazy DataFrame, streaming where an input is; otherwise an Arrow table. Who names
         the `columns` that are needed saves the making, and on Spark the sending, of others. Where
         missed events cannot matter as the query asks (P005, P006), or the values of MISS RATE BY do
-        not fit the rows, a Python warning says so, once.
+        not fit the rows, a Python warning says so, once. So it does, with the engine 'local', where
+        events of equal time are in no sequence, for want of ORDER BY.
         """
         from augury.planning.refusal import PlanError
 
@@ -260,8 +261,9 @@ class Session:
                 warnings.warn(f"{sentence}; see {kind}({stream!r})", RowsWarning, stacklevel=3)
 
     def _unsaid(self, query: CheckedQuery) -> list[str]:
-        """Return what was not said yet of missed events, as a query and its rows have them."""
+        """Return what was not said yet of missed and tied events in the rows of a query."""
         from augury.evaluation.notices import unmatched_rates, warnings_below
+        from augury.evaluation.ties import tie_notice
         from augury.runners.local.runner import LocalRunner
 
         runner, found = self._run(), list[str]()
@@ -270,7 +272,13 @@ class Session:
             self._warnings += tuple(each for each in own if each not in self._warnings)
         if isinstance(runner, LocalRunner):
             found += unmatched_rates(runner.streams_read)
-        unsaid = [each for each in found if each not in self._said]
+            tied = runner.tied(query.name).items()
+            found += [tie_notice(self._queries[name.lower()][0], count) for name, count in tied]
+        return self._not_said(found)
+
+    def _not_said(self, notices: Iterable[str]) -> list[str]:
+        """Return those of the notices that were not given yet; they are now."""
+        unsaid = [each for each in dict.fromkeys(notices) if each not in self._said]
         self._said |= set(unsaid)
         return unsaid
 
@@ -338,11 +346,17 @@ class Session:
         return found
 
     def finish(self) -> list[dict[str, Any]]:
-        """End all pushed streams; return the matches that were still waiting for the watermark."""
+        """End all pushed streams; return the matches that were still waiting for the watermark.
+
+        Where events of equal time were in no sequence, for want of ORDER BY, a Python warning says
+        how many of each query.
+        """
         live = self._live_runner()
         found = live.finish()
         for name in live.entrances:
             self._announce(live.put_aside(name), again=True)
+        for notice in self._not_said(live.notices()):
+            warnings.warn(notice, stacklevel=2)
         return found
 
     def checkpoint(self) -> bytes:

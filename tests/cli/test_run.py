@@ -293,6 +293,19 @@ def test_answers_without_a_target_are_printed(spark: SparkSession, home: Path) -
 
 
 @pytest.mark.spark
+def test_a_match_of_the_first_year_is_printed(spark: SparkSession, home: Path) -> None:
+    text = (home / "in" / "reads.json").read_text()
+    (home / "in" / "reads.json").write_text(text.replace('"2026-01-', '"0001-01-'))
+    shown = run(home)
+    assert shown.exit_code == 0, shown.output
+    found = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert sorted(row["start_ts"] for row in found) == [
+        "0001-01-01T00:00:00Z",
+        "0001-01-01T00:02:10Z",
+    ]
+
+
+@pytest.mark.spark
 def test_a_streaming_run_goes_on_with_files_that_arrive(spark: SparkSession, home: Path) -> None:
     lines = (home / "in" / "reads.json").read_text().splitlines()
     (home / "in" / "reads.json").write_text("\n".join(lines[:3]) + "\n")

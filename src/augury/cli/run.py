@@ -153,6 +153,7 @@ def _deliver(spark: Any, job: Job, flags: Flags, trigger: Trigger, reporter: Rep
         else:
             run_batch(pipeline.answers, delivery)
     _sum_up(delivery, flags.aside(streaming=job.streaming), reporter)
+    _tell_ties(delivery, job, reporter)
     _refuse_nothing_but_bad_rows(spark, job, delivery)
 
 
@@ -291,3 +292,14 @@ def _refuse_nothing_but_bad_rows(spark: Any, job: Job, delivery: Delivery) -> No
     rows = findings.number(delivery.total("rejected"), "row")
     first = delivery.first_reasons.get(("rejected", bad[0]), "")
     raise DataError(f"every row was rejected, of {rows} that came; the first: {first}")
+
+
+def _tell_ties(delivery: Delivery, job: Job, reporter: Reporter) -> None:
+    """Say of each query how many of its events are in no sequence, for want of a tie-breaker."""
+    from augury.evaluation.ties import tie_notice
+
+    for query in job.checked.queries:
+        count = delivery.totals.get(("tied", query.name.lower()), 0)
+        if count:
+            reporter.tell("tied", query=query.name, events=count)
+            reporter.note(f"warning: {tie_notice(query, count)}")

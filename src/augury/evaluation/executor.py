@@ -148,7 +148,8 @@ class Executor:
             found, more = self._stepped(state, fresh, horizon, clock)
             put_aside(rejected, more)
             self._forget(state, fresh, horizon)
-        return state, Answers(found, rejected, clock.measured)
+        tied = self.network.tied(fresh.values())
+        return state, Answers(found, rejected, clock.measured, tied)
 
     def _stepped(
         self, state: ExecutorState, fresh: Mapping[str, StreamRows], horizon: int, clock: Clock
