@@ -26,8 +26,8 @@ from augury.sources.values import stored
 class LiveForecast:
     """One forecast over pushed rows; its history is bound before the first of them."""
 
-    # Ids are remembered as far back as the rows that wait.
-    memory = 0
+    # Ids are remembered as far back as the rows that wait; tied events are told of the query.
+    memory, tied = 0, 0
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class LiveForecast:
         relations: Tables,
     ) -> None:
         plan = plan_forecast(forecast, catalog)
-        self.forecast = forecast
+        self.forecast, self.query = forecast, forecast.query
         self.stage = ForecastStage(plan, relations, _history(forecast, catalog, tables))
         self.state = self.stage.start()
         self.streams = {stream.name.lower(): stream for stream in forecast.query.streams}
