@@ -146,11 +146,8 @@ class Maker:
     def repetition(self, a: Comp, c: Comp, n: Not) -> Any:
         draw = self.draw
         more = self.comp("b", *draw.choice([(1, None), (0, None), (2, 3), (0, 1), (1, 2)]))
-        shapes = [Seq((a, more, c)), Seq((a, more, n, c)), Seq((a, n, more, c))]
-        if self.strategy in ("any", "next"):
-            # The oracle of contiguity has no match where a repetition at the end breaks off.
-            shapes += [And((more, c))]
-            shapes += [Seq((a, more))] if more.minimum else []
+        shapes = [Seq((a, more, c)), Seq((a, more, n, c)), Seq((a, n, more, c)), And((more, c))]
+        shapes += [Seq((a, more))] if more.minimum else []
         if more.minimum:
             shapes += [Seq((more, c))]
         return draw.choice(shapes)

@@ -185,6 +185,12 @@ REFUSED = {
 }
 
 
+def test_a_negation_of_any_key_is_refused_where_the_key_parts_a_forecast() -> None:
+    pattern = "SEQ(A a, !C c, B b) USING PARTITION CONTIGUITY"
+    with pytest.raises(QueryError, match=r"P003.*KEY is not equated"):
+        session(pattern, f"WITHIN 2 EVENTS {LEARNED}", keyed=True).table("f")
+
+
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
 def test_what_is_not_evaluated_is_refused_by_name(case: tuple[str, str]) -> None:
     with pytest.raises(QueryError, match=r"P003.*forecast f"):

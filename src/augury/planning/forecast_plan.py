@@ -214,10 +214,18 @@ def _unmade(
             own = {name.lower() for name in partition_by.get(stream.name, ())}
             if stream.key and own != {name.lower() for name in stream.key}:
                 yield f"asks for neighbours of one KEY, which is not what parts {stream.name}"
+    equated = {name.lower() for e in partition_classes(query) for _, name in e.members}
+    if machine.guards and goes_by_key(query) and not _keys_of(query) <= equated:
+        # What is negated may be of any KEY, and the model knows of one.
+        yield "is of a pattern with a negation whose KEY is not equated"
     if machine.strategy != "ANY" and _reopens(machine):
         yield "is of a pattern that may end with nothing or with more"
     if forecast.future.kind == "EDGES":
         yield from _of_edges(forecast, machine)
+
+
+def _keys_of(query: CheckedQuery) -> set[str]:
+    return {name.lower() for stream in query.streams for name in stream.key}
 
 
 def _of_negations(forecast: CheckedForecast, machine: Machine, pattern: Pattern) -> Iterator[str]:
