@@ -17,8 +17,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from augury import QueryError, Session
-from forecast.random_cases import CONSTRUCTS, STRATEGIES, Case, Maker, rows_of
-from oracles.forecasts import Answer, Part, expiring, forecast, unwindowed, with_poisson
+from forecast.random_cases import CONSTRUCTS, KINDS, STRATEGIES, Case, Maker, rows_of
+from oracles.forecasts import Answer, Ask, Part, expiring, forecast, unwindowed, with_poisson
+from oracles.model import Comp, Event, Query, Seq
 
 SEEDS = st.integers(min_value=0, max_value=10**9)
 # A smaller seed is no simpler case, so there is nothing to shrink.
@@ -96,7 +97,19 @@ def assert_partial(found: list[dict[str, Any]], expected: Answer, case: Case) ->
 
 
 def test_counts_of_a_value_follow_contexts_that_were_counted_for_another() -> None:
-    assert judge(Maker(33, "by", "next").case())
+    # What followed B was counted for q alone; B and what followed it have a follower of p.
+    history = events("h", "Xp Aq Bp Bq Cq Xp Ap")
+    query = Query(Seq((Comp("a", "B"), Comp("b", "A"))))
+    ask = Ask(query, 3, KINDS, order=2, by="g")
+    assert judge(Case(ask, history, events("s", "Xp Bp"), keyed=False))
+
+
+def events(name: str, text: str) -> tuple[Event, ...]:
+    """Return events of a type and a value of g each, one tick after the other."""
+    return tuple(
+        Event(f"{name}{t}", t, word[0], attrs={"k": "k", "g": word[1]})
+        for t, word in enumerate(text.split(), 1)
+    )
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
