@@ -24,6 +24,7 @@ from augury.errors import AuguryError, Diagnostic, QueryError, RowsWarning, Sour
 if TYPE_CHECKING:
     from augury.analysis.checked import CheckedQuery
     from augury.analysis.declarations.catalog import Catalog, StreamSchema, TableSchema
+    from augury.analysis.declarations.forecasts import CheckedForecast
     from augury.language.tree import Explain, Statement
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
@@ -68,6 +69,7 @@ class Session:
         self._shards = shards
         self._catalog: Catalog = Catalog()
         self._queries: dict[str, tuple[CheckedQuery, Source]] = {}
+        self._forecasts: dict[str, tuple[CheckedForecast, Source]] = {}
         self._warnings: tuple[Diagnostic, ...] = ()
         self._said: set[str] = set()
         self._told: dict[tuple[str, str], int] = {}
@@ -107,12 +109,28 @@ class Session:
         if format not in get_args(Format):
             known = ", ".join(get_args(Format))
             raise AuguryError(f"there is no format {format!r}; expected one of {known}")
+        if query.lower() in self._forecasts:
+            return self._explain_forecast(query, format, analyze=analyze)
         checked, source = self._query(query)
         priced = None
         if self._sketches.get(checked.name.lower()):
             priced = self._spark_runner("analyze").priced(checked.name)
         measures = self._measures(checked, source, format) if analyze else None
         return _explain(checked, source, format, self._catalog, (priced, measures))
+
+    def _explain_forecast(self, name: str, shape: Format, *, analyze: bool) -> str:
+        """Return how a forecast will be made, and then how its query is evaluated."""
+        from augury.planning.explain.forecast import explain_forecast
+        from augury.planning.refusal import PlanError
+
+        forecast, source = self._forecasts[name.lower()]
+        if shape != "text" or analyze:
+            raise AuguryError(f"a forecast is explained as text; explain {forecast.query.name} so")
+        try:
+            own = explain_forecast(forecast, self._catalog)
+        except PlanError as error:
+            raise error.at(source, forecast.span) from error
+        return f"{own}\n{self.explain(forecast.query.name)}"
 
     def _measures(self, query: CheckedQuery, source: Source, shape: Format) -> list[dict[str, Any]]:
         """Return what the stages of a query do over the bound rows."""
@@ -180,6 +198,8 @@ class Session:
         """
         from augury.planning.refusal import PlanError
 
+        if query.lower() in self._forecasts:
+            return self._forecast_table(query, columns)
         checked, source = self._query(query)
         try:
             answer = self._run().table(checked.name, columns)
@@ -190,6 +210,28 @@ class Session:
             warnings.warn(notice, stacklevel=2)
         self._announce(self._bad_rows())
         return answer
+
+    def _forecast_table(self, name: str, columns: Sequence[str] | None) -> Any:
+        """Return the rows of a forecast over the bound rows."""
+        from augury.planning.refusal import NOT_EVALUATED, PlanError
+
+        forecast, source = self._forecasts[name.lower()]
+        try:
+            if self.engine == "spark":
+                message = f"forecast {forecast.name} is not made on Spark yet"
+                raise PlanError(NOT_EVALUATED, message, "use Session(engine='local')")
+            from augury.evaluation.answers.schemas import chosen
+            from augury.runners.local.runner import LocalRunner
+
+            runner = self._run()
+            assert isinstance(runner, LocalRunner)
+            answer = runner.forecast(forecast)
+        except PlanError as error:
+            raise error.at(source, forecast.span) from error
+        self._announce(self._bad_rows())
+        if columns is None:
+            return answer
+        return answer.select(chosen(forecast.name, columns, answer.column_names))
 
     def _bad_rows(self) -> dict[tuple[str, str], Aside]:
         """Return how many rows of the bound streams that were read are bad, and why the first is.
@@ -364,6 +406,8 @@ class Session:
         queries = {name: query for name, (query, _) in self._queries.items()}
         for name in queries:
             self._live.declare(name, self._catalog, queries)
+        for forecast, _ in self._forecasts.values():
+            self._live.declare_forecast(forecast, self._catalog)
         self._live_is_current = True
         return self._live
 
@@ -417,6 +461,11 @@ class Session:
         return tuple(query.name for query, _ in self._queries.values())
 
     @property
+    def forecasts(self) -> tuple[str, ...]:
+        """The names of the forecasts, in order."""
+        return tuple(forecast.name for forecast, _ in self._forecasts.values())
+
+    @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         """Every warning so far, script by script."""
         return self._warnings
@@ -438,6 +487,8 @@ class Session:
         for query in checked.queries:
             name = query.name.lower()
             self._queries[name] = (query, checked.catalog.sources.get(name, source))
+        for forecast in checked.forecasts:
+            self._forecasts[forecast.name.lower()] = (forecast, source)
         planned = (
             each for q in checked.queries for each in _planned(*self._queries[q.name.lower()])
         )
@@ -466,8 +517,8 @@ class Session:
     def _unknown(self, name: str) -> Diagnostic:
         from augury.analysis.findings import suggest
 
-        known = ", ".join(self.queries) or "none yet"
-        hint = suggest(name, self.queries, f"known queries: {known}")
+        names = (*self.queries, *self.forecasts)
+        hint = suggest(name, names, f"known queries: {', '.join(names) or 'none yet'}")
         message = f"query {name} is not declared"
         return Diagnostic("A029", message, Span(0, len(name)), Source("<query>", name), hint)
 

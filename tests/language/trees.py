@@ -291,6 +291,42 @@ inferred = st.builds(
 inferred |= st.builds(
     tree.InferStream, names, st.just("PARTICLES"), names, names, particles=naturals
 )
+futures = (
+    st.builds(tree.Future, st.just("MARKOV"), st.integers(0, 9))
+    | st.just(tree.Future("EDGES"))
+    | st.builds(tree.Future, st.just("MODEL"), model=names)
+)
+forecasts = st.builds(
+    tree.CreateForecast,
+    names,
+    names,
+    optional(windows),
+    future=optional(futures),
+    smoothing=optional(decimals),
+    learn_from=optional(names),
+    online=st.booleans(),
+    by=st.just(()) | some_names,
+    arrivals=optional(st.sampled_from(("POISSON", "STEADY"))),
+    having=optional(st.builds(tree.Having, st.just("FORECAST"), chances, st.booleans())),
+    by_time=optional(st.booleans()),
+    approximate=optional(st.builds(tree.Approximate, chances, chances)),
+)
+forecasts |= st.builds(
+    tree.CreateForecast,
+    names,
+    names,
+    st.builds(tree.Window, naturals, st.just(True)),
+    of_stream=st.just(True),
+)
 statements = st.one_of(
-    streams, tables, queries, gap_statements, correlations, models, inferred, explains, writes
+    streams,
+    tables,
+    queries,
+    gap_statements,
+    correlations,
+    models,
+    inferred,
+    forecasts,
+    explains,
+    writes,
 )

@@ -14,7 +14,9 @@ from typing import Literal
 
 from augury.language.expressions import Unit
 
-Topic = Literal["statement", "stream", "query", "pattern", "expression", "gaps", "model"]
+Topic = Literal[
+    "statement", "stream", "query", "pattern", "expression", "gaps", "model", "forecast"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ KEYWORDS: dict[str, Keyword] = {
     **_words("gaps", "GAPS LEARN TO BEFORE REACHES CORRELATION"),
     **_words("model", "MODEL HMM STATES INITIAL TRANSITION EMISSION STEP"),
     **_words("model", "FILTER SMOOTH VITERBI MAP MLE LAG PRUNE"),
+    **_words("forecast", "FORECAST INDEPENDENT EDGES SMOOTHING ONLINE ARRIVALS POISSON STEADY"),
     **_words("model", "POSITIONS CELLS WALLS ANTENNAS SPEED REST PARTICLES SMOOTHED"),
 }
 

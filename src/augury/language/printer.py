@@ -32,6 +32,7 @@ from augury.language.tree import (
     Compares,
     Component,
     CreateCorrelation,
+    CreateForecast,
     CreateGaps,
     CreateModel,
     CreateQuery,
@@ -40,6 +41,7 @@ from augury.language.tree import (
     Edge,
     Explain,
     External,
+    Future,
     Gap,
     Group,
     Having,
@@ -304,6 +306,43 @@ def _inferred(node: InferStream) -> Iterator[str]:
         yield f"PRUNE {node.prune!r}"
 
 
+# Forecasts ---------------------------------------------------------------------------------------
+
+
+def _forecast(node: CreateForecast) -> Iterator[str]:
+    yield f"CREATE FORECAST {name_text(node.name)} ON {name_text(node.query)}"
+    if node.within is not None:
+        yield f"WITHIN {_window(node.within)}{' OF STREAM' if node.of_stream else ''}"
+    yield from _learning(node)
+    if node.arrivals is not None:
+        yield f"ARRIVALS {node.arrivals}"
+    if node.having is not None:
+        yield _having(node.having)
+    if node.by_time is not None:
+        yield f"RETURN FORECAST BY {'TIME' if node.by_time else 'MATCH'}"
+    if node.approximate is not None:
+        yield f"APPROXIMATE ({node.approximate.error!r}, {node.approximate.risk!r})"
+
+
+def _learning(node: CreateForecast) -> Iterator[str]:
+    if node.future is not None:
+        yield f"USING {_future(node.future)}"
+    if node.smoothing is not None:
+        yield f"SMOOTHING {node.smoothing!r}"
+    if node.learn_from is not None:
+        yield f"LEARN FROM {name_text(node.learn_from)}{' ONLINE' if node.online else ''}"
+    elif node.online:
+        yield "LEARN ONLINE"
+    if node.by:
+        yield f"BY {names_text(node.by)}"
+
+
+def _future(node: Future) -> str:
+    if node.model is not None:
+        return f"MODEL {name_text(node.model)}"
+    return f"MARKOV {node.order}" if node.kind == "MARKOV" else node.kind
+
+
 def _explain(node: Explain) -> Iterator[str]:
     form = "" if node.format == "TEXT" else f" FORMAT {node.format}"
     analyze = "ANALYZE " if node.measured else ""
@@ -322,6 +361,7 @@ _STATEMENTS: dict[type, Callable[[Any], Iterator[str]]] = {
     CreateCorrelation: _correlation,
     CreateModel: _model,
     InferStream: _inferred,
+    CreateForecast: _forecast,
     Explain: _explain,
     Write: _write,
 }

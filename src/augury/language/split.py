@@ -21,7 +21,9 @@ from augury.language.tables import END
 _OPENING = frozenset({"LPAR", "LSQB", "LBRACE"})
 _CLOSING = frozenset({"RPAR", "RSQB", "RBRACE"})
 _CREATES = frozenset({"CREATE", "create", "Create"})
-_CREATED = frozenset({"STREAM", "TABLE", "QUERY", "GAPS", "MODEL", "CORRELATION"})
+_CREATED = frozenset({"STREAM", "TABLE", "QUERY", "GAPS", "MODEL", "CORRELATION", "FORECAST"})
+# Words that open a clause of a forecast, after a horizon in events.
+_FORECAST_CLAUSES = frozenset({"OF", "SMOOTHING", "LEARN", "ONLINE", "BY", "ARRIVALS"})
 _STARTS = frozenset({"CREATE", "EXPLAIN", "WRITE", "PATTERN", "SEQUENCE", "EVENT"})
 # Clauses whose keyword stands in front of a parenthesis, as a relation's name does.
 _CALLED_CLAUSES = frozenset({"OPTIONS", "APPROXIMATE", "SEQUENCE"})
@@ -77,7 +79,8 @@ def _counts_one_event(before: Sequence[Token], token: Token, following: Token) -
     """Tell whether EVENT is the unit of a window, `WITHIN 1 EVENT`, and not DPCEP's keyword."""
     if _upper(token) != "EVENT" or len(before) < 2 or before[-1].kind != "INT":
         return False
-    ended = following.kind in {END, "SEMICOLON", "DOT"} or _upper(following) in CLAUSES
+    word = _upper(following)
+    ended = following.kind in {END, "SEMICOLON", "DOT"} or word in CLAUSES | _FORECAST_CLAUSES
     return ended and _upper(before[-2]) in {"WITHIN", "EVERY"}
 
 

@@ -228,9 +228,9 @@ class Allow(Node):
 
 @dataclass(frozen=True, slots=True)
 class Having(Node):
-    """`HAVING CONFIDENCE >= 0.8` or `HAVING PROBABILITY > 0.5`."""
+    """`HAVING CONFIDENCE >= 0.8`, `HAVING PROBABILITY > 0.5` or `HAVING FORECAST > 0.7`."""
 
-    measure: Choice["CONFIDENCE", "PROBABILITY"]
+    measure: Choice["CONFIDENCE", "PROBABILITY", "FORECAST"]
     threshold: float
     strict: bool = False
 
@@ -389,6 +389,38 @@ class InferStream(Node):
     correlated: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Future(Node):
+    """`USING MARKOV 1`, `INDEPENDENT` (of order 0), `EDGES` or `MODEL building`."""
+
+    kind: Choice["MARKOV", "EDGES", "MODEL"]
+    order: int = 0
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateForecast(Node):
+    """CREATE FORECAST ... ON query; None, False or empty means that the clause was not written.
+
+    `of_stream` is `WITHIN n EVENTS OF STREAM`. `places` has the span of each clause by its keyword.
+    """
+
+    name: str
+    query: str
+    within: Window | None = None
+    of_stream: bool = False
+    future: Future | None = None
+    smoothing: float | None = None
+    learn_from: str | None = None
+    online: bool = False
+    by: tuple[str, ...] = ()
+    arrivals: Choice["POISSON", "STEADY"] | None = None
+    having: Having | None = None
+    by_time: bool | None = None
+    approximate: Approximate | None = None
+    places: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
+
+
 Statement = (
     CreateStream
     | CreateTable
@@ -397,6 +429,7 @@ Statement = (
     | CreateCorrelation
     | CreateModel
     | InferStream
+    | CreateForecast
     | Explain
     | Write
 )

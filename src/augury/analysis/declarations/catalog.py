@@ -15,6 +15,7 @@ from types import MappingProxyType
 from augury.errors import Source
 from augury.language.tree import (
     CreateCorrelation,
+    CreateForecast,
     CreateGaps,
     CreateModel,
     CreateQuery,
@@ -164,6 +165,7 @@ class Catalog:
     correlations: Mapping[str, CreateCorrelation] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    forecasts: Mapping[str, CreateForecast] = field(default_factory=lambda: MappingProxyType({}))
 
     def stream(self, name: str) -> StreamSchema | None:
         return self.streams.get(name.lower())

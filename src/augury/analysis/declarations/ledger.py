@@ -19,7 +19,7 @@ from augury.analysis.declarations.catalog import (
     TableSchema,
 )
 from augury.errors import Source
-from augury.language.tree import CreateCorrelation, CreateGaps, CreateQuery
+from augury.language.tree import CreateCorrelation, CreateForecast, CreateGaps, CreateQuery
 
 
 @dataclass(slots=True)
@@ -35,6 +35,7 @@ class Ledger:
     models: dict[str, ModelSchema] = field(default_factory=dict)
     inferred: dict[str, Inferred] = field(default_factory=dict)
     correlations: dict[str, CreateCorrelation] = field(default_factory=dict)
+    forecasts: dict[str, CreateForecast] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     later: dict[str, str] = field(default_factory=dict)
 
@@ -50,6 +51,7 @@ class Ledger:
             dict(catalog.models),
             dict(catalog.inferred),
             dict(catalog.correlations),
+            dict(catalog.forecasts),
         )
 
     def catalog(self) -> Catalog:
@@ -63,6 +65,7 @@ class Ledger:
             MappingProxyType(self.models),
             MappingProxyType(self.inferred),
             MappingProxyType(self.correlations),
+            MappingProxyType(self.forecasts),
         )
 
     def readable(self, name: str) -> StreamSchema | None:
@@ -84,5 +87,6 @@ class Ledger:
             ("query", self.queries),
             ("model", self.models),
             ("correlation", self.correlations),
+            ("forecast", self.forecasts),
         )
         return next((kind for kind, names in kinds if name.lower() in names), None)

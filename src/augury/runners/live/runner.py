@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
+from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.errors import DataError
 from augury.evaluation.encoding import declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import learned
@@ -27,13 +28,14 @@ from augury.planning.evaluated import refuse_inferred
 from augury.planning.graph import is_by_time, lists_matches
 from augury.planning.match_plan import plan_match
 from augury.planning.refusal import NOT_EVALUATED, PlanError
+from augury.runners.live.forecast import LiveForecast
 from augury.runners.live.query import LiveQuery
 from augury.runners.live.steps import LiveSteps, needs_steps
 from augury.sources.intake import Intake
 
 Row = Mapping[str, Any]
 Found = list[dict[str, Any]]
-Live = LiveQuery | LiveSteps
+Live = LiveQuery | LiveSteps | LiveForecast
 
 
 class LiveRunner:
@@ -136,8 +138,25 @@ class LiveRunner:
                 f"{error.message} ({error.code}){advice}",
             )
             return
-        self.queries[name] = live
-        self.texts[name] = to_text(catalog.queries[name])
+        self._read(name, live, to_text(catalog.queries[name]), bases)
+
+    def declare_forecast(self, forecast: CheckedForecast, catalog: Catalog) -> None:
+        """Take in a forecast, unless it is known; it sees what is pushed from now on."""
+        name = forecast.name.lower()
+        if name in self.queries or name in self._left_out:
+            return
+        try:
+            rows = _table_rows(catalog, self.tables)
+            live = LiveForecast(forecast, catalog, self.tables, rows)
+        except PlanError as error:
+            advice = f"; {error.hint}" if error.hint else ""
+            self._leave_out(name, f"push leaves it out: {error.message} ({error.code}){advice}")
+            return
+        self._read(name, live, to_text(catalog.forecasts[name]), live.bases)
+
+    def _read(self, name: str, live: Live, text: str, bases: list[str]) -> None:
+        """Let what is pushed to some streams reach a query or a forecast."""
+        self.queries[name], self.texts[name] = live, text
         entrances = [self.entrances[base.lower()] for base in bases]
         for base, entrance in zip(bases, entrances, strict=True):
             entrance.recent.memory = max(entrance.recent.memory, live.memory)

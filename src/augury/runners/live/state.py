@@ -17,6 +17,7 @@ from augury.errors import StateError
 from augury.kernels.search.gather import LINK
 from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
 from augury.runners.live.encoding import Encoded, LiveCodes
+from augury.runners.live.forecast import LiveForecast
 from augury.runners.live.query import LiveQuery
 from augury.runners.live.runner import Live, LiveRunner
 from augury.runners.live.steps import LiveSteps
@@ -55,7 +56,7 @@ def load(runner: LiveRunner, data: bytes) -> None:
     for name, query in runner.queries.items():
         if isinstance(query, LiveSteps):
             _restore_steps(query, about["queries"][name], parts, runner)
-        else:
+        elif isinstance(query, LiveQuery):
             _restore_query(query, about["queries"][name], parts, runner)
 
 
@@ -116,6 +117,10 @@ def _generation(written: list[Any]) -> Generation:
 
 
 def _query(query: Live, parts: list[bytes]) -> Plain:
+    if isinstance(query, LiveForecast):
+        raise StateError(
+            f"forecast {query.forecast.name} cannot be stored yet; checkpoint a session without it"
+        )
     if isinstance(query, LiveSteps):
         return _steps(query, parts)
     parts.append(ipc_bytes(_ring_table(query)))
