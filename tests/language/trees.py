@@ -303,9 +303,9 @@ inferred |= st.builds(
 )
 small = st.recursive(leaves, _larger, max_leaves=3)
 settings = st.lists(st.builds(tree.Setting, names, small), min_size=1, max_size=2).map(tuple)
-new_rows = st.lists(
-    st.lists(small, min_size=1, max_size=2).map(tuple), min_size=1, max_size=2
-).map(tuple)
+new_rows = st.lists(st.lists(small, min_size=1, max_size=2).map(tuple), min_size=1, max_size=2).map(
+    tuple
+)
 inserts = st.builds(
     tree.Insert,
     names,

@@ -59,7 +59,6 @@ from augury.language.tree import (
     Strategy,
     Subgoal,
     Subgoals,
-    Update,
     Variable,
     Window,
     Write,

@@ -1,10 +1,11 @@
 """A script to statements: cut the tokens at each `;` that ends one.
 
 Each statement is read on its own, so that an error in one hides nothing of the others. A `;` is not
-an end between the BEGIN and the END of a rule, nor where it is Lahar's sequence sign (inside a Lahar body, in front of what looks like a
-subgoal) nor in front of GROUP BY (DPCEP prints one there). CREATE STREAM and the like, outside all
-brackets, begin a statement even if the `;` before was forgotten; that is refused, and reading goes
-on. The EVENT of `WITHIN 1 EVENT` is read as EVENTS.
+an end between the BEGIN and the END of a rule, nor where it is Lahar's sequence sign (inside a
+Lahar body, in front of what looks like a subgoal) nor in front of GROUP BY (DPCEP prints one
+there). CREATE STREAM and the like, outside all brackets, begin a statement even if the `;` before
+was forgotten; that is refused, and reading goes on. The EVENT of `WITHIN 1 EVENT` is read as
+EVENTS.
 """
 
 from __future__ import annotations

@@ -19,7 +19,13 @@ from augury.analysis.declarations.catalog import (
     TableSchema,
 )
 from augury.errors import Source
-from augury.language.tree import CreateCorrelation, CreateGaps, CreateQuery
+from augury.language.tree import (
+    CreateCorrelation,
+    CreateGaps,
+    CreateQuery,
+    CreateRule,
+    CreateStore,
+)
 
 
 @dataclass(slots=True)
@@ -35,6 +41,8 @@ class Ledger:
     models: dict[str, ModelSchema] = field(default_factory=dict)
     inferred: dict[str, Inferred] = field(default_factory=dict)
     correlations: dict[str, CreateCorrelation] = field(default_factory=dict)
+    stores: dict[str, CreateStore] = field(default_factory=dict)
+    rules: dict[str, CreateRule] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     later: dict[str, str] = field(default_factory=dict)
 
@@ -50,6 +58,8 @@ class Ledger:
             dict(catalog.models),
             dict(catalog.inferred),
             dict(catalog.correlations),
+            dict(catalog.stores),
+            dict(catalog.rules),
         )
 
     def catalog(self) -> Catalog:
@@ -63,6 +73,8 @@ class Ledger:
             MappingProxyType(self.models),
             MappingProxyType(self.inferred),
             MappingProxyType(self.correlations),
+            MappingProxyType(self.stores),
+            MappingProxyType(self.rules),
         )
 
     def readable(self, name: str) -> StreamSchema | None:
@@ -84,5 +96,7 @@ class Ledger:
             ("query", self.queries),
             ("model", self.models),
             ("correlation", self.correlations),
+            ("store", self.stores),
+            ("rule", self.rules),
         )
         return next((kind for kind, names in kinds if name.lower() in names), None)

@@ -1,4 +1,7 @@
-"""Walking expressions: every node below a node, in the order of the text."""
+"""Walking expressions: every node below a node, in the order of the text.
+
+What stands inside a subquery is about rows of its table, and is not walked into.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,24 @@ def walk(node: ex.Expression) -> Iterator[ex.Expression]:
     yield node
     for child in children(node):
         yield from walk(child)
+
+
+def walk_into(node: ex.Expression) -> Iterator[ex.Expression]:
+    """Yield the node and everything below it, conditions of subqueries included."""
+    for each in walk(node):
+        yield each
+        if isinstance(each, ex.Lookup) and each.condition is not None:
+            yield from walk_into(each.condition)
+
+
+def tables_read(node: ex.Expression) -> Iterator[str]:
+    """Yield the tables that an expression looks into."""
+    return (n.table for n in walk_into(node) if isinstance(n, ex.Lookup | ex.InTable))
+
+
+def has_lookup(node: ex.Expression) -> bool:
+    """Return whether a subquery stands in an expression."""
+    return any(isinstance(each, ex.Lookup) for each in walk(node))
 
 
 def attributes(node: ex.Expression) -> Iterator[ex.Attribute]:

@@ -313,7 +313,10 @@ def _selected_count(parts: Parts, span: Span, findings: Findings) -> tuple[str |
     function = parts[0].text.upper()
     if function != "COUNT":
         findings.refuse(
-            codes.FORM, span, f"{function}(*) counts nothing", f"write COUNT(*) or {function}(column)"
+            codes.FORM,
+            span,
+            f"{function}(*) counts nothing",
+            f"write COUNT(*) or {function}(column)",
         )
     return None, "COUNT"
 
