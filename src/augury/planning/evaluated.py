@@ -30,6 +30,9 @@ def _refused(query: CheckedQuery) -> Refused | None:
         return Refused(f"RETURN {query.returns} of a repetition under next-match selection")
     if any(stream.markov for stream in query.streams):
         return Refused("a MARKOV stream")
+    if query.lookups:
+        # In a local session what is searched are its candidates, which have none.
+        return Refused("a subquery outside a local session", "make a Session(engine='local')")
     if len(query.components) > MOST_COMPONENTS:
         return Refused(f"a pattern of more than {MOST_COMPONENTS} components")
     return (

@@ -71,6 +71,21 @@ def attributes(node: ex.Expression) -> Iterator[ex.Attribute]:
     return (n for n in walk(node) if isinstance(n, ex.Attribute))
 
 
+def rewritten(node: N, change: Callable[[ex.Node], ex.Node | None]) -> N:
+    """Return the node with parts changed: what `change` returns stands, None is looked into."""
+    made = change(node)
+    if made is not None:
+        return made  # type: ignore[return-value]
+    parts = {f.name: _rewritten_value(getattr(node, f.name), change) for f in fields(node)}
+    return replace(node, **parts)
+
+
+def _rewritten_value(value: Any, change: Callable[[ex.Node], ex.Node | None]) -> Any:
+    if isinstance(value, ex.Node):
+        return rewritten(value, change)
+    return tuple(_rewritten_value(v, change) for v in value) if isinstance(value, tuple) else value
+
+
 def renamed(node: N, old: str, new: str) -> N:
     """Return the node with every reference to component `old` made one to `new`."""
     values = {f.name: _renamed_value(getattr(node, f.name), old, new) for f in fields(node)}
