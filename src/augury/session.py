@@ -123,6 +123,8 @@ class Session:
         if shape not in ("text", "json"):
             raise AuguryError(f"what was measured is text or json, and no {shape}")
         try:
+            if self._acts(query.name):
+                self._acting_now(query.name)
             return self._run().measures(query.name)
         except PlanError as error:
             raise error.at(source, query.span) from error
@@ -411,6 +413,7 @@ class Session:
         self._live.open_streams(self._catalog)
         acting, queries = self._acting_now(), self._checked_queries()
         queries |= {name: made.query for name, made in acting.candidates.items()}
+        self._live.refused = acting.refused
         if acting.candidates:
             self._live.act(acting, self._catalog)
         for name in queries:

@@ -30,9 +30,6 @@ def _refused(query: CheckedQuery) -> Refused | None:
         return Refused(f"RETURN {query.returns} of a repetition under next-match selection")
     if any(stream.markov for stream in query.streams):
         return Refused("a MARKOV stream")
-    if query.lookups:
-        # In a local session what is searched are its candidates, which have none.
-        return Refused("a subquery outside a local session", "make a Session(engine='local')")
     if len(query.components) > MOST_COMPONENTS:
         return Refused(f"a pattern of more than {MOST_COMPONENTS} components")
     return (
@@ -84,6 +81,9 @@ def refuse_inferred(query: CheckedQuery, catalog: Catalog) -> None:
 def refuse_unevaluated(query: CheckedQuery) -> None:
     """Raise where a query's matches cannot be listed yet."""
     refused = _refused(query)
+    if query.lookups:
+        # What a local session searches are candidates, which have none.
+        refused = Refused("a subquery outside a local session", "make a Session(engine='local')")
     if refused is not None:
         message = (
             f"query {query.name} uses {refused.what}: that is checked and explained, but not "

@@ -279,7 +279,8 @@ def _refuse_selection(
             )
         for index in conjunct.components:
             component = query.components[index]
-            if component.negated or (component.repeats and _names_each(conjunct, component.name)):
+            many = component.maximum != 1 and _names_each(conjunct, component.name)
+            if component.negated or many:
                 raise PlanError(
                     NOT_EVALUATED,
                     f"the condition on {component.name} reads a table that rules write, and is "

@@ -49,6 +49,7 @@ class LiveRunner:
         self._left_out: set[str] = set()
         self._readers: dict[str, list[tuple[str, str, list[Intake]]]] = {}
         self.acting: LiveActing | None = None
+        self.refused: Mapping[str, PlanError] = {}
         self._reads: dict[str, list[Intake]] = {}
 
     def open_streams(self, catalog: Catalog) -> None:
@@ -149,6 +150,8 @@ class LiveRunner:
             )
             return
         try:
+            if name in self.refused:
+                raise self.refused[name]
             live, bases = self._planned(query, catalog, queries)
         except PlanError as error:
             if name in self._acting_names:
