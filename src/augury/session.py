@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from augury.analysis.checked import CheckedQuery
     from augury.analysis.declarations.catalog import Catalog, StreamSchema, TableSchema
     from augury.language.tree import Explain, Statement
-    from augury.planning.acting.world import Acting, Candidates
+    from augury.planning.acting.moments import Candidates
+    from augury.planning.acting.world import Acting
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
     from augury.rules.stage import State
@@ -186,6 +187,10 @@ class Session:
             return _columns_of(self._acting_run(checked.name).table(checked.name), columns)
         try:
             answer = self._run().table(checked.name, columns)
+            if self.engine == "local" and checked.name.lower() in self._candidates():
+                from augury.runners.local.acting import shown
+
+                answer = shown(answer)
             unsaid = self._unsaid(checked)
         except PlanError as error:
             raise error.at(source, checked.span) from error
@@ -210,10 +215,10 @@ class Session:
     # Rules ------------------------------------------------------------------------------------
 
     def _acts(self, query: str) -> bool:
-        """Return whether the matches of a query are settled by moment; raise where none are."""
-        from augury.planning.acting.world import acting_names
+        """Return whether tables decide what a query finds; raise where none can be read."""
+        from augury.planning.acting.whom import tested_names
 
-        if query.lower() not in acting_names(self._catalog, self._checked_queries()):
+        if query.lower() not in tested_names(self._catalog, self._checked_queries()):
             return False
         self._refuse_acting_on_spark(query)
         return True

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from augury import Session
+from augury.cli.job import Flags, make_job
 from augury.errors import DataError, QueryError
 from rules.acting import bind, contents_of, pushed, session
 
@@ -17,6 +18,7 @@ CREATE STREAM s (id LONG, kind STRING, worker STRING, t LONG)
 ID id KEY worker TIME t TYPE kind;
 CREATE TABLE status (worker STRING, colour STRING) KEY worker;
 CREATE TABLE log (worker STRING, at LONG);
+CREATE TABLE other (worker STRING, colour STRING) KEY worker;
 """
 
 
@@ -208,6 +210,20 @@ REFUSED = {
     "over": """CREATE QUERY p ON s PATTERN SEQ(A a)
         WHERE 'x' = (SELECT colour FROM status WHERE worker = a.worker);
         CREATE QUERY q ON p, s PATTERN SEQ(p x, !p y, s z) WITHIN 5;""",
+    "ALLOW": """CREATE STREAM r (id LONG, kind STRING, worker STRING, t LONG)
+        ID id KEY worker TIME t TYPE kind MISS RATE 0.1;
+        CREATE QUERY q ON r PATTERN SEQ(A a, B b) WHERE [worker] WITHIN 5 ALLOW 1 MISSED OF (b);
+        CREATE GAPS g ON q (a TO b EXPONENTIAL(3));
+        CREATE RULE r1 ON q DO DELETE FROM status;""",
+    "several streams": """CREATE STREAM r (id LONG, kind STRING, worker STRING, t LONG)
+        ID id KEY worker TIME t TYPE kind;
+        CREATE QUERY q ON s, r PATTERN SEQ(_ a, s b) WITHIN 5;
+        CREATE RULE r1 ON q DO DELETE FROM status;""",
+    "CORRELATED BY": """CREATE STREAM r (id LONG, kind STRING, worker STRING, t LONG, p DOUBLE)
+        ID id KEY worker TIME t TYPE kind PROBABILITY p;
+        CREATE TABLE follows (id_from LONG, id_to LONG, p DOUBLE);
+        CREATE QUERY q ON r PATTERN SEQ(A a, B b) WITHIN 5 CORRELATED BY follows;
+        CREATE RULE r1 ON q DO DELETE FROM status;""",
     "selects": """CREATE QUERY q ON s PATTERN SEQ(A a, B b)
         WHERE 'x' = (SELECT colour FROM status WHERE worker = b.worker)
         USING SKIP TILL NEXT MATCH WITHIN 5;""",
@@ -217,9 +233,44 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_not_evaluated_is_refused_with_its_place(what: str) -> None:
     ag = bind(session(STREAM + REFUSED[what], {"status": [("u", "x")]}), events("A1"))
+    asked = ag._catalog.rules.get("r1") or ag._catalog.rules.get("r")
+    asked = "q" if asked is None else asked.name
     with pytest.raises(QueryError, match="P003") as raised:
-        ag.table("q")
+        ag.table(asked)
     assert raised.value.diagnostics[0].span.end > 0
+
+
+def test_what_a_query_finds_never_changes_by_a_rule_that_listens_to_it() -> None:
+    ag = bind(session(STREAM + REFUSED["STRICT"], {}), events("A1 B2 B3 C4"))
+    alone = STREAM + REFUSED["STRICT"].partition("CREATE RULE")[0]
+    expected = bind(session(alone, {}), events("A1 B2 B3 C4")).table("q")
+    assert ag.table("q").equals(expected)
+    acting = bind(session(STREAM + REJECTING, {}), events("A1 A2"))
+    assert [each for each in acting.table("q").column_names if each.startswith("\0")] == []
+
+
+def test_a_query_that_is_refused_does_not_stop_rules_that_do_not_need_it() -> None:
+    ag = session(STREAM + REJECTING + REFUSED["selects"].replace("QUERY q", "QUERY p")
+                 .replace("status", "other"), {})  # fmt: skip
+    with pytest.warns(UserWarning, match="query p cannot be evaluated"):
+        pushed(ag, events("A1"))
+    assert contents_of(ag, "log") == [("u", 1)]
+
+
+def test_rules_are_refused_on_spark() -> None:
+    ag = Session(engine="spark")
+    ag.sql(STREAM + REJECTING + REFUSED["selects"].replace("QUERY q", "QUERY p"))
+    for name in ("note", "log", "p"):
+        with pytest.raises(QueryError, match=r"P003.*do not act on Spark yet"):
+            ag.table(name)
+    with pytest.raises(QueryError, match="P003"):
+        ag.changes("log")
+
+
+def test_a_run_does_not_leave_rules_out() -> None:
+    flags = Flags((), {}, {}, "checkpoint", None, None)
+    with pytest.raises(QueryError, match=r"P003.*rule note does not act on Spark yet"):
+        make_job(STREAM + REJECTING, "script.sql", flags)
 
 
 def test_a_probability_that_is_refused_is_left_out_of_what_is_pushed() -> None:

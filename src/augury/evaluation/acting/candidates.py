@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from augury.planning.acting.world import Candidates
+from augury.planning.acting.moments import Candidates
 from augury.rules.plan import Moment
 from augury.rules.stage import Candidate
 

@@ -13,7 +13,7 @@ from augury.analysis.declarations.catalog import Catalog, DataType, TableSchema
 from augury.errors import DataError
 from augury.evaluation.answers.match_answers import moment_type
 from augury.evaluation.encoding import rows_of_table
-from augury.planning.acting.world import dynamic_tables
+from augury.planning.acting.whom import dynamic_tables
 from augury.rules.contents import Contents, RefusedKeyError, Row
 from augury.rules.plan import World
 from augury.rules.stage import Changed, Firing, State

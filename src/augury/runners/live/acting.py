@@ -13,7 +13,8 @@ from augury.errors import DataError
 from augury.evaluation.acting import tables
 from augury.evaluation.acting.candidates import candidates_of
 from augury.matching.matcher import ALWAYS
-from augury.planning.acting.world import HIDDEN, Acting
+from augury.planning.acting.columns import HIDDEN
+from augury.planning.acting.world import Acting
 from augury.rules import state_text
 from augury.rules.stage import Stage, State
 

@@ -12,8 +12,14 @@ from augury.evaluation.acting import tables
 from augury.evaluation.acting.candidates import candidates_of
 from augury.evaluation.evaluator import Evaluator
 from augury.matching.matcher import ALWAYS
-from augury.planning.acting.world import HIDDEN, Acting
+from augury.planning.acting.columns import HIDDEN
+from augury.planning.acting.world import Acting
 from augury.rules.stage import Stage, State
+
+
+def shown(found: pa.Table) -> pa.Table:
+    """Return candidates without the columns that only moments and tests need."""
+    return found.select([each for each in found.column_names if not each.startswith(HIDDEN)])
 
 
 @dataclass
@@ -39,8 +45,7 @@ class ActingRun:
         passed = self._run()[1].get(query, set())
         found = self.runner.table(name)
         kept = pc.is_in(found.column("match_id"), value_set=pa.array(list(passed), pa.string()))
-        shown = [each for each in found.column_names if not each.startswith(HIDDEN)]
-        return found.filter(kept).select(shown)
+        return shown(found.filter(kept))
 
     def _run(self) -> tuple[State, dict[str, set[str]]]:
         if self._done is None:
