@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from augury.rules.stage import State
     from augury.runners.live.runner import LiveRunner
     from augury.runners.local.acting import ActingRun
-    from augury.runners.local.threads import ThreadedRunner
+    from augury.runners.local.runner import LocalRunner
     from augury.runners.spark.pipeline import Pipeline
     from augury.runners.spark.runner import SparkRunner
 
@@ -74,7 +74,7 @@ class Session:
         self._said: set[str] = set()
         self._bound: dict[str, Any] = {}
         self._sketches: dict[str, Sketches] = {}
-        self._runner: ThreadedRunner | SparkRunner | None = None
+        self._runner: LocalRunner | SparkRunner | None = None
         self._live: LiveRunner | None = None
         self._live_is_current = False
         self._acting: Acting | None = None
@@ -248,10 +248,10 @@ class Session:
     def _acting_run(self, query: str | None = None) -> ActingRun:
         """Return what acts over the bound rows."""
         from augury.runners.local.acting import ActingRun
-        from augury.runners.local.threads import ThreadedRunner
+        from augury.runners.local.runner import LocalRunner
 
         acting, runner = self._acting_now(query), self._run()
-        assert isinstance(runner, ThreadedRunner)
+        assert isinstance(runner, LocalRunner)
         if self._acted_out is None or self._acted_out.runner is not runner:
             self._acted_out = ActingRun(acting, runner)
         return self._acted_out
@@ -285,13 +285,13 @@ class Session:
     def _unsaid(self, query: CheckedQuery) -> list[str]:
         """Return what was not said yet of missed events, as a query and its rows have them."""
         from augury.evaluation.notices import unmatched_rates, warnings_below
-        from augury.runners.local.threads import ThreadedRunner
+        from augury.runners.local.runner import LocalRunner
 
         runner, found = self._run(), list[str]()
         for name, own in warnings_below(runner, query, self._queries).items():
             found += [f"query {name}: {each.message} ({each.code}); {each.hint}" for each in own]
             self._warnings += tuple(each for each in own if each not in self._warnings)
-        if isinstance(runner, ThreadedRunner):
+        if isinstance(runner, LocalRunner):
             found += unmatched_rates(runner.streams_read)
         unsaid = [each for each in found if each not in self._said]
         self._said |= set(unsaid)
@@ -426,7 +426,7 @@ class Session:
         self._live_is_current = True
         return self._live
 
-    def _run(self) -> ThreadedRunner | SparkRunner:
+    def _run(self) -> LocalRunner | SparkRunner:
         if self._runner is None:
             queries = self._checked_queries()
             if self.engine == "spark":
@@ -441,10 +441,10 @@ class Session:
                     sketches=dict(self._sketches),
                 )
             else:
-                from augury.runners.local.threads import ThreadedRunner
+                from augury.runners.local.runner import LocalRunner
 
                 found = {n: made.query for n, made in self._candidates().items()}
-                self._runner = ThreadedRunner(self._catalog, queries | found, dict(self._bound))
+                self._runner = LocalRunner(self._catalog, queries | found, dict(self._bound))
         return self._runner
 
     def _candidates(self) -> Mapping[str, Candidates]:
@@ -456,10 +456,10 @@ class Session:
         return self._acting.candidates
 
     def _spark_runner(self, asked: str) -> SparkRunner:
-        from augury.runners.local.threads import ThreadedRunner
+        from augury.runners.local.runner import LocalRunner
 
         runner = self._run()
-        if isinstance(runner, ThreadedRunner):
+        if isinstance(runner, LocalRunner):
             raise AuguryError(f"{asked} needs Spark; make a Session(spark) or a Session() for it")
         return runner
 

@@ -108,25 +108,28 @@ class Stage:
                 known[candidate.match_id] = (candidate.order, None)
             heappush(state.waiting, (candidate.moment, next(state.arrived), candidate))
 
-    def settle(self, state: State, before: int) -> list[Candidate]:
-        """Settle all moments before a time; return the matches that passed.
+    def settle(self, state: State, before: int) -> tuple[list[Candidate], list[Candidate]]:
+        """Settle all moments before a time; return the matches that passed, and all candidates.
 
         Raises for a moment that cannot be done, which is left as it was.
         """
         passed: list[Candidate] = []
+        tried: list[Candidate] = []
         while state.waiting and state.waiting[0][0][0] < before:
             moment, entries = state.waiting[0][0], []
             while state.waiting and state.waiting[0][0] == moment:
                 entries.append(heappop(state.waiting))
+            found = [each for _, _, each in entries]
             try:
-                passed += self._moment(state, moment, [each for _, _, each in entries])
+                passed += self._moment(state, moment, found)
             except DataError:
                 for entry in entries:
                     heappush(state.waiting, entry)
                 raise
             state.reached = moment
+            tried += found
         self._forget(state, before)
-        return passed
+        return passed, tried
 
     # A moment ---------------------------------------------------------------------------------
 

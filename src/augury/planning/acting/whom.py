@@ -21,9 +21,8 @@ def dynamic_tables(catalog: Catalog) -> frozenset[str]:
     return frozenset(written | {name for name, table in catalog.tables.items() if table.store})
 
 
-def active_conjuncts(query: CheckedQuery, catalog: Catalog) -> tuple[Conjunct, ...]:
-    """Return the conjuncts that are tested on the whole match, at its moment."""
-    dynamic = dynamic_tables(catalog)
+def active_conjuncts(query: CheckedQuery, dynamic: frozenset[str]) -> tuple[Conjunct, ...]:
+    """Return the conjuncts that are tested on the whole match, where these tables change."""
     return (*query.lookups, *(c for c in query.conjuncts if reads(c, dynamic)))
 
 
@@ -34,7 +33,8 @@ def reads(conjunct: Conjunct, tables: frozenset[str]) -> bool:
 
 def tested_names(catalog: Catalog, queries: Queries) -> frozenset[str]:
     """Return the queries that have active conjuncts, and those over them, in lower case."""
-    tested = {name for name, query in queries.items() if active_conjuncts(query, catalog)}
+    dynamic = dynamic_tables(catalog)
+    tested = {name for name, query in queries.items() if active_conjuncts(query, dynamic)}
     for name, query in queries.items():
         # Queries come after those that they read.
         if any(stream.query and stream.query.lower() in tested for stream in query.streams):

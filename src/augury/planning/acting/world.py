@@ -66,6 +66,10 @@ class _Planning:
     active: dict[str, ActiveQuery] = field(default_factory=dict)
     refused: dict[str, PlanError] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.dynamic = dynamic_tables(self.catalog)
+        self.tested = tested_names(self.catalog, self.queries)
+
     def acting(self) -> Acting:
         """Return the whole, or what keeps it from acting."""
         for name, query in self.queries.items():
@@ -91,9 +95,9 @@ class _Planning:
 
     def _tables(self) -> dict[str, TablePlan]:
         """Return the tables that are written, or read by what acts."""
-        names = set(dynamic_tables(self.catalog))
+        names = set(self.dynamic)
         for name in self.made:
-            for conjunct in active_conjuncts(self.queries[name], self.catalog):
+            for conjunct in active_conjuncts(self.queries[name], self.dynamic):
                 names |= {table.lower() for table in tables_read(conjunct.expression)}
         for rule in self.catalog.rules.values():
             for part in _conditions(rule):
@@ -102,12 +106,12 @@ class _Planning:
         return {table.name: table_plan(table) for table in tables}
 
     def _add(self, name: str, query: CheckedQuery) -> None:
-        conjuncts = active_conjuncts(query, self.catalog)
+        conjuncts = active_conjuncts(query, self.dynamic)
         lower = [stream.query.lower() for stream in query.streams if stream.query]
         for each in lower:
             if each in self.refused:
                 raise self.refused[each]
-        over_tested = not tested_names(self.catalog, self.queries).isdisjoint(lower)
+        over_tested = not self.tested.isdisjoint(lower)
         refuse_places((t for c in conjuncts for t in tables_read(c.expression)), self.catalog)
         refuse_unsettled(query, conjuncts, over_tested)
         refuse_selection(query, conjuncts, self.catalog)

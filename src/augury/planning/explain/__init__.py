@@ -11,7 +11,7 @@ from typing import Literal
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
-from augury.planning.acting.whom import active_conjuncts
+from augury.planning.acting.whom import active_conjuncts, dynamic_tables
 from augury.planning.distribution.movement import Priced
 from augury.planning.explain.json import explain_as_json
 from augury.planning.explain.measured import Measures, with_measures
@@ -45,7 +45,7 @@ def explain(
     """
     if catalog is not None:
         # Active conjuncts take no part in the search, whatever table they read.
-        active = active_conjuncts(query, catalog)
+        active = active_conjuncts(query, dynamic_tables(catalog))
         others = tuple(each for each in query.conjuncts if each not in active)
         query = replace(query, conjuncts=others, lookups=active)
     shown = _WRITERS[format](plan_query(query, catalog), catalog, priced)

@@ -53,14 +53,14 @@ class LiveActing:
             delay = self.acting.candidates[name].delay
             before = min(before, horizon if horizon == ALWAYS else horizon - delay)
         try:
-            passed = self.stage.settle(self.state, before)
+            passed, tried = self.stage.settle(self.state, before)
         except DataError as error:
             self.stopped = error
             raise
-        answers = [self.held[each.query, each.match_id] for each in passed]
-        waiting = {(each.query, each.match_id) for _, _, each in self.state.waiting}
-        self.held = {key: row for key, row in self.held.items() if key in waiting}
-        return [_shown(row) for row in answers]
+        answers = [_shown(self.held[each.query, each.match_id]) for each in passed]
+        for each in tried:
+            del self.held[each.query, each.match_id]
+        return answers
 
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON has it."""

@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 
 from augury.evaluation.acting import tables
 from augury.evaluation.acting.candidates import candidates_of
-from augury.evaluation.evaluator import Evaluator
 from augury.matching.matcher import ALWAYS
 from augury.planning.acting.columns import HIDDEN
 from augury.planning.acting.world import Acting
 from augury.rules.stage import Stage, State
+from augury.runners.local.runner import LocalRunner
 
 
 def shown(found: pa.Table) -> pa.Table:
@@ -30,7 +30,7 @@ class ActingRun:
     """
 
     acting: Acting
-    runner: Evaluator
+    runner: LocalRunner
     seen: Any = None
     _done: tuple[State, dict[str, set[str]]] | None = field(default=None, init=False)
 
@@ -55,7 +55,7 @@ class ActingRun:
                 rows = self.runner.table(name).to_pylist()
                 stage.offer(state, candidates_of(made, rows, state.found))
             passed: dict[str, set[str]] = {}
-            for each in stage.settle(state, ALWAYS):
+            for each in stage.settle(state, ALWAYS)[0]:
                 passed.setdefault(each.query, set()).add(each.match_id)
             self._done = (state, passed)
         return self._done
