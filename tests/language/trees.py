@@ -203,7 +203,8 @@ stores = st.builds(tree.CreateStore, names, texts)
 
 returned = st.one_of(
     st.builds(
-        tree.Return, st.sampled_from(["STAR", "COUNT", "PROBABILITY", "PROBABILITY BY TIME"])
+        tree.Return,
+        st.sampled_from(["STAR", "COUNT", "TOTAL COUNT", "PROBABILITY", "PROBABILITY BY TIME"]),
     ),
     st.builds(
         tree.Return,

@@ -7,6 +7,7 @@ put between is mostly uncertain, because a certain event can end every match.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -320,6 +321,58 @@ def conditions(m: Maker, strategy: str) -> Case:
     if m.chance(0.15):
         parts[0] = replace(parts[0], filter=_about_one(m, parts[0].name))
     return plain_case(m, strategy, Seq(tuple(parts)), windowed=True, where=where)
+
+
+def odd_numbers(m: Maker, strategy: str) -> Case:
+    """NaN, minus zero, infinity, and whole numbers that a fraction cannot tell apart."""
+    parts: list[Any] = m.comps(2, 3)
+    if m.chance(0.3):
+        parts.insert(1, Not(m.comp()))
+    elif m.chance(0.4):
+        parts.insert(1, m.repetition())
+    pattern = Seq(tuple(parts))
+    where = tuple(_about_numbers(m, pattern) for _ in range(m.rng.choice((1, 1, 2))))
+    case = plain_case(m, strategy, pattern, windowed=True, where=where)
+    if m.chance(0.3):
+        case = replace(case, queries=(replace(case.queries[0], equate=("w",)),))
+    events = [replace(e, attrs={**e.attrs, **_odd(m)}) for e in case.events]
+    return replace(case, events=tuple(events))
+
+
+def _odd(m: Maker) -> dict[str, Any]:
+    drawn = {
+        "v": m.rng.choice((0, 1, 2**53, 2**53 + 1, 2**63 - 1)),
+        "w": m.rng.choice((math.nan, math.nan, 0.0, -0.0, 0.5, math.inf, 2.0**53)),
+    }
+    return {name: None if m.chance(0.07) else value for name, value in drawn.items()}
+
+
+def _about_numbers(m: Maker, pattern: Any) -> Expr:
+    """Return a comparison of numbers on at most one negated component of `pattern`."""
+    bound = [c.name for c in positive(pattern)]
+    x, y = m.rng.choice([c.name for c in leaves(pattern)]), m.rng.choice(bound)
+    (vx, wx), (vy, wy) = ((("attr", n, "v"), ("attr", n, "w")) for n in (x, y))
+    compare = m.rng.choice(("=", "<>", "<", "<=", ">", ">=", "=", ">="))
+    tests: list[Expr] = [
+        (compare, wx, wy),
+        (compare, wx, wy),
+        (compare, vx, wy),
+        (compare, wx, vy),
+        (compare, vx, vy),
+        (compare, wx, ("lit", m.rng.choice((0.0, 1.0, 2.0**53)))),
+        (compare, vx, ("lit", 2.0**53)),
+        (compare, wx, ("lit", 2**53 + 1)),
+        ("not", (compare, wx, wy)),
+        ("in", wx, [wy, ("lit", 1.0)]),
+        ("in", vx, [0.0, 2.0**53]),
+        ("in table", (wx,), ((0,), (2**53,))),
+        ("in table", (vx,), ((0.0,), (2.0**53,))),
+    ]
+    if m.repeated and x == y == m.repeated[0]:
+        last = m.rng.choice([n for n in bound if n != x])
+        how = m.rng.choice(("MIN", "MAX"))
+        tests = [(compare, ("agg", how, x, "w"), ("attr", last, m.rng.choice("vw")))]
+    return m.rng.choice(tests)
 
 
 def after_where(m: Maker, strategy: str) -> Case:
@@ -719,6 +772,7 @@ CONSTRUCTS: dict[str, Callable[[Maker, str], Case]] = {
         nesting,
         first_and_last,
         conditions,
+        odd_numbers,
         after_where,
         keys,
         alternatives,

@@ -45,7 +45,8 @@ Readings. Where the language can be read in two ways, this is what the oracle do
     through negated and absent components. A repetition that is equated with anything has equal
     elements. A filter inside a component is a conjunct of WHERE; AFTER WHERE is not.
 10. "with a's own predicates": FIRST and LAST count events that satisfy a's filter and the
-    conjuncts that name a alone; `[tag]` holds for them as for every negated component.
+    conjuncts that name a alone; `[tag]` holds for them as for every negated component, and what the
+    closure makes equal to a's attributes is equal to theirs.
 11. "the component after it": one that the pattern puts after the repetition; in AND there is none.
     `B? b` is a repetition, and gives way at once.
 12. "the earliest event that fits": in an AND, an event of equal order with the last one taken can

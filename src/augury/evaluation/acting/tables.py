@@ -17,8 +17,8 @@ from augury.planning.acting.whom import dynamic_tables
 from augury.rules.contents import Contents, RefusedKeyError, Row
 from augury.rules.plan import World
 from augury.rules.stage import Changed, Firing, State
-from augury.sources.intake import stored
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
+from augury.sources.values import stored
 
 CHANGE = pa.struct(
     [(name, pa.string()) for name in ("table", "operation", "key", "before", "after")]
