@@ -616,6 +616,43 @@ def windows_around_neighbours(m: Maker, strategy: str) -> Case:
     return _keyed(m, case, m.rng.choice((("tag",), ("v",)))) if m.chance(0.8) else case
 
 
+def runs(m: Maker, strategy: str) -> Case:
+    """Repetitions at the end, and NEXT(...) of one: keys, alternatives, ties, windows of events."""
+    m.types = "AB"
+    last = replace(m.repetition(), minimum=m.rng.choice((1, 1, 2)), maximum=m.rng.choice((None, 3)))
+    parts: list[Any] = m.comps(0, 1)
+    if m.chance(0.2):
+        parts.append(m.repetition())
+    pattern: Any = Seq((*parts, Next((last,)) if m.chance(0.3) else last))
+    if not parts and m.chance(0.2):
+        pattern = Next((Or((last, m.comp())),))
+    events = stream_of(m, kinds_of_events(m, pattern), same_time=m.rng.choice((0.0, 0.1, 0.4)))
+    with_ties = m.chance(0.2)
+    if with_ties:
+        events = [replace(e, tie=m.rng.choice((1, 2, 2, 3, None))) for e in events]
+    within = window(m, events, always=True)
+    if m.chance(0.15):
+        within = "events", m.rng.randint(2, 5)
+    where: tuple[Expr, ...] = ()
+    if parts and m.chance(0.4):
+        where = (_about_repetition(m, last.name, [parts[0].name]),)
+    if m.chance(0.4):
+        events = (_exclusive if m.chance(0.5) else _grouped)(m, events)
+    query = Query(pattern, strategy=strategy, within=within, where=where)
+    case = Case((query,), tuple(events), ATTRIBUTES, ties=with_ties)
+    return _keyed(m, case, ("tag",)) if m.chance(0.5) else case
+
+
+def _exclusive(m: Maker, events: list[Event]) -> list[Event]:
+    """Let two events of one time exclude each other, so that one of them is sure to happen."""
+    k = m.rng.randrange(len(events) - 1)
+    time = events[k].ts
+    for number, p in ((k, 0.25), (k + 1, 0.75)):
+        attrs = {**events[number].attrs, "t": time}
+        events[number] = replace(events[number], ts=time, p=p, group="g0", attrs=attrs)
+    return events
+
+
 # --- several streams, hierarchy, thresholds ---
 
 
@@ -780,6 +817,7 @@ CONSTRUCTS: dict[str, Callable[[Maker, str], Case]] = {
         windows,
         windows_around_negations,
         windows_around_neighbours,
+        runs,
         streams,
         hierarchy,
         ties_of_derived_events,

@@ -51,10 +51,10 @@ Readings. Where the language can be read in two ways, this is what the oracle do
     `B? b` is a repetition, and gives way at once.
 12. "the earliest event that fits": in an AND, an event of equal order with the last one taken can
     be next. NEXT(...) is part of fitting: an event that is no neighbour is not taken.
-13. "the NEXT run among the events of one key": only the run is confined to the key. Negated events
+13. "likewise among the events of one key": only the run is confined to the key. Negated events
     and `WITHIN n EVENTS` see the whole stream.
 14. "Under NEXT, a repetition in a probability query is Lahar's": under STRICT and PARTITION
-    CONTIGUITY too, since both are NEXT runs. `B?` is a repetition.
+    CONTIGUITY too, where a run takes the earliest event that fits as well. `B?` is a repetition.
 15. "NEXT(...) adjacent": the last event of a part and the first of the part that follows it, and
     the events of a repetition that is a part, or a branch of an OR that is one. Both neighbours
     have one key.

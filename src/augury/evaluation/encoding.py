@@ -206,13 +206,14 @@ class Encoder:
         values, nulls = self._attributes(table)
         # The key mostly is what partitions, too.
         numbered = Numbered(table)
+        key = self._key(stream, numbered, place)
         return Events(
             time=whole(table.column(stream.time)),
             tie=tie,
             # An event without a tie-breaker has equal order with all others of its time.
             stream=np.full(len(row), number) if known.all() else np.where(known, number, -2 - row),
-            key=self._key(stream, numbered, place),
-            partition=self._partition(stream, numbered),
+            key=key,
+            partition=self._partition(stream, numbered, key),
             mask=mask,
             p=chances_of(stream, table),
             group=np.where(groups < 0, -1, groups + first_row) if stream.alternatives else groups,
@@ -242,9 +243,12 @@ class Encoder:
         columns = [numbered[name] for name in stream.key]
         return _joint(self.keys, columns, numbered.table.num_rows)
 
-    def _partition(self, stream: StreamSchema, numbered: Numbered) -> Words:
+    def _partition(self, stream: StreamSchema, numbered: Numbered, key: Words) -> Words:
         names = self.plan.partition_by.get(stream.name)
         n = numbered.table.num_rows
+        if self.plan.pattern.stays_in_a_key and not names:
+            # Here NULL is a key like others, whose code is -1.
+            return key + 1
         if not names:
             return np.zeros(n, np.int64)
         columns = [numbered[name] for name in names]

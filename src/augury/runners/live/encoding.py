@@ -289,6 +289,9 @@ class _StreamEncoder:
 
     def _partition_of(self) -> Callable[[dict[str, Any], int], Hashable]:
         names = self.owner.plan.partition_by.get(self.stream.name) or ()
+        if self.owner.plan.pattern.stays_in_a_key and not names:
+            key = self.stream.key
+            return lambda values, number: tuple(values[name] for name in key)
         if not names:
             return lambda values, number: ()
         if len(names) == 1:

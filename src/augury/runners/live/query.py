@@ -20,7 +20,13 @@ from augury.kernels.search import layout
 from augury.kernels.search.gather import WHEN
 from augury.matching.matcher import ALWAYS
 from augury.matching.probe import Probe, final_components
-from augury.matching.retention import ends_late, looks_back, oldest_counted, oldest_needed
+from augury.matching.retention import (
+    ends_late,
+    ends_with_any_event,
+    looks_back,
+    oldest_counted,
+    oldest_needed,
+)
 from augury.matching.ring import Ring
 from augury.matching.step_limits import limits_of
 from augury.operator import NEVER_YET
@@ -42,6 +48,7 @@ class LiveQuery:
             self._final |= 0 if way.waits else final_components(way)
         self._starts = _starting_components(plan)
         self._ends_late = ends_late(self.pattern)
+        self._any_ends = ends_with_any_event(self.pattern)
         self.restart()
 
     def restart(self) -> None:
@@ -125,7 +132,7 @@ class LiveQuery:
             number = self.enter(equal.numbered(encoded))
             if self._ties is not None:
                 self._ties.add(encoded.time, *self._place_of(encoded))
-            if encoded.words[2] & final:
+            if self._any_ends or encoded.words[2] & final:
                 touched.add(number)
         return touched
 
