@@ -296,11 +296,26 @@ class Session:
         """Return what rules have done: so far, where events are pushed, or over the bound rows."""
         self._refuse_acting_on_spark("what is asked for")
         if self._live is None:
-            return self._acting_run().state
+            state = self._acting_run().state
+            self._announce_firings(state)
+            return state
         live = self._live_runner().acting
         if live is None:
             raise AuguryError("nothing acts in this session; declare a rule with CREATE RULE")
         return live.state
+
+    def _announce_firings(self, state: State, *, again: bool = False) -> None:
+        """Say of which rules firings were put aside, as of rows."""
+        counts: dict[str, int] = {}
+        for firing in state.rejected:
+            counts[firing.rule] = counts.get(firing.rule, 0) + 1
+        for rule, count in counts.items():
+            told = self._told.get((rule.lower(), "firings"), 0)
+            if count > told and (again or not told):
+                self._told[rule.lower(), "firings"] = count
+                which = "1 firing" if count == 1 else f"{count:,} firings"
+                sentence = f"{which} of rule {rule} could not be done; see rejected({rule!r})"
+                warnings.warn(sentence, RowsWarning, stacklevel=4)
 
     def _acted(self, name: str) -> Any:
         """Return the contents of a table, or the firings of a rule."""
@@ -404,6 +419,8 @@ class Session:
         found = live.push(name, rows)
         if live.has_put_aside(name):
             self._announce(live.put_aside(name))
+        if live.acting is not None:
+            self._announce_firings(live.acting.state)
         return found
 
     def finish(self) -> list[dict[str, Any]]:
@@ -416,6 +433,8 @@ class Session:
         found = live.finish()
         for name in live.entrances:
             self._announce(live.put_aside(name), again=True)
+        if live.acting is not None:
+            self._announce_firings(live.acting.state, again=True)
         for notice in self._not_said(live.notices()):
             warnings.warn(notice, stacklevel=2)
         return found

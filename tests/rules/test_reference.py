@@ -15,6 +15,7 @@ from augury.runners.local.acting import ActingRun
 from oracles.rules import Act, Ask, Event, Outcome, Query, Rule, Script, reference, text_of
 from rules.acting import bind, contents_of, pushed, session
 
+pytestmark = pytest.mark.filterwarnings("ignore::augury.errors.RowsWarning")
 COLOURS, WORKERS, KINDS = ("red", "green", "blue"), ("u", "v"), ("A", "B", "C")
 colours, kinds = st.sampled_from(COLOURS), st.sampled_from(KINDS)
 asks = st.one_of(

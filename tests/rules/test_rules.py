@@ -10,7 +10,7 @@ import pytest
 
 from augury import Session
 from augury.cli.job import Flags, make_job
-from augury.errors import DataError, QueryError
+from augury.errors import DataError, QueryError, RowsWarning
 from rules.acting import bind, contents_of, pushed, session
 
 STREAM = """
@@ -126,12 +126,23 @@ END;
 """
 
 
+@pytest.mark.filterwarnings("ignore::augury.errors.RowsWarning")
 def test_a_firing_that_cannot_be_done_is_put_aside_whole() -> None:
     ag = ended(REJECTING, "A1 A2")
     assert contents_of(ag, "log") == [("u", 1)]
     (aside,) = ag.rejected("note").to_pylist()
     assert aside["ts"] == 2
     assert aside["reason"] == "INSERT INTO status: key ('u',) is there already"
+
+
+def test_firings_that_are_put_aside_are_announced_once() -> None:
+    ag = bind(session(STREAM + REJECTING, {}), events("A1 A2 A3"))
+    with pytest.warns(RowsWarning, match="2 firings of rule note could not be done"):
+        ag.table("log")
+    ag.table("status")
+    live = session(STREAM + REJECTING, {})
+    with pytest.warns(RowsWarning, match="2 firings of rule note could not be done"):
+        pushed(live, events("A1 A2 A3"))
 
 
 def test_a_rule_that_is_replaced_holds_from_then_on_and_keeps_what_it_did() -> None:
