@@ -306,6 +306,8 @@ class Session:
 
     def _announce_firings(self, state: State, *, again: bool = False) -> None:
         """Say of which rules firings were put aside, as of rows."""
+        if not state.rejected:
+            return
         counts: dict[str, int] = {}
         for firing in state.rejected:
             counts[firing.rule] = counts.get(firing.rule, 0) + 1
