@@ -157,6 +157,11 @@ class Session:
                 f"stream {declared.name} is inferred from {how.statement.readings}; "
                 f"bind the rows of {how.statement.readings}"
             )
+        live = None if self._live is None else self._live.acting
+        if live is not None and declared.name in live.state.tables:
+            raise AuguryError(
+                f"table {declared.name} is read by what acts on pushed events; bind it before them"
+            )
         self._bound[declared.name.lower()] = self._rows(declared, data)
         self._told.pop((declared.name.lower(), "rejected"), None)
         self._runner, self._sketches = None, {}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from augury import Session
+from augury import AuguryError, Session
 from augury.cli.job import Flags, make_job
 from augury.errors import DataError, QueryError, RowsWarning
 from rules.acting import bind, contents_of, pushed, session
@@ -197,6 +197,13 @@ def test_contents_with_a_repeated_key_are_refused_at_the_start() -> None:
     ag = session(STREAM + REJECTING, {"status": [("u", "red"), ("u", "blue")]})
     with pytest.raises(DataError, match=r"table status cannot begin so: .*key \('u',\)"):
         bind(ag, events("A1")).table("status")
+
+
+def test_a_table_that_rules_write_is_bound_before_the_first_push() -> None:
+    ag = session(STREAM + REJECTING, {})
+    ag.push("s", events("A1")[0][1])
+    with pytest.raises(AuguryError, match="bind it before them"):
+        ag.bind("status", [{"worker": "u", "colour": "red"}])
 
 
 def test_rules_come_before_the_events_of_their_queries() -> None:
