@@ -15,6 +15,7 @@ from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.declarations.forecasts import CheckedForecast, read_forecast
 from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.declarations.models import read_inferred, read_model
+from augury.analysis.declarations.rules import read_rule, read_store
 from augury.analysis.declarations.streams import read_stream, read_table
 from augury.analysis.declarations.targets import check_write
 from augury.analysis.expressions.conditional import history_is_declared, markov_names_transitions
@@ -28,6 +29,8 @@ from augury.language.tree import (
     CreateGaps,
     CreateModel,
     CreateQuery,
+    CreateRule,
+    CreateStore,
     CreateStream,
     CreateTable,
     Explain,
@@ -150,6 +153,10 @@ class _Script:
                 self._declare(statement)
             case CreateQuery():
                 self._query(statement)
+            case CreateStore():
+                self._store(statement)
+            case CreateRule():
+                self._rule(statement)
             case CreateModel():
                 self._model(statement)
             case CreateCorrelation():
@@ -178,7 +185,7 @@ class _Script:
             if stream is not None and free:
                 self.ledger.streams[name] = stream
         else:
-            table = read_table(statement, self.findings)
+            table = read_table(statement, self.ledger, self.findings)
             if table is not None and free:
                 self.ledger.tables[name] = table
         if self.ledger.holder(name) is None:
@@ -191,6 +198,24 @@ class _Script:
             self.ledger.models[statement.name.lower()] = model
         elif free:
             self.ledger.failed.add(statement.name.lower())
+
+    def _store(self, statement: CreateStore) -> None:
+        right = read_store(statement, self.findings)
+        free = self._claim(statement.name, statement.span)
+        if free and right:
+            self.ledger.stores[statement.name.lower()] = statement
+        elif free:
+            self.ledger.failed.add(statement.name.lower())
+
+    def _rule(self, statement: CreateRule) -> None:
+        name = statement.name.lower()
+        again = statement.replaces and self.ledger.holder(name) == "rule"
+        free = again or self._claim(statement.name, statement.span)
+        rule = read_rule(statement, self.ledger, self.findings)
+        if rule is not None and free:
+            # One that is replaced keeps its place among the rules.
+            self.ledger.rules[name] = rule
+            self.ledger.sources[name] = self.findings.source
 
     def _correlation(self, statement: CreateCorrelation) -> None:
         name = statement.name.lower()

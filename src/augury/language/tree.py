@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal as Choice
 
-from augury.errors import Span
+from augury.errors import NOWHERE, Span
 from augury.language.expressions import Attribute, Duration, Expression, Node
 
 # Patterns ------------------------------------------------------------------------------------
@@ -200,11 +200,25 @@ class CreateStream(Node):
 
 @dataclass(frozen=True, slots=True)
 class CreateTable(Node):
-    """CREATE TABLE: a relation for IN."""
+    """CREATE TABLE: a relation for IN and subqueries; rules may write it.
+
+    `store` names where it lies, None is the embedded default. UNCERTAIN: each world has its own.
+    """
 
     name: str
     columns: tuple[ColumnDefinition, ...]
     source: External | None = None
+    key: tuple[str, ...] = ()
+    store: str | None = None
+    uncertain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateStore(Node):
+    """`CREATE STORE ward AT 'sqlite:///ward.db'`: a database; `${NAME}` is of the environment."""
+
+    name: str
+    url: str
 
 
 Strategy = Choice["ANY", "NEXT", "STRICT", "PARTITION"]
@@ -421,9 +435,75 @@ class CreateForecast(Node):
     places: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
 
 
+# Rules ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Node):
+    """`n = n + 1` in SET."""
+
+    column: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Insert(Node):
+    """INSERT INTO; no `columns` means all of the table, in their order.
+
+    `conflict` is what is done where the key is there: an error (None), nothing, `settings` on the
+    row that is there, or the new row in its place.
+    """
+
+    table: str
+    rows: tuple[tuple[Expression, ...], ...]
+    columns: tuple[str, ...] = ()
+    conflict: Choice["NOTHING", "UPDATE", "REPLACE"] | None = None
+    settings: tuple[Setting, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Update(Node):
+    """`UPDATE t SET ... WHERE`; without a condition, every row."""
+
+    table: str
+    settings: tuple[Setting, ...]
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete(Node):
+    """`DELETE FROM t WHERE`; without a condition, every row."""
+
+    table: str
+    condition: Expression | None = None
+
+
+Change = Insert | Update | Delete
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRule(Node):
+    """CREATE RULE: what is done to tables for each match of a query.
+
+    `event` is the name of the match in WHEN and in the changes. `rejects` is ON ERROR REJECT,
+    `replaces` is OR REPLACE.
+    """
+
+    name: str
+    query: str
+    changes: tuple[Change, ...]
+    event: str = "new"
+    when: Expression | None = None
+    rejects: bool = False
+    replaces: bool = False
+    query_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
 Statement = (
     CreateStream
     | CreateTable
+    | CreateStore
+    | CreateRule
     | CreateQuery
     | CreateGaps
     | CreateCorrelation

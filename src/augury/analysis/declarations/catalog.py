@@ -19,6 +19,8 @@ from augury.language.tree import (
     CreateGaps,
     CreateModel,
     CreateQuery,
+    CreateRule,
+    CreateStore,
     External,
     InferStream,
     MissRate,
@@ -121,11 +123,18 @@ class StreamSchema:
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """A declared relation."""
+    """A declared relation; `store` is where it lies, None the embedded default."""
 
     name: str
     columns: tuple[Column, ...]
     source: External | None = None
+    key: tuple[str, ...] = ()
+    store: str | None = None
+    uncertain: bool = False
+
+    def column(self, name: str) -> Column | None:
+        """Return the column of that name, without regard to case."""
+        return next((c for c in self.columns if c.name.lower() == name.lower()), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +160,8 @@ class Catalog:
     """Everything declared so far, by lower-case name.
 
     `outputs` are the queries' output streams; `sources` the texts that declared the queries;
-    `inferred` has the streams that inference gives, and those of their transitions.
+    `inferred` has the streams that inference gives, and those of their transitions; `rules` have
+    the names of their tables and columns as declared.
     """
 
     streams: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))
@@ -166,6 +176,8 @@ class Catalog:
         default_factory=lambda: MappingProxyType({})
     )
     forecasts: Mapping[str, CreateForecast] = field(default_factory=lambda: MappingProxyType({}))
+    stores: Mapping[str, CreateStore] = field(default_factory=lambda: MappingProxyType({}))
+    rules: Mapping[str, CreateRule] = field(default_factory=lambda: MappingProxyType({}))
 
     def stream(self, name: str) -> StreamSchema | None:
         return self.streams.get(name.lower())

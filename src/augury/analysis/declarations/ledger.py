@@ -19,7 +19,14 @@ from augury.analysis.declarations.catalog import (
     TableSchema,
 )
 from augury.errors import Source
-from augury.language.tree import CreateCorrelation, CreateForecast, CreateGaps, CreateQuery
+from augury.language.tree import (
+    CreateCorrelation,
+    CreateForecast,
+    CreateGaps,
+    CreateQuery,
+    CreateRule,
+    CreateStore,
+)
 
 
 @dataclass(slots=True)
@@ -36,6 +43,8 @@ class Ledger:
     inferred: dict[str, Inferred] = field(default_factory=dict)
     correlations: dict[str, CreateCorrelation] = field(default_factory=dict)
     forecasts: dict[str, CreateForecast] = field(default_factory=dict)
+    stores: dict[str, CreateStore] = field(default_factory=dict)
+    rules: dict[str, CreateRule] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     later: dict[str, str] = field(default_factory=dict)
 
@@ -52,6 +61,8 @@ class Ledger:
             dict(catalog.inferred),
             dict(catalog.correlations),
             dict(catalog.forecasts),
+            dict(catalog.stores),
+            dict(catalog.rules),
         )
 
     def catalog(self) -> Catalog:
@@ -66,6 +77,8 @@ class Ledger:
             MappingProxyType(self.inferred),
             MappingProxyType(self.correlations),
             MappingProxyType(self.forecasts),
+            MappingProxyType(self.stores),
+            MappingProxyType(self.rules),
         )
 
     def readable(self, name: str) -> StreamSchema | None:
@@ -88,5 +101,7 @@ class Ledger:
             ("model", self.models),
             ("correlation", self.correlations),
             ("forecast", self.forecasts),
+            ("store", self.stores),
+            ("rule", self.rules),
         )
         return next((kind for kind, names in kinds if name.lower() in names), None)

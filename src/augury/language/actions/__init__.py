@@ -14,6 +14,7 @@ from augury.language.actions import (
     models,
     patterns,
     queries,
+    rules,
     streams,
     words,
 )
@@ -28,4 +29,5 @@ ACTIONS: dict[str, Action] = {
     **queries.ACTIONS,
     **models.ACTIONS,
     **forecasts.ACTIONS,
+    **rules.ACTIONS,
 }
