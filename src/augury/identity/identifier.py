@@ -1,0 +1,268 @@
+"""Rows in, owners out: the wards of a stream, step by step.
+
+A step is complete when no row of it can come any more. Then its badge reads are admitted, then its
+other rows, each by time and id; then everything that is news is told. State is a value that goes on
+step by step, and can be stored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from augury.errors import StateError
+from augury.identity.owners import BEFORE, Owners, State, Worlds, begin
+from augury.identity.telling import Strategy, Tale, Told
+from augury.identity.ward import Act, Row, Ward
+
+VERSION = 1
+ALWAYS = 2**63 - 1
+
+IMPOSSIBLE = "no world allows this event"
+UNREAD_NEVER = "no world allows this read (IMPOSSIBLE REJECT)"
+LATE = "this row is of a step that was complete"
+NO_WARD = "there is no such ward"
+
+
+@dataclass
+class WardState:
+    """What one ward remembers: worlds, events that may be told again, and how many acts it had."""
+
+    worlds: Worlds
+    tales: dict[int, Tale] = field(default_factory=dict)
+    acts: int = 0
+
+
+@dataclass
+class Identified:
+    """What all wards remember: rows that wait for their step, and the steps that are complete."""
+
+    wards: dict[Any, WardState]
+    waiting: list[tuple[Any, Row]] = field(default_factory=list)
+    done: int = BEFORE
+    resets: int = 0
+
+
+@dataclass(frozen=True)
+class News:
+    """What a batch of rows made known: tellings in order, rejected rows with reasons, resets."""
+
+    told: list[Told]
+    rejected: list[tuple[Any, Row, str]]
+    resets: list[Any]
+
+
+@dataclass(frozen=True)
+class Identifier:
+    """The wards of a stream by unit, and how events are told again."""
+
+    wards: Mapping[Any, Ward]
+    within: int
+    strategy: Strategy
+    rejects_impossible: bool = False
+    state_limit: int = 2_000
+
+    def start(self) -> Identified:
+        """Return the state before any row."""
+        return Identified({unit: WardState(begin(ward)) for unit, ward in self.wards.items()})
+
+    def advance(
+        self, state: Identified, rows: Iterable[tuple[Any, Row]], horizon: int = ALWAYS
+    ) -> tuple[Identified, News]:
+        """Take rows (unit, row) in; return what is known once no row before the horizon comes.
+
+        The state that is given is used up.
+        """
+        news = News([], [], [])
+        state.waiting += self._due(state, rows, news)
+        ready = [each for each in state.waiting if self._is_complete(*each, horizon)]
+        state.waiting = [each for each in state.waiting if not self._is_complete(*each, horizon)]
+        state.done = max(state.done, horizon)
+        steps: dict[tuple[int, Any], list[Row]] = {}
+        for unit, row in ready:
+            steps.setdefault((self.wards[unit].step_of(row.time), unit), []).append(row)
+        for step, unit in sorted(steps, key=lambda each: (each[0], str(each[1]))):
+            turn = _Turn(self, unit, state.wards[unit], news)
+            turn.take(step, steps[step, unit])
+        state.resets += len(news.resets)
+        return state, news
+
+    def _due(
+        self, state: Identified, rows: Iterable[tuple[Any, Row]], news: News
+    ) -> list[tuple[Any, Row]]:
+        due = []
+        for unit, row in rows:
+            if unit not in self.wards:
+                news.rejected.append((unit, row, NO_WARD))
+            elif self._is_complete(unit, row, state.done):
+                news.rejected.append((unit, row, LATE))
+            else:
+                due.append((unit, row))
+        return due
+
+    def _is_complete(self, unit: Any, row: Row, horizon: int) -> bool:
+        """Whether no row of a row's step can come, where none before the horizon can."""
+        ward = self.wards[unit]
+        return (ward.step_of(row.time) + 1) * ward.step <= horizon or horizon == ALWAYS
+
+
+@dataclass
+class _Turn:
+    """One step of one ward."""
+
+    identifier: Identifier
+    unit: Any
+    state: WardState
+    news: News
+    last: int | None = None
+
+    @property
+    def ward(self) -> Ward:
+        return self.identifier.wards[self.unit]
+
+    @property
+    def owners(self) -> Owners:
+        return Owners(self.ward, self.identifier.state_limit)
+
+    def take(self, step: int, rows: list[Row]) -> None:
+        """Admit the rows of a step, and tell what is news."""
+        ordered = sorted(rows, key=lambda row: (row.person is None, row.time, row.id))
+        reads, fresh = list[Told](), list[int]()
+        movers: set[int] = set()
+        for row in ordered:
+            act = self.ward.act(row, self.state.acts)
+            if isinstance(act, str):
+                self._reject(row, act)
+            elif row.person is None:
+                self._admit(row, act, fresh)
+            elif self._read(row, act, movers):
+                person = self.ward.number_of[row.person]
+                reads.append(Told(row.id, row.time, self.unit, 0, 0, ((person, 1.0),)))
+        if self.last is not None:
+            self._tell(reads, fresh)
+            self.owners.close_step(self.state.worlds, step)
+            kept = set(self.state.worlds.tracked)
+            self.state.tales = {n: tale for n, tale in self.state.tales.items() if n in kept}
+
+    def _reject(self, row: Row, reason: str) -> None:
+        self.news.rejected.append((self.unit, row, reason))
+
+    def _admitted(self, row: Row) -> None:
+        self.state.acts += 1
+        self.last = row.time if self.last is None else max(self.last, row.time)
+
+    def _admit(self, row: Row, act: Act, fresh: list[int]) -> None:
+        if not self.owners.admit(self.state.worlds, act):
+            self._reject(row, IMPOSSIBLE)
+            return
+        self.state.tales[act.number] = Tale(row.id, row.time)
+        fresh.append(act.number)
+        self._admitted(row)
+
+    def _read(self, row: Row, act: Act, movers: set[int]) -> bool:
+        person = self.ward.number_of[row.person]
+        again = act.is_move and person in movers
+        if not self.owners.read(self.state.worlds, person, act, again=again):
+            if self.identifier.rejects_impossible:
+                self._reject(row, UNREAD_NEVER)
+                return False
+            self.owners.reset(self.state.worlds, person, act)
+            self.news.resets.append(row.id)
+        if act.is_move:
+            movers.add(person)
+        self._admitted(row)
+        return True
+
+    def _tell(self, reads: Sequence[Told], fresh: Sequence[int]) -> None:
+        """Tell the events of the step, and those before it of which something is news."""
+        assert self.last is not None
+        worlds, as_of = self.state.worlds, self.last
+        self._forget_old(as_of, fresh)
+        found = [replace(each, as_of=as_of) for each in reads]
+        if worlds.tracked:
+            bound = self.owners.error_bound(worlds)
+            known = self.owners.posterior(worlds, worlds.tracked)
+            for number, own in zip(worlds.tracked, known, strict=True):
+                tale = self.state.tales[number]
+                if number in fresh or self.identifier.strategy.is_news(tale.told, own, bound):
+                    found.append(tale.tell(own, self.unit, as_of, bound))
+        self.news.told.extend(sorted(found, key=lambda each: (each.time, each.id)))
+        never = self.identifier.strategy.kind == "NEVER"
+        self.owners.forget(worlds, worlds.tracked[:] if never else self.owners.settled(worlds))
+
+    def _forget_old(self, now: int, fresh: Sequence[int]) -> None:
+        """Forget events that are too old to be told again; those of the step are told anyway."""
+        since, tales = now - self.identifier.within, self.state.tales
+        old = [n for n in self.state.worlds.tracked if tales[n].time < since and n not in fresh]
+        self.owners.forget(self.state.worlds, old)
+
+
+# Stored state -------------------------------------------------------------------------------------
+
+
+def dump(state: Identified) -> bytes:
+    """Return a state as bytes; ids, people and places are numbers or texts."""
+    wards = [[unit, _ward_parts(ward)] for unit, ward in state.wards.items()]
+    waiting = [[unit, _row_parts(row)] for unit, row in state.waiting]
+    parts = {"version": VERSION, "wards": wards, "waiting": waiting}
+    parts |= {"done": state.done, "resets": state.resets}
+    return json.dumps(parts).encode()
+
+
+def load(data: bytes) -> Identified:
+    """Return the state that was dumped."""
+    try:
+        parts = json.loads(data)
+        if parts["version"] != VERSION:
+            raise StateError(f"identities stored in version {parts['version']}; expected {VERSION}")
+        wards = {unit: _ward_state(own) for unit, own in parts["wards"]}
+        waiting = [(unit, Row(*own)) for unit, own in parts["waiting"]]
+        return Identified(wards, waiting, parts["done"], parts["resets"])
+    except (ValueError, KeyError, TypeError) as problem:
+        raise StateError(f"stored identities are damaged ({problem}); start anew") from problem
+
+
+def _row_parts(row: Row) -> list[Any]:
+    return [row.id, row.time, row.person, row.type, row.place, row.origin]
+
+
+def _ward_parts(ward: WardState) -> dict[str, Any]:
+    worlds = ward.worlds
+    states = [
+        [*key, state.ways, state.sure, state.extent, state.owned.tolist()]
+        for key, state in worlds.states.items()
+    ]
+    acts = [
+        [a.number, a.time, a.step, a.origins, a.place, a.room, a.is_move]
+        for a in worlds.acts.values()
+    ]
+    tales = [[n, t.id, t.time, t.revision, t.told.tolist()] for n, t in ward.tales.items()]
+    return {
+        "heads": worlds.heads,
+        "states": states,
+        "acts": acts,
+        "tracked": worlds.tracked,
+        "rest": [worlds.lost, worlds.is_even, worlds.last_open],
+        "tales": tales,
+        "count": ward.acts,
+    }
+
+
+def _ward_state(parts: Mapping[str, Any]) -> WardState:
+    heads = [(place, step) for place, step in parts["heads"]]
+    states = {}
+    for moved, opened, ways, sure, extent, owned in parts["states"]:
+        key = tuple(tuple(each) for each in moved), tuple(tuple(each) for each in opened)
+        shape = (len(parts["tracked"]), len(heads))
+        states[key] = State(ways, sure, extent, np.array(owned, np.float64).reshape(shape))
+    acts = {
+        number: Act(number, time, step, tuple(origins), *rest)
+        for number, time, step, origins, *rest in parts["acts"]
+    }
+    tales = {n: Tale(i, time, rev, np.array(told)) for n, i, time, rev, told in parts["tales"]}
+    worlds = Worlds(heads, states, acts, parts["tracked"], *parts["rest"])
+    return WardState(worlds, tales, parts["count"])

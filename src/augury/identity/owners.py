@@ -1,0 +1,541 @@
+"""The owners of events without one, exactly: the worlds, summed up by what is still open.
+
+A world gives every act without a badge one of the people who can have done it. People who were not
+read since are all alike: whoever it was, an act takes one of those in its place. So a *state* has
+only the acts that are not yet given to anybody who was read since (`open`), and how many ways led
+to it; the ways in which the open acts can be given are a product of counts. Who is read takes
+a chain of open acts along, from where it was last seen to where it is now. That sums up all
+worlds: states times products, whatever the number of people.
+
+Smoothing goes forward only: a state carries how much of it gives each earlier act to each person.
+
+Where people are not alike (PREFER), and where open acts have become many, acts are given to people
+at once, and the state says where those are who moved. `tests/oracles/identities.py` is the slow
+twin.
+"""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from augury.identity.ward import Act, Place, Ward
+from augury.records import Flags, Reals
+
+# Before every step.
+BEFORE = -(2**62)
+# So many open acts may wait for their owners to be read; older ones are given to people at once.
+MOST_OPEN = 40
+# From so many on, acts that only one person can have done are given to that person.
+MANY_OPEN = 12
+
+# Who is elsewhere than the heads say: (person, place, step of the last act).
+Moved = tuple[tuple[int, Place, int], ...]
+# Open acts in their order, each with the place where it began.
+Open = tuple[tuple[int, Place], ...]
+Key = tuple[Moved, Open]
+
+
+@dataclass(slots=True)
+class State:
+    """What is summed up in one state.
+
+    Fields:
+        ways: the weight of the ways that led here.
+        sure: the part of them that was never sampled.
+        extent: in how many ways the open acts can be given to people.
+        owned: (K, N) the ways that give tracked act k to person n; 0 for open acts.
+    """
+
+    ways: float
+    sure: float
+    extent: float
+    owned: Reals
+
+
+@dataclass
+class Worlds:
+    """All worlds of one ward that the acts so far allow, as a value.
+
+    `heads` has the place and the last step of each person as last read. `tracked` are the acts
+    whose owners are still asked for. `lost` bounds the weight of worlds that sampling left out.
+    """
+
+    heads: list[tuple[Place, int]]
+    states: dict[Key, State]
+    acts: dict[int, Act] = field(default_factory=dict)
+    tracked: list[int] = field(default_factory=list)
+    lost: float = 0.0
+    # Whether every world has equally many people in each place.
+    is_even: bool = True
+    # The step of the last act without a badge.
+    last_open: int = BEFORE
+
+
+def begin(ward: Ward) -> Worlds:
+    """Return the one world before anything happened."""
+    none = np.zeros((0, len(ward.people)))
+    return Worlds([(place, BEFORE) for place in ward.begins], {((), ()): State(1, 1, 1, none)})
+
+
+@dataclass(frozen=True)
+class Owners:
+    """The law of one ward; its methods change the worlds that they are given."""
+
+    ward: Ward
+    state_limit: int
+
+    # Badge reads ------------------------------------------------------------------------------
+
+    def read(self, worlds: Worlds, person: int, act: Act, *, again: bool) -> bool:
+        """Take in a badge read; return False, and change nothing, where no world allows it.
+
+        Who moved before in this step (`again`) cannot have done it.
+        """
+        if again:
+            return False
+        found = self._led(worlds, person, frozenset(act.origins))
+        if not found:
+            return False
+        self._put(worlds, person, act, found)
+        worlds.is_even = worlds.is_even and len(act.origins) == 1
+        return True
+
+    def reset(self, worlds: Worlds, person: int, act: Act) -> None:
+        """Put a person in every world where a read leads that none of them allows."""
+        if worlds.lost:
+            _doubt(worlds)
+        self._put(worlds, person, act, self._led(worlds, person, None))
+        is_one = len(worlds.states) == 1 and not worlds.lost
+        worlds.is_even = worlds.is_even and is_one
+
+    def _put(self, worlds: Worlds, person: int, act: Act, states: dict[Key, State]) -> None:
+        worlds.states = states
+        worlds.heads[person] = (act.place, act.step)
+
+    def _led(self, worlds: Worlds, person: int, ends: frozenset[Place] | None) -> dict[Key, State]:
+        """Return the states in which a person took the ways that end in some place, or in any."""
+        found: dict[Key, State] = {}
+        row_of = {number: k for k, number in enumerate(worlds.tracked)}
+        for (moved, opened), state in worlds.states.items():
+            head = next(((at, step) for p, at, step in moved if p == person), worlds.heads[person])
+            others = tuple(each for each in moved if each[0] != person)
+            walk = _Walk(self._open_acts(worlds, (moved, opened)), ends)
+            for taken, extent in walk.chains(head):
+                gone = {opened[j][0] for j in taken}
+                key = (others, tuple(each for each in opened if each[0] not in gone))
+                rows = [row_of[number] for number in gone if number in row_of]
+                _add(found, key, state, extent, rows, person)
+        return found
+
+    # Acts without a badge ---------------------------------------------------------------------
+
+    def admit(self, worlds: Worlds, act: Act) -> bool:
+        """Take in an act of somebody; return False, and change nothing, where no world allows it.
+
+        From then on its owner is tracked.
+        """
+        give = self._given if self.ward.weights else self._kept_open
+        found: dict[Key, State] = {}
+        for key, state in worlds.states.items():
+            for after, ways, extent, owner in give(worlds, key, state, act):
+                _add_act(found, after, state, ways, extent, owner)
+        if not found:
+            if worlds.lost:
+                _doubt(worlds)
+            return False
+        if worlds.lost:
+            worlds.lost *= self._most(worlds, act)
+        worlds.last_open = act.step
+        worlds.is_even = worlds.is_even and len(act.origins) == 1
+        worlds.states = found
+        worlds.acts[act.number] = act
+        worlds.tracked.append(act.number)
+        return True
+
+    def _most(self, worlds: Worlds, act: Act) -> float:
+        """Return in how many ways a world can go on with an act, at most."""
+        if worlds.is_even and not self.ward.weights:
+            key = next(iter(worlds.states))
+            return float(self._present(worlds, key, act, act.origins[0]))
+        free = [k for k, (_, step) in enumerate(worlds.heads) if step < act.step]
+        return sum(self.ward.weight(person, act.room) for person in free)
+
+    def _kept_open(
+        self, worlds: Worlds, key: Key, state: State, act: Act
+    ) -> Iterator[tuple[Key, float, float, int | None]]:
+        moved, opened = key
+        for origin in act.origins:
+            count = self._present(worlds, key, act, origin)
+            if count:
+                after = (moved, (*opened, (act.number, origin)))
+                yield after, 1.0, state.extent * count, None
+
+    def _given(
+        self, worlds: Worlds, key: Key, state: State, act: Act
+    ) -> Iterator[tuple[Key, float, float, int | None]]:
+        moved, opened = key
+        for person, (place, step) in enumerate(self._heads(worlds, moved)):
+            weight = self.ward.weight(person, act.room)
+            if place in act.origins and step < act.step and weight:
+                yield (_moved(moved, person, act), opened), weight, state.extent, person
+
+    def _present(self, worlds: Worlds, key: Key, act: Act, origin: Place) -> int:
+        """Return how many people of a state may do an act from a place."""
+        moved, opened = key
+        heads = self._heads(worlds, moved)
+        acts = [worlds.acts[number] for number, _ in opened]
+        there = sum(1 for place, step in heads if place == origin and step < act.step)
+        came = sum(1 for a in acts if a.place == origin and a.step < act.step)
+        left = sum(1 for _, place in opened if place == origin)
+        return there + came - left
+
+    def _heads(self, worlds: Worlds, moved: Moved) -> list[tuple[Place, int]]:
+        if not moved:
+            return worlds.heads
+        heads = list(worlds.heads)
+        for person, place, step in moved:
+            heads[person] = (place, step)
+        return heads
+
+    def _open_acts(self, worlds: Worlds, key: Key) -> list[_OpenAct]:
+        """Return the open acts of a state, each with how many people can have done it."""
+        moved, opened = key
+        if not opened:
+            return []
+        steps: dict[Place, list[int]] = defaultdict(list)
+        for place, step in self._heads(worlds, moved):
+            steps[place].append(step)
+        for own in steps.values():
+            own.sort()
+        found, balance = list[_OpenAct](), defaultdict[Place, int](int)
+        arriving, now = list[Place](), BEFORE
+        for number, origin in opened:
+            act = worlds.acts[number]
+            if act.step != now:
+                for place in arriving:
+                    balance[place] += 1
+                arriving, now = [], act.step
+            count = bisect_left(steps.get(origin, []), now) + balance[origin]
+            found.append(_OpenAct(origin, act.place, now, count))
+            balance[origin] -= 1
+            arriving.append(act.place)
+        return found
+
+    # What is known ----------------------------------------------------------------------------
+
+    def posterior(self, worlds: Worlds, numbers: Sequence[int]) -> Reals:
+        """Return P(person | all acts so far) for tracked acts."""
+        known = np.zeros((len(numbers), len(self.ward.people)))
+        rows = [worlds.tracked.index(number) for number in numbers]
+        place_of = {number: k for k, number in enumerate(numbers)}
+        for key, state in worlds.states.items():
+            known += state.owned[rows] * state.extent
+            wanted = [place_of.get(number) for number, _ in key[1]]
+            if all(k is None for k in wanted):
+                continue
+            for k, share in zip(wanted, self._free_shares(worlds, key), strict=True):
+                if k is not None:
+                    known[k] += state.ways * state.extent * share
+        return known / _total(worlds)
+
+    def error_bound(self, worlds: Worlds) -> float:
+        """Return how far off a probability is at most; 0 unless states were sampled.
+
+        Both the worlds and the states are a part that was never sampled and a rest, of whatever
+        owners; they differ by no more than the larger of the two rests.
+        """
+        if not worlds.lost:
+            return 0.0
+        sure = sum(state.sure * state.extent for state in worlds.states.values())
+        return max(worlds.lost / (sure + worlds.lost), 1.0 - sure / _total(worlds))
+
+    def _free_shares(self, worlds: Worlds, key: Key) -> list[Reals]:
+        """Return, for each open act of a state, the probability of each person.
+
+        Those who were not read since are alike, so each act takes each of those who may have done
+        it with the same probability; where a person is follows act by act.
+        """
+        moved, opened = key
+        heads = self._heads(worlds, moved)
+        waiting = sorted(range(len(heads)), key=lambda n: heads[n][1], reverse=True)
+        present: dict[Place, Reals] = defaultdict(lambda: np.zeros(len(heads)))
+        arriving, now, found = list[tuple[Place, Reals]](), BEFORE, list[Reals]()
+        for (number, origin), each in zip(opened, self._open_acts(worlds, key), strict=True):
+            if each.step != now:
+                for place, share in arriving:
+                    present[place] += share
+                arriving, now = [], each.step
+                while waiting and heads[waiting[-1]][1] < now:
+                    person = waiting.pop()
+                    present[heads[person][0]][person] = 1.0
+            share = present[origin] / each.count
+            present[origin] = present[origin] - share
+            arriving.append((worlds.acts[number].place, share))
+            found.append(share)
+        return found
+
+    def settled(self, worlds: Worlds) -> list[int]:
+        """Return the tracked acts whose owners no later act can change.
+
+        Those are acts that are open in no state, where one state is left, and those that one
+        person did in all of them.
+        """
+        opened = {number for _, acts in worlds.states for number, _ in acts}
+        closed = [(k, n) for k, n in enumerate(worlds.tracked) if n not in opened]
+        if worlds.lost:
+            return []
+        if len(worlds.states) == 1 or not closed:
+            return [number for _, number in closed]
+        total = np.sum([state.owned for state in worlds.states.values()], axis=0)
+        one = np.count_nonzero(total, axis=1) == 1
+        return [number for k, number in closed if one[k]]
+
+    # Between steps ----------------------------------------------------------------------------
+
+    def forget(self, worlds: Worlds, numbers: Iterable[int]) -> None:
+        """Track some acts no more; what is not known of them is summed out."""
+        gone = set(numbers)
+        if not gone:
+            return
+        stays: Flags = np.array([number not in gone for number in worlds.tracked], np.bool_)
+        worlds.tracked = [number for number in worlds.tracked if number not in gone]
+        for state in worlds.states.values():
+            state.owned = state.owned[stays]
+
+    def close_step(self, worlds: Worlds, step: int) -> None:
+        """Put the states in their simplest form after a step; sample where they are too many."""
+        self._give_oldest(worlds)
+        if self.ward.weights or any(moved for moved, _ in worlds.states):
+            self._merge(worlds, lambda key: self._simplest(worlds, key))
+        if len(worlds.states) > self.state_limit:
+            _sample(worlds, self.state_limit, step)
+        if worlds.lost:
+            self._recover(worlds)
+        _scale(worlds)
+        needed = {number for _, opened in worlds.states for number, _ in opened}
+        worlds.acts = {k: act for k, act in worlds.acts.items() if k in needed}
+
+    def _recover(self, worlds: Worlds) -> None:
+        """Leave sampling behind where everyone was read after the last act without a badge.
+
+        Then all worlds are one from now on; of earlier acts no more will be known.
+        """
+        if min(step for _, step in worlds.heads) >= worlds.last_open:
+            self.forget(worlds, list(worlds.tracked))
+            none = np.zeros((0, len(self.ward.people)))
+            worlds.states, worlds.lost = {((), ()): State(1.0, 1.0, 1.0, none)}, 0.0
+            worlds.is_even = True
+
+    def _give_oldest(self, worlds: Worlds) -> None:
+        """Give the oldest open acts to people at once, where open ones are many."""
+        longest = max(len(opened) for _, opened in worlds.states)
+        while longest > MANY_OPEN:
+            found: dict[Key, State] = {}
+            is_over = longest > MOST_OPEN
+            given = False
+            row_of = {number: k for k, number in enumerate(worlds.tracked)}
+            for key, state in worlds.states.items():
+                moved, opened = key
+                people = self._first_owners(worlds, key) if opened else []
+                if not people or not (len(people) == 1 or (is_over and len(opened) == longest)):
+                    _add(found, key, state, state.extent, [], 0)
+                    continue
+                given = True
+                number, act = opened[0][0], worlds.acts[opened[0][0]]
+                rows = [row_of[number]] if number in row_of else []
+                for person in people:
+                    after = (_moved(moved, person, act), opened[1:])
+                    _add(found, after, state, state.extent / len(people), rows, person)
+            worlds.states = found
+            if not given:
+                return
+            self._merge(worlds, lambda key: self._simplest(worlds, key))
+            longest = max(len(opened) for _, opened in worlds.states)
+
+    def _first_owners(self, worlds: Worlds, key: Key) -> list[int]:
+        moved, opened = key
+        number, origin = opened[0]
+        step = worlds.acts[number].step
+        heads = self._heads(worlds, moved)
+        return [n for n, (place, last) in enumerate(heads) if place == origin and last < step]
+
+    def _simplest(self, worlds: Worlds, key: Key) -> Key:
+        """Return a state with no more of the past than its open acts ask for."""
+        moved, opened = key
+        steps = [worlds.acts[number].step for number, _ in opened]
+
+        def since(step: int) -> int:
+            return max((each for each in steps if each <= step), default=BEFORE)
+
+        def differs(person: int, place: Place, step: int) -> bool:
+            head, last = worlds.heads[person]
+            return head != place or since(last) != step
+
+        simple = ((person, place, since(step)) for person, place, step in moved)
+        return tuple(each for each in simple if differs(*each)), opened
+
+    def _merge(self, worlds: Worlds, simplest: Callable[[Key], Key]) -> None:
+        found: dict[Key, State] = {}
+        for key, state in worlds.states.items():
+            _add(found, simplest(key), state, state.extent, [], 0)
+        worlds.states = found
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenAct:
+    """An open act of a state, and how many people can have done it."""
+
+    origin: Place
+    place: Place
+    step: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """The chains of open acts that one person may have done, to one of the ends."""
+
+    acts: list[_OpenAct]
+    ends: frozenset[Place] | None
+
+    def chains(self, head: tuple[Place, int]) -> list[tuple[tuple[int, ...], float]]:
+        """Return each chain, and in how many ways the other people can have done the rest."""
+        found: list[tuple[tuple[int, ...], float]] = []
+        self._go(0, head, 1.0, (), found)
+        return found
+
+    def _go(
+        self,
+        start: int,
+        head: tuple[Place, int],
+        extent: float,
+        taken: tuple[int, ...],
+        found: list[tuple[tuple[int, ...], float]],
+    ) -> None:
+        place, step = head
+        for j in range(start, len(self.acts)):
+            act = self.acts[j]
+            if act.origin == place and act.step > step:
+                self._go(j + 1, (act.place, act.step), extent, (*taken, j), found)
+                # Who was there and did not do it is none of those who can have done it.
+                extent *= act.count - 1
+                if not extent:
+                    return
+            else:
+                extent *= act.count
+        if self.ends is None or place in self.ends:
+            found.append((taken, extent))
+
+
+def _moved(moved: Moved, person: int, act: Act) -> Moved:
+    """Return who is elsewhere, after a person's act."""
+    others = (each for each in moved if each[0] != person)
+    return tuple(sorted((*others, (person, act.place, act.step)), key=lambda each: each[0]))
+
+
+def _add(
+    found: dict[Key, State],
+    key: Key,
+    state: State,
+    extent: float,
+    rows: Sequence[int],
+    person: int,
+) -> None:
+    """Add the ways of a state to another, in which a person did the acts of some rows."""
+    known = found.get(key)
+    if known is None:
+        known = State(state.ways, state.sure, extent, state.owned.copy())
+        found[key] = known
+    else:
+        known.ways += state.ways
+        known.sure += state.sure
+        known.owned += state.owned
+    for row in rows:
+        known.owned[row, person] += state.ways
+
+
+def _add_act(
+    found: dict[Key, State],
+    key: Key,
+    state: State,
+    weight: float,
+    extent: float,
+    owner: int | None,
+) -> None:
+    """Add the ways of a state to one that has an act more, done by its owner if that is known."""
+    row = np.zeros((1, state.owned.shape[1]))
+    if owner is not None:
+        row[0, owner] = state.ways
+    owned = np.concatenate([state.owned, row]) * weight
+    known = found.get(key)
+    if known is None:
+        found[key] = State(state.ways * weight, state.sure * weight, extent, owned)
+    else:
+        known.ways += state.ways * weight
+        known.sure += state.sure * weight
+        known.owned += owned
+
+
+def _total(worlds: Worlds) -> float:
+    return sum(state.ways * state.extent for state in worlds.states.values())
+
+
+def _scale(worlds: Worlds) -> None:
+    """Let the weight of all states be 1, so that it neither overflows nor vanishes."""
+    total = _total(worlds)
+    for state in worlds.states.values():
+        state.ways /= total
+        state.sure /= total
+        state.owned = state.owned / total
+    worlds.lost /= total
+
+
+def _doubt(worlds: Worlds) -> None:
+    """Take nothing as sure: what no state allows, worlds may allow that were left out."""
+    for state in worlds.states.values():
+        state.sure = 0.0
+
+
+# Sampling -----------------------------------------------------------------------------------------
+
+
+def _sample(worlds: Worlds, limit: int, step: int) -> None:
+    """Leave so many states (Fearnhead and Clifford): the heavy as they are, of the others some.
+
+    What is drawn follows from the step alone. The weight of those that were not kept as they are is
+    added to what is lost, so that the bound holds whatever is drawn.
+    """
+    keys = list(worlds.states)
+    weights = np.array([s.ways * s.extent for s in worlds.states.values()])
+    level = _level(weights, limit)
+    drawn = random.Random(step).random() * level
+    found: dict[Key, State] = {}
+    for key, weight in zip(keys, weights.tolist(), strict=True):
+        state = worlds.states[key]
+        if weight >= level:
+            found[key] = state
+            continue
+        worlds.lost += state.sure * state.extent
+        drawn -= weight
+        if drawn < 0.0:
+            drawn += level
+            scale = level / weight
+            found[key] = State(state.ways * scale, 0.0, state.extent, state.owned * scale)
+    worlds.states = found
+
+
+def _level(weights: Reals, limit: int) -> float:
+    """Return the weight from which states are kept: those below share what places are left."""
+    ordered = np.sort(weights)[::-1]
+    below = np.cumsum(ordered[::-1])[::-1]
+    for kept in range(limit):
+        level = float(below[kept]) / (limit - kept)
+        if ordered[kept] < level:
+            return level
+    return float(ordered[limit - 1])
