@@ -30,6 +30,9 @@ def _refused(query: CheckedQuery) -> Refused | None:
         return Refused(f"RETURN {query.returns} of a repetition under next-match selection")
     if any(stream.markov for stream in query.streams):
         return Refused("a MARKOV stream")
+    known = next((stream for stream in query.streams if stream.is_identified), None)
+    if known is not None:
+        return Refused(f"the owners of {known.name}, which hang together")
     if len(query.components) > MOST_COMPONENTS:
         return Refused(f"a pattern of more than {MOST_COMPONENTS} components")
     return (

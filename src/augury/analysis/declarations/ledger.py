@@ -13,8 +13,10 @@ from types import MappingProxyType
 
 from augury.analysis.declarations.catalog import (
     Catalog,
+    Identified,
     Inferred,
     ModelSchema,
+    MovesSchema,
     StreamSchema,
     TableSchema,
 )
@@ -35,6 +37,8 @@ class Ledger:
     models: dict[str, ModelSchema] = field(default_factory=dict)
     inferred: dict[str, Inferred] = field(default_factory=dict)
     correlations: dict[str, CreateCorrelation] = field(default_factory=dict)
+    moves: dict[str, MovesSchema] = field(default_factory=dict)
+    identified: dict[str, Identified] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     later: dict[str, str] = field(default_factory=dict)
 
@@ -50,6 +54,8 @@ class Ledger:
             dict(catalog.models),
             dict(catalog.inferred),
             dict(catalog.correlations),
+            dict(catalog.moves),
+            dict(catalog.identified),
         )
 
     def catalog(self) -> Catalog:
@@ -63,6 +69,8 @@ class Ledger:
             MappingProxyType(self.models),
             MappingProxyType(self.inferred),
             MappingProxyType(self.correlations),
+            MappingProxyType(self.moves),
+            MappingProxyType(self.identified),
         )
 
     def readable(self, name: str) -> StreamSchema | None:
@@ -83,6 +91,7 @@ class Ledger:
             ("table", self.tables),
             ("query", self.queries),
             ("model", self.models),
+            ("model", self.moves),
             ("correlation", self.correlations),
         )
         return next((kind for kind, names in kinds if name.lower() in names), None)
