@@ -24,6 +24,7 @@ from augury.errors import AuguryError, Diagnostic, QueryError, Source, Span
 if TYPE_CHECKING:
     from augury.analysis.checked import CheckedQuery
     from augury.analysis.declarations.catalog import Catalog, StreamSchema, TableSchema
+    from augury.evaluation.identifying import Identities
     from augury.language.tree import Explain, Statement
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
@@ -146,6 +147,11 @@ class Session:
                 f"stream {declared.name} is inferred from {how.statement.readings}; "
                 f"bind the rows of {how.statement.readings}"
             )
+        if (known := self._catalog.identified.get(declared.name.lower())) is not None:
+            raise AuguryError(
+                f"stream {declared.name} is identified from {known.statement.readings}; "
+                f"bind the rows of {known.statement.readings}"
+            )
         self._bound[declared.name.lower()] = self._rows(declared, data)
         self._runner, self._sketches = None, {}
 
@@ -172,6 +178,11 @@ class Session:
         """
         from augury.planning.refusal import PlanError
 
+        if query.lower() in self._catalog.identified:
+            from augury.evaluation.answers.schemas import chosen
+
+            last = self._known(query).last.table
+            return last.select(chosen(query, columns, last.column_names)) if columns else last
         checked, source = self._query(query)
         try:
             answer = self._run().table(checked.name, columns)
@@ -181,6 +192,40 @@ class Session:
         for notice in unsaid:
             warnings.warn(notice, stacklevel=2)
         return answer
+
+    def revisions(self, name: str) -> Any:
+        """Return all that was told of the owners of a stream's events, in the order of telling.
+
+        `table` has the last revision of each event; here are those before it, too.
+        """
+        if name.lower() not in self._catalog.identified:
+            known = ", ".join(self._catalog.streams[n].name for n in self._catalog.identified)
+            raise AuguryError(
+                f"{name} is no stream AS IDENTIFY, and nothing else is revised; "
+                f"known: {known or 'none yet'}"
+            )
+        return self._known(name).log
+
+    def _known(self, name: str) -> Identities:
+        """Return what is told of the owners of a stream; say once what had to be reset."""
+        from augury.planning.refusal import NOT_EVALUATED
+        from augury.runners.local.threads import ThreadedRunner
+
+        runner = self._run()
+        if not isinstance(runner, ThreadedRunner):
+            message = f"stream {name} is identified, which Spark does not do as yet"
+            hint = "make a Session(engine='local') for it"
+            source = Source("<name>", name)
+            raise QueryError([Diagnostic(NOT_EVALUATED, message, Span(0, len(name)), source, hint)])
+        found = runner.known(name)
+        notice = (
+            f"stream {name}: {found.resets} badge reads were impossible in every world; "
+            "their owners were put where they lead"
+        )
+        if found.resets and notice not in self._said:
+            self._said.add(notice)
+            warnings.warn(notice, stacklevel=3)
+        return found
 
     def _unsaid(self, query: CheckedQuery) -> list[str]:
         """Return what was not said yet of missed events, as a query and its rows have them."""
@@ -248,6 +293,11 @@ class Session:
         that cannot be is left out, with a warning. Rows that are bad or too late are put aside: see
         `rejected` and `late`.
         """
+        if (known := self._catalog.identified.get(stream.lower())) is not None:
+            raise AuguryError(
+                f"stream {stream} is identified from {known.statement.readings}, over bound rows; "
+                f"bind the rows of {known.statement.readings}"
+            )
         live = self._live_runner()
         if isinstance(rows, Mapping):
             return live.push(self._stream_name(stream), (rows,))
@@ -285,6 +335,8 @@ class Session:
     def rejected(self, stream: str) -> Any:
         """Return the bad rows of a stream, each with the reason why it was left out."""
         name = self._stream_name(stream)
+        if name in self._catalog.identified:
+            return self._known(stream).last.rejected
         if self.engine == "spark" or name in self._bound or self._live is None:
             return self._run().rejected(stream)
         return self._live_runner().rejected(name)

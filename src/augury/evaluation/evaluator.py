@@ -30,6 +30,7 @@ from augury.evaluation.encoding import (
     ties_of,
 )
 from augury.evaluation.enumeration import ALL_TIME, Enumeration, Span
+from augury.evaluation.identifying import Identifying, Identities
 from augury.evaluation.inferring import Inferring
 from augury.evaluation.learning.correlation_table import correlation_of
 from augury.evaluation.learning.learned_correlation import as_candidates, learned_correlation
@@ -50,6 +51,7 @@ from augury.evaluation.stream_rows import StreamRows, all_times, inputs_of
 from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
+from augury.planning.evaluated import refuse_identified
 from augury.planning.graph import asks_whether, lists_matches, stage_of
 from augury.planning.join_program import join_program
 from augury.planning.match_plan import MatchPlan, plan_match
@@ -78,6 +80,18 @@ class Evaluator:
     objects: dict[str, list[MarkovObject]] = field(default_factory=dict)
     keeps: Callable[[Matches, Inputs], Words] | None = None
     clock: Clock = field(default_factory=Clock)
+    identities: dict[str, Identities] = field(default_factory=dict)
+
+    def known(self, name: str) -> Identities:
+        """Return what is told of the owners of a stream's events."""
+        if name.lower() not in self.identities:
+            schema = self.catalog.streams[name.lower()]
+            with self.clock.stage(f"identify {schema.name}") as own:
+                identifying = Identifying(self.catalog, self._load, self._relation)
+                found = identifying.identities(name)
+                own.rows_in, own.rows_out = len(found.rows), found.log.num_rows
+            self.identities[name.lower()] = found
+        return self.identities[name.lower()]
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the result of a query: all columns, or those that are named."""
@@ -137,6 +151,8 @@ class Evaluator:
                 self.loaded |= inferring.streams(name)
                 own.rows_out = self.loaded[name.lower()].table.num_rows
             return self.loaded[name.lower()]
+        if name.lower() in self.catalog.identified:
+            return self.known(name).last
         if name.lower() not in self.bound:
             raise DataError(
                 f"stream {schema.name} has no data; bind it: bind({schema.name!r}, table)"
@@ -186,6 +202,7 @@ class Evaluator:
 
     def _evaluate(self, query: CheckedQuery) -> None:
         """Run the stage of a query over the rows of those that it reads."""
+        refuse_identified([query])
         stage = stage_of(query, self.catalog)
         run = {
             "match": self._by_matches,

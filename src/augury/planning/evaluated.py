@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.unread import scores_unseen
@@ -15,6 +17,9 @@ from augury.planning.refusal import NOT_EVALUATED, PlanError, Refused
 def unevaluated(query: CheckedQuery) -> str | None:
     """Return what a query uses that no engine evaluates yet, or None."""
     asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
+    hangs = _hanging_together(query)
+    if hangs is not None:
+        return hangs.what
     return None if asks_whether and unsuited(query) is None else unmatched(query)
 
 
@@ -30,16 +35,23 @@ def _refused(query: CheckedQuery) -> Refused | None:
         return Refused(f"RETURN {query.returns} of a repetition under next-match selection")
     if any(stream.markov for stream in query.streams):
         return Refused("a MARKOV stream")
-    known = next((stream for stream in query.streams if stream.is_identified), None)
-    if known is not None:
-        return Refused(f"the owners of {known.name}, which hang together")
     if len(query.components) > MOST_COMPONENTS:
         return Refused(f"a pattern of more than {MOST_COMPONENTS} components")
     return (
-        _without_lineage(query)
+        _hanging_together(query)
+        or _without_lineage(query)
         or entangled(query)
         or (_unseen(query) if scores_unseen(query) else None)
     )
+
+
+def _hanging_together(query: CheckedQuery) -> Refused | None:
+    """Return whose owners a query would take as independent; or None."""
+    for stream in query.streams:
+        if stream.is_identified:
+            hint = f"ask for the table of {stream.name} with the local engine"
+            return Refused(f"the owners of {stream.name}, which hang together", hint)
+    return None
 
 
 def _without_lineage(query: CheckedQuery) -> Refused | None:
@@ -81,12 +93,21 @@ def refuse_inferred(query: CheckedQuery, catalog: Catalog) -> None:
             raise PlanError(NOT_EVALUATED, message, hint)
 
 
+def refuse_identified(queries: Iterable[CheckedQuery]) -> None:
+    """Raise where a query reads a stream whose events get owners."""
+    for query in queries:
+        refused = _hanging_together(query)
+        if refused is not None:
+            raise _refusal(query, refused)
+
+
 def refuse_unevaluated(query: CheckedQuery) -> None:
     """Raise where a query's matches cannot be listed yet."""
     refused = _refused(query)
     if refused is not None:
-        message = (
-            f"query {query.name} uses {refused.what}: that is checked and explained, but not "
-            "evaluated"
-        )
-        raise PlanError(NOT_EVALUATED, message, refused.hint)
+        raise _refusal(query, refused)
+
+
+def _refusal(query: CheckedQuery, refused: Refused) -> PlanError:
+    message = f"query {query.name} uses {refused.what}: that is checked and explained, but not "
+    return PlanError(NOT_EVALUATED, message + "evaluated", refused.hint)
