@@ -8,13 +8,14 @@ step by step, and can be stored.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from augury.errors import StateError
+from augury.identity.admission import Admission
 from augury.identity.owners import BEFORE, Owners, State, Worlds, begin
 from augury.identity.telling import Strategy, Tale, Told
 from augury.identity.ward import Act, Row, Ward
@@ -22,8 +23,6 @@ from augury.identity.ward import Act, Row, Ward
 VERSION = 1
 ALWAYS = 2**63 - 1
 
-IMPOSSIBLE = "no world allows this event"
-UNREAD_NEVER = "no world allows this read (IMPOSSIBLE REJECT)"
 LATE = "this row is of a step that was complete"
 NO_WARD = "there is no such ward"
 
@@ -118,87 +117,51 @@ class _Turn:
     unit: Any
     state: WardState
     news: News
-    last: int | None = None
-
-    @property
-    def ward(self) -> Ward:
-        return self.identifier.wards[self.unit]
-
-    @property
-    def owners(self) -> Owners:
-        return Owners(self.ward, self.identifier.state_limit)
 
     def take(self, step: int, rows: list[Row]) -> None:
         """Admit the rows of a step, and tell what is news."""
-        ordered = sorted(rows, key=lambda row: (row.person is None, row.time, row.id))
-        reads, fresh = list[Told](), list[int]()
-        movers: set[int] = set()
-        for row in ordered:
-            act = self.ward.act(row, self.state.acts)
-            if isinstance(act, str):
-                self._reject(row, act)
-            elif row.person is None:
-                self._admit(row, act, fresh)
-            elif self._read(row, act, movers):
-                person = self.ward.number_of[row.person]
-                reads.append(Told(row.id, row.time, self.unit, 0, 0, ((person, 1.0),)))
-        if self.last is not None:
-            self._tell(reads, fresh)
-            self.owners.close_step(self.state.worlds, step)
-            kept = set(self.state.worlds.tracked)
+        identifier, worlds = self.identifier, self.state.worlds
+        owners = Owners(identifier.wards[self.unit], identifier.state_limit)
+        admission = Admission(owners, worlds, identifier.rejects_impossible, self.state.acts)
+        admission.take(rows)
+        self.state.acts = admission.acts
+        self.news.rejected.extend((self.unit, row, why) for row, why in admission.rejected)
+        self.news.resets.extend(admission.resets)
+        if admission.last is not None:
+            self._tell(owners, admission, admission.last)
+            owners.close_step(worlds, step)
+            kept = set(worlds.tracked)
             self.state.tales = {n: tale for n, tale in self.state.tales.items() if n in kept}
 
-    def _reject(self, row: Row, reason: str) -> None:
-        self.news.rejected.append((self.unit, row, reason))
-
-    def _admitted(self, row: Row) -> None:
-        self.state.acts += 1
-        self.last = row.time if self.last is None else max(self.last, row.time)
-
-    def _admit(self, row: Row, act: Act, fresh: list[int]) -> None:
-        if not self.owners.admit(self.state.worlds, act):
-            self._reject(row, IMPOSSIBLE)
-            return
-        self.state.tales[act.number] = Tale(row.id, row.time)
-        fresh.append(act.number)
-        self._admitted(row)
-
-    def _read(self, row: Row, act: Act, movers: set[int]) -> bool:
-        person = self.ward.number_of[row.person]
-        again = act.is_move and person in movers
-        if not self.owners.read(self.state.worlds, person, act, again=again):
-            if self.identifier.rejects_impossible:
-                self._reject(row, UNREAD_NEVER)
-                return False
-            self.owners.reset(self.state.worlds, person, act)
-            self.news.resets.append(row.id)
-        if act.is_move:
-            movers.add(person)
-        self._admitted(row)
-        return True
-
-    def _tell(self, reads: Sequence[Told], fresh: Sequence[int]) -> None:
+    def _tell(self, owners: Owners, admission: Admission, as_of: int) -> None:
         """Tell the events of the step, and those before it of which something is news."""
-        assert self.last is not None
-        worlds, as_of = self.state.worlds, self.last
-        self._forget_old(as_of, fresh)
-        found = [replace(each, as_of=as_of) for each in reads]
+        worlds, tales = self.state.worlds, self.state.tales
+        number_of = owners.ward.number_of
+        found, fresh = list[Told](), set[int]()
+        for row, act in admission.admitted:
+            if row.person is None:
+                tales[act.number] = Tale(row.id, row.time)
+                fresh.add(act.number)
+            else:
+                sure = ((number_of[row.person], 1.0),)
+                found.append(Told(row.id, row.time, self.unit, 0, as_of, sure))
+        self._forget_old(owners, as_of, fresh)
         if worlds.tracked:
-            bound = self.owners.error_bound(worlds)
-            known = self.owners.posterior(worlds, worlds.tracked)
+            bound = owners.error_bound(worlds)
+            known = owners.posterior(worlds, worlds.tracked)
             for number, own in zip(worlds.tracked, known, strict=True):
-                tale = self.state.tales[number]
+                tale = tales[number]
                 if number in fresh or self.identifier.strategy.is_news(tale.told, own, bound):
                     found.append(tale.tell(own, self.unit, as_of, bound))
         self.news.told.extend(sorted(found, key=lambda each: (each.time, each.id)))
         never = self.identifier.strategy.kind == "NEVER"
-        self.owners.forget(worlds, worlds.tracked[:] if never else self.owners.settled(worlds))
+        owners.forget(worlds, worlds.tracked[:] if never else owners.settled(worlds))
 
-    def _forget_old(self, now: int, fresh: Sequence[int]) -> None:
+    def _forget_old(self, owners: Owners, now: int, fresh: Collection[int]) -> None:
         """Forget events that are too old to be told again; those of the step are told anyway."""
-        since, tales = now - self.identifier.within, self.state.tales
-        old = [n for n in self.state.worlds.tracked if tales[n].time < since and n not in fresh]
-        self.owners.forget(self.state.worlds, old)
+        since, tales, worlds = now - self.identifier.within, self.state.tales, self.state.worlds
+        old = [n for n in worlds.tracked if tales[n].time < since and n not in fresh]
+        owners.forget(worlds, old)
 
 
 # Stored state -------------------------------------------------------------------------------------
@@ -237,7 +200,7 @@ def _ward_parts(ward: WardState) -> dict[str, Any]:
         for key, state in worlds.states.items()
     ]
     acts = [
-        [a.number, a.time, a.step, a.origins, a.place, a.room, a.is_move]
+        [a.number, a.id, a.time, a.step, a.origins, a.place, a.room, a.is_move]
         for a in worlds.acts.values()
     ]
     tales = [[n, t.id, t.time, t.revision, t.told.tolist()] for n, t in ward.tales.items()]
@@ -255,14 +218,18 @@ def _ward_parts(ward: WardState) -> dict[str, Any]:
 def _ward_state(parts: Mapping[str, Any]) -> WardState:
     heads = [(place, step) for place, step in parts["heads"]]
     states = {}
-    for moved, opened, ways, sure, extent, owned in parts["states"]:
-        key = tuple(tuple(each) for each in moved), tuple(tuple(each) for each in opened)
+    for moved, opened, done, ways, sure, extent, owned in parts["states"]:
+        key = _tuples(moved), _tuples(opened), _tuples(done)
         shape = (len(parts["tracked"]), len(heads))
         states[key] = State(ways, sure, extent, np.array(owned, np.float64).reshape(shape))
     acts = {
-        number: Act(number, time, step, tuple(origins), *rest)
-        for number, time, step, origins, *rest in parts["acts"]
+        number: Act(number, own, time, step, tuple(origins), *rest)
+        for number, own, time, step, origins, *rest in parts["acts"]
     }
     tales = {n: Tale(i, time, rev, np.array(told)) for n, i, time, rev, told in parts["tales"]}
     worlds = Worlds(heads, states, acts, parts["tracked"], *parts["rest"])
     return WardState(worlds, tales, parts["count"])
+
+
+def _tuples(parts: list[list[Any]]) -> tuple[Any, ...]:
+    return tuple(tuple(each) for each in parts)

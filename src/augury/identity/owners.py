@@ -9,9 +9,9 @@ worlds: states times products, whatever the number of people.
 
 Smoothing goes forward only: a state carries how much of it gives each earlier act to each person.
 
-Where people are not alike (PREFER), and where open acts have become many, acts are given to people
-at once, and the state says where those are who moved. `tests/oracles/identities.py` is the slow
-twin.
+Where people are not alike (PREFER), where some are followed one by one (`tracks.py`), and where many
+acts have become open, acts are given to people at once, and the state says where those are who
+moved. `tests/oracles/identities.py` is the slow twin.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from __future__ import annotations
 import random
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +40,12 @@ MANY_OPEN = 12
 Moved = tuple[tuple[int, Place, int], ...]
 # Open acts in their order, each with the place where it began.
 Open = tuple[tuple[int, Place], ...]
-Key = tuple[Moved, Open]
+# Acts that are watched, by id, each with who did it, if that is one of those who are singled out.
+Done = tuple[tuple[Any, int], ...]
+Key = tuple[Moved, Open, Done]
+
+
+NOTHING: Key = ((), (), ())
 
 
 @dataclass(slots=True)
@@ -80,15 +87,26 @@ class Worlds:
 def begin(ward: Ward) -> Worlds:
     """Return the one world before anything happened."""
     none = np.zeros((0, len(ward.people)))
-    return Worlds([(place, BEFORE) for place in ward.begins], {((), ()): State(1, 1, 1, none)})
+    return Worlds([(place, BEFORE) for place in ward.begins], {NOTHING: State(1, 1, 1, none)})
 
 
 @dataclass(frozen=True)
 class Owners:
-    """The law of one ward; its methods change the worlds that they are given."""
+    """The law of one ward; its methods change the worlds that they are given.
+
+    People who are `singled` out are no longer alike: what they do is given to them at once, and
+    remembered where the act is `watched` (by id).
+    """
 
     ward: Ward
     state_limit: int
+    singled: frozenset[int] = frozenset()
+    watched: frozenset[Any] = frozenset()
+
+    @cached_property
+    def apart(self) -> frozenset[int]:
+        """Those who are not like the others: everyone, where some are preferred."""
+        return frozenset(range(len(self.ward.people))) if self.ward.weights else self.singled
 
     # Badge reads ------------------------------------------------------------------------------
 
@@ -122,15 +140,17 @@ class Owners:
         """Return the states in which a person took the ways that end in some place, or in any."""
         found: dict[Key, State] = {}
         row_of = {number: k for k, number in enumerate(worlds.tracked)}
-        for (moved, opened), state in worlds.states.items():
+        for key, state in worlds.states.items():
+            moved, opened, done = key
             head = next(((at, step) for p, at, step in moved if p == person), worlds.heads[person])
             others = tuple(each for each in moved if each[0] != person)
-            walk = _Walk(self._open_acts(worlds, (moved, opened)), ends)
-            for taken, extent in walk.chains(head):
+            # Who is not like the others took no open act along.
+            acts = [] if person in self.apart else self._open_acts(worlds, key)
+            for taken, extent in _Walk(acts, ends).chains(head):
                 gone = {opened[j][0] for j in taken}
-                key = (others, tuple(each for each in opened if each[0] not in gone))
+                after = (others, tuple(each for each in opened if each[0] not in gone), done)
                 rows = [row_of[number] for number in gone if number in row_of]
-                _add(found, key, state, extent, rows, person)
+                _add(found, after, state, extent if acts else state.extent, rows, person)
         return found
 
     # Acts without a badge ---------------------------------------------------------------------
@@ -140,11 +160,12 @@ class Owners:
 
         From then on its owner is tracked.
         """
-        give = self._given if self.ward.weights else self._kept_open
         found: dict[Key, State] = {}
         for key, state in worlds.states.items():
-            for after, ways, extent, owner in give(worlds, key, state, act):
-                _add_act(found, after, state, ways, extent, owner)
+            for after, extent in self._kept_open(worlds, key, state, act):
+                _add_act(found, after, state, 1.0, extent, None)
+            for after, weight, person in self._given(worlds, key, act):
+                _add_act(found, after, state, weight, state.extent, person)
         if not found:
             if worlds.lost:
                 _doubt(worlds)
@@ -168,32 +189,38 @@ class Owners:
 
     def _kept_open(
         self, worlds: Worlds, key: Key, state: State, act: Act
-    ) -> Iterator[tuple[Key, float, float, int | None]]:
-        moved, opened = key
+    ) -> Iterator[tuple[Key, float]]:
+        """Yield the states in which one of those who are alike did an act, and their extents."""
+        moved, opened, done = key
         for origin in act.origins:
             count = self._present(worlds, key, act, origin)
             if count:
-                after = (moved, (*opened, (act.number, origin)))
-                yield after, 1.0, state.extent * count, None
+                yield (moved, (*opened, (act.number, origin)), done), state.extent * count
 
-    def _given(
-        self, worlds: Worlds, key: Key, state: State, act: Act
-    ) -> Iterator[tuple[Key, float, float, int | None]]:
-        moved, opened = key
-        for person, (place, step) in enumerate(self._heads(worlds, moved)):
-            weight = self.ward.weight(person, act.room)
+    def _given(self, worlds: Worlds, key: Key, act: Act) -> Iterator[tuple[Key, float, int]]:
+        """Yield the states in which one of the others did an act, with its weight, and who."""
+        moved, opened, done = key
+        heads = self._heads(worlds, moved)
+        for person in sorted(self.apart):
+            (place, step), weight = heads[person], self.ward.weight(person, act.room)
             if place in act.origins and step < act.step and weight:
-                yield (_moved(moved, person, act), opened), weight, state.extent, person
+                seen = (*done, (act.id, person)) if act.id in self.watched else done
+                yield (_moved(moved, person, act), opened, seen), weight, person
 
     def _present(self, worlds: Worlds, key: Key, act: Act, origin: Place) -> int:
-        """Return how many people of a state may do an act from a place."""
-        moved, opened = key
-        heads = self._heads(worlds, moved)
+        """Return how many of those who are alike may do an act from a place."""
+        moved, opened, _ = key
         acts = [worlds.acts[number] for number, _ in opened]
-        there = sum(1 for place, step in heads if place == origin and step < act.step)
+        heads = self._alike(worlds, moved)
+        there = sum(1 for _, place, step in heads if place == origin and step < act.step)
         came = sum(1 for a in acts if a.place == origin and a.step < act.step)
         left = sum(1 for _, place in opened if place == origin)
         return there + came - left
+
+    def _alike(self, worlds: Worlds, moved: Moved) -> list[tuple[int, Place, int]]:
+        """Return those who are alike, where each was last seen, and in which step."""
+        heads = self._heads(worlds, moved)
+        return [(n, *head) for n, head in enumerate(heads) if n not in self.apart]
 
     def _heads(self, worlds: Worlds, moved: Moved) -> list[tuple[Place, int]]:
         if not moved:
@@ -205,11 +232,11 @@ class Owners:
 
     def _open_acts(self, worlds: Worlds, key: Key) -> list[_OpenAct]:
         """Return the open acts of a state, each with how many people can have done it."""
-        moved, opened = key
+        moved, opened, _ = key
         if not opened:
             return []
         steps: dict[Place, list[int]] = defaultdict(list)
-        for place, step in self._heads(worlds, moved):
+        for _, place, step in self._alike(worlds, moved):
             steps[place].append(step)
         for own in steps.values():
             own.sort()
@@ -261,19 +288,19 @@ class Owners:
         Those who were not read since are alike, so each act takes each of those who may have done
         it with the same probability; where a person is follows act by act.
         """
-        moved, opened = key
-        heads = self._heads(worlds, moved)
-        waiting = sorted(range(len(heads)), key=lambda n: heads[n][1], reverse=True)
-        present: dict[Place, Reals] = defaultdict(lambda: np.zeros(len(heads)))
+        moved, opened, _ = key
+        waiting = sorted(self._alike(worlds, moved), key=lambda each: each[2], reverse=True)
+        none = np.zeros(len(self.ward.people))
+        present: dict[Place, Reals] = defaultdict(none.copy)
         arriving, now, found = list[tuple[Place, Reals]](), BEFORE, list[Reals]()
         for (number, origin), each in zip(opened, self._open_acts(worlds, key), strict=True):
             if each.step != now:
                 for place, share in arriving:
                     present[place] += share
                 arriving, now = [], each.step
-                while waiting and heads[waiting[-1]][1] < now:
-                    person = waiting.pop()
-                    present[heads[person][0]][person] = 1.0
+                while waiting and waiting[-1][2] < now:
+                    person, place, _ = waiting.pop()
+                    present[place][person] = 1.0
             share = present[origin] / each.count
             present[origin] = present[origin] - share
             arriving.append((worlds.acts[number].place, share))
@@ -286,7 +313,7 @@ class Owners:
         Those are acts that are open in no state, where one state is left, and those that one
         person did in all of them.
         """
-        opened = {number for _, acts in worlds.states for number, _ in acts}
+        opened = {number for _, acts, _ in worlds.states for number, _ in acts}
         closed = [(k, n) for k, n in enumerate(worlds.tracked) if n not in opened]
         if worlds.lost:
             return []
@@ -311,14 +338,14 @@ class Owners:
     def close_step(self, worlds: Worlds, step: int) -> None:
         """Put the states in their simplest form after a step; sample where they are too many."""
         self._give_oldest(worlds)
-        if self.ward.weights or any(moved for moved, _ in worlds.states):
+        if any(moved for moved, _, _ in worlds.states):
             self._merge(worlds, lambda key: self._simplest(worlds, key))
         if len(worlds.states) > self.state_limit:
             _sample(worlds, self.state_limit, step)
         if worlds.lost:
             self._recover(worlds)
         _scale(worlds)
-        needed = {number for _, opened in worlds.states for number, _ in opened}
+        needed = {number for _, opened, _ in worlds.states for number, _ in opened}
         worlds.acts = {k: act for k, act in worlds.acts.items() if k in needed}
 
     def _recover(self, worlds: Worlds) -> None:
@@ -329,19 +356,19 @@ class Owners:
         if min(step for _, step in worlds.heads) >= worlds.last_open:
             self.forget(worlds, list(worlds.tracked))
             none = np.zeros((0, len(self.ward.people)))
-            worlds.states, worlds.lost = {((), ()): State(1.0, 1.0, 1.0, none)}, 0.0
+            worlds.states, worlds.lost = {NOTHING: State(1.0, 1.0, 1.0, none)}, 0.0
             worlds.is_even = True
 
     def _give_oldest(self, worlds: Worlds) -> None:
         """Give the oldest open acts to people at once, where open ones are many."""
-        longest = max(len(opened) for _, opened in worlds.states)
+        longest = max(len(opened) for _, opened, _ in worlds.states)
         while longest > MANY_OPEN:
             found: dict[Key, State] = {}
             is_over = longest > MOST_OPEN
             given = False
             row_of = {number: k for k, number in enumerate(worlds.tracked)}
             for key, state in worlds.states.items():
-                moved, opened = key
+                moved, opened, done = key
                 people = self._first_owners(worlds, key) if opened else []
                 if not people or not (len(people) == 1 or (is_over and len(opened) == longest)):
                     _add(found, key, state, state.extent, [], 0)
@@ -350,24 +377,24 @@ class Owners:
                 number, act = opened[0][0], worlds.acts[opened[0][0]]
                 rows = [row_of[number]] if number in row_of else []
                 for person in people:
-                    after = (_moved(moved, person, act), opened[1:])
+                    after = (_moved(moved, person, act), opened[1:], done)
                     _add(found, after, state, state.extent / len(people), rows, person)
             worlds.states = found
             if not given:
                 return
             self._merge(worlds, lambda key: self._simplest(worlds, key))
-            longest = max(len(opened) for _, opened in worlds.states)
+            longest = max(len(opened) for _, opened, _ in worlds.states)
 
     def _first_owners(self, worlds: Worlds, key: Key) -> list[int]:
-        moved, opened = key
+        moved, opened, _ = key
         number, origin = opened[0]
         step = worlds.acts[number].step
-        heads = self._heads(worlds, moved)
-        return [n for n, (place, last) in enumerate(heads) if place == origin and last < step]
+        heads = self._alike(worlds, moved)
+        return [n for n, place, last in heads if place == origin and last < step]
 
     def _simplest(self, worlds: Worlds, key: Key) -> Key:
         """Return a state with no more of the past than its open acts ask for."""
-        moved, opened = key
+        moved, opened, done = key
         steps = [worlds.acts[number].step for number, _ in opened]
 
         def since(step: int) -> int:
@@ -378,7 +405,24 @@ class Owners:
             return head != place or since(last) != step
 
         simple = ((person, place, since(step)) for person, place, step in moved)
-        return tuple(each for each in simple if differs(*each)), opened
+        return tuple(each for each in simple if differs(*each)), opened, done
+
+    def forget_done(self, worlds: Worlds, ids: Collection[Any]) -> None:
+        """Forget who did some of the watched acts."""
+
+        def without(key: Key) -> Key:
+            return key[0], key[1], tuple(each for each in key[2] if each[0] not in ids)
+
+        self._merge(worlds, without)
+
+    def weight_of(self, worlds: Worlds, holds: Callable[[frozenset[Any]], bool]) -> float:
+        """Return the probability of what follows from the watched acts of those singled out."""
+        own = (
+            state.ways * state.extent
+            for (_, _, done), state in worlds.states.items()
+            if holds(frozenset(done))
+        )
+        return sum(own) / _total(worlds)
 
     def _merge(self, worlds: Worlds, simplest: Callable[[Key], Key]) -> None:
         found: dict[Key, State] = {}

@@ -40,6 +40,7 @@ class Act:
     """
 
     number: int
+    id: Any
     time: int
     step: int
     origins: tuple[Place, ...]
@@ -126,7 +127,7 @@ class Ward:
         origins, place = found
         is_move = row.type in (self.ways.enter, self.ways.exit)
         step = self.step_of(row.time)
-        return Act(number, row.time, step, origins, place, row.place, is_move)
+        return Act(number, row.id, row.time, step, origins, place, row.place, is_move)
 
     def _way(self, row: Row) -> tuple[tuple[Place, ...], Place] | str:
         if self.ways.doors is not None:
