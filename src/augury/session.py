@@ -194,17 +194,23 @@ class Session:
         return answer
 
     def revisions(self, name: str) -> Any:
-        """Return all that was told of the owners of a stream's events, in the order of telling.
+        """Return all that was told of a stream's owners, or of a query's matches, as it was told.
 
-        `table` has the last revision of each event; here are those before it, too.
+        `table` has the last revision of each event or match; here are those before it, too.
         """
-        if name.lower() not in self._catalog.identified:
-            known = ", ".join(self._catalog.streams[n].name for n in self._catalog.identified)
-            raise AuguryError(
-                f"{name} is no stream AS IDENTIFY, and nothing else is revised; "
-                f"known: {known or 'none yet'}"
-            )
-        return self._known(name).log
+        from augury.planning.refusal import PlanError
+        from augury.runners.local.threads import ThreadedRunner
+
+        if name.lower() in self._catalog.identified:
+            return self._known(name).log
+        checked, source = self._query(name)
+        runner = self._run()
+        if not isinstance(runner, ThreadedRunner):
+            return self.table(name)
+        try:
+            return runner.revisions(checked.name)
+        except PlanError as error:
+            raise error.at(source, checked.span) from error
 
     def _known(self, name: str) -> Identities:
         """Return what is told of the owners of a stream; say once what had to be reset."""

@@ -60,3 +60,37 @@ def test_what_is_told_is_as_worked_out(case: Case) -> None:
 
 def ids(case: Case) -> set[int]:
     return {each[1] for each in case.tellings}
+
+
+ASKED = [case for case in CASES if case.query]
+
+
+def matches(rows: list[dict], owner_of: dict) -> set:
+    """Return told matches as the cases write them."""
+    return {
+        (
+            frozenset(
+                (each["component"], int(each["event_id"]), owner)
+                for each, owner in zip(row["events"], owner_of[row["match_id"]], strict=True)
+            ),
+            row["revision"],
+            Fraction(row["confidence"]).limit_denominator(1000),
+        )
+        for row in rows
+    }
+
+
+@pytest.mark.parametrize("case", ASKED, ids=lambda case: case.title)
+def test_matches_are_revised_as_worked_out(case: Case) -> None:
+    ag = session_of(case)
+    names = ["x"] if "e=" not in case.matches and "ENTER e" not in case.query else ["x", "e"]
+    names = ["x", "e"] if "EXIT e" in case.query else names
+    returned = ", ".join(f"{name}.person AS {name}" for name in names)
+    having = case.query.partition(" HAVING")
+    ag.sql(f"CREATE QUERY q ON known {having[0]}{having[1]}{having[2]} RETURN {returned};")
+    log = ag.revisions("q").to_pylist()
+    owner_of = {row["match_id"]: [row[each["component"]] for each in row["events"]] for row in log}
+    assert matches(log, owner_of) == case.match_tellings
+    last = {row["match_id"]: row for row in sorted(log, key=lambda row: row["revision"])}
+    now = [row for row in last.values() if row["confidence"] > 0.0]
+    assert sorted(map(str, ag.table("q").to_pylist())) == sorted(map(str, now))

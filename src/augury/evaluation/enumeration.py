@@ -71,6 +71,18 @@ class Enumeration:
             return settlement.settle(found)
         return settlement.settle_open_ones(found), []
 
+    def possible(self) -> tuple[Matches, list[Formula]]:
+        """Return all that may be a match, and its lineage, which is not valued."""
+        events, predicates = self._prepared()
+        matcher = Matcher(self.plan.pattern, predicates, is_independent=False)
+        found = matcher.matches(events, *self.span)
+        limits_of(self.plan.pattern).check_lineage(len(found), len(found.row))
+        ordered = events.take(sort_order(events))
+        resolver = ConfidenceResolver(
+            self.plan.pattern, ordered, predicates, self._formula, self.chances
+        )
+        return resolver.lineage(found)
+
     def counts(self) -> Counts:
         """Return how many matches there are: by sums where that is possible, or by listing them."""
         events, predicates = self._prepared()

@@ -19,6 +19,7 @@ from augury.errors import DataError
 from augury.evaluation.answers.answers import Clock
 from augury.evaluation.answers.count_answers import count_table
 from augury.evaluation.answers.match_answers import Inputs, match_table
+from augury.evaluation.answers.revisions import floor_of, latest
 from augury.evaluation.answers.schemas import answer_schema, chosen
 from augury.evaluation.encoding import (
     DerivedPlaces,
@@ -36,6 +37,11 @@ from augury.evaluation.learning.correlation_table import correlation_of
 from augury.evaluation.learning.learned_correlation import as_candidates, learned_correlation
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.memory_guard import memory_errors_named
+from augury.evaluation.owner_matches import (
+    FirstTellings,
+    OwnerMatches,
+    without_owners,
+)
 from augury.evaluation.probability.beliefs import is_plain, keyed_beliefs
 from augury.evaluation.probability.chain_inputs import chain_inputs_of
 from augury.evaluation.probability.joins import join_table
@@ -51,7 +57,7 @@ from augury.evaluation.stream_rows import StreamRows, all_times, inputs_of
 from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
-from augury.planning.evaluated import refuse_identified
+from augury.planning.evaluated import reads_owners, refuse_identified, refuse_unfollowed
 from augury.planning.graph import asks_whether, lists_matches, stage_of
 from augury.planning.join_program import join_program
 from augury.planning.match_plan import MatchPlan, plan_match
@@ -81,6 +87,7 @@ class Evaluator:
     keeps: Callable[[Matches, Inputs], Words] | None = None
     clock: Clock = field(default_factory=Clock)
     identities: dict[str, Identities] = field(default_factory=dict)
+    logs: dict[str, pa.Table] = field(default_factory=dict)
 
     def known(self, name: str) -> Identities:
         """Return what is told of the owners of a stream's events."""
@@ -170,6 +177,7 @@ class Evaluator:
         """Return the plan of a query, which is made once."""
         if name not in self.plans:
             query = learned(self.queries[name], self.catalog, self.bound)
+            query = without_owners(query) if reads_owners(query) else query
             self.plans[name] = plan_match(query, self.catalog)
         return self.plans[name]
 
@@ -185,7 +193,10 @@ class Evaluator:
         alone = [
             name
             for name in names
-            if name not in read and name not in self.spans and not asks_whether(self.queries[name])
+            if name not in read
+            and name not in self.spans
+            and not asks_whether(self.queries[name])
+            and not reads_owners(self.queries[name])
         ]
         for group in shareable(self.plan(name) for name in alone):
             source = self._load(group[0].query.streams[0].name)
@@ -202,7 +213,10 @@ class Evaluator:
 
     def _evaluate(self, query: CheckedQuery) -> None:
         """Run the stage of a query over the rows of those that it reads."""
-        refuse_identified([query])
+        refuse_identified(each for each in self._lower(query) if each is not query)
+        if reads_owners(query):
+            self._by_owners(query)
+            return
         stage = stage_of(query, self.catalog)
         run = {
             "match": self._by_matches,
@@ -216,6 +230,32 @@ class Evaluator:
             own.rows_in = sum(self._load(each.name).table.num_rows for each in query.streams)
             own.rows_out = answer.num_rows
         self.answers[query.name.lower()] = answer
+
+    def _lower(self, query: CheckedQuery) -> list[CheckedQuery]:
+        """Return a query and all that it reads."""
+        below = [self.queries[s.query.lower()] for s in query.streams if s.query is not None]
+        return [query, *(each for lower in below for each in self._lower(lower))]
+
+    def revisions(self, name: str) -> pa.Table:
+        """Return every telling of a query's matches; without owners in doubt there is one each."""
+        answer = self.table(name)
+        return self.logs.get(name.lower(), answer)
+
+    def _by_owners(self, query: CheckedQuery) -> None:
+        """Find the matches of events whose owners are in doubt, and all that is told of them."""
+        refuse_unfollowed(query)
+        plan, (stream,) = self.plan(query.name.lower()), query.streams
+        identities = self.known(stream.name)
+        source = FirstTellings(identities).rows
+        encoder = Encoder(plan, self._tables(query))
+        with self.clock.stage(stage_of(query, self.catalog).name) as own:
+            events, inputs = self._events(encoder, [source])
+            found = Enumeration(plan, encoder, events, [source], self.chances, lineage=True)
+            matches = OwnerMatches(query, plan, *found.possible(), inputs, identities)
+            log = matches.log()
+            own.rows_in, own.rows_out = source.table.num_rows, log.num_rows
+        self.logs[query.name.lower()] = log
+        self.answers[query.name.lower()] = latest(log, floor_of(query.having))
 
     def _by_matches(self, query: CheckedQuery) -> pa.Table:
         """Return the matches of a query; those that others read keep what they are made of."""

@@ -9,8 +9,8 @@ worlds: states times products, whatever the number of people.
 
 Smoothing goes forward only: a state carries how much of it gives each earlier act to each person.
 
-Where people are not alike (PREFER), where some are followed one by one (`tracks.py`), and where many
-acts have become open, acts are given to people at once, and the state says where those are who
+Where people are not alike (PREFER), where some are followed one by one (`tracks.py`), and where
+open acts have become many, acts are given to people at once, and the state says where those are who
 moved. `tests/oracles/identities.py` is the slow twin.
 """
 

@@ -17,9 +17,9 @@ from augury.planning.refusal import NOT_EVALUATED, PlanError, Refused
 def unevaluated(query: CheckedQuery) -> str | None:
     """Return what a query uses that no engine evaluates yet, or None."""
     asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
-    hangs = _hanging_together(query)
-    if hangs is not None:
-        return hangs.what
+    if reads_owners(query):
+        refused = _unfollowed(query)
+        return None if refused is None else refused.what
     return None if asks_whether and unsuited(query) is None else unmatched(query)
 
 
@@ -43,6 +43,32 @@ def _refused(query: CheckedQuery) -> Refused | None:
         or entangled(query)
         or (_unseen(query) if scores_unseen(query) else None)
     )
+
+
+def reads_owners(query: CheckedQuery) -> bool:
+    """Return whether a query reads events whose owners are in doubt."""
+    return any(stream.is_identified for stream in query.streams)
+
+
+def refuse_unfollowed(query: CheckedQuery) -> None:
+    """Raise where a query asks for more of owners than the tracks of people tell."""
+    refused = _unfollowed(query)
+    if refused is not None:
+        raise _refusal(query, refused)
+
+
+def _unfollowed(query: CheckedQuery) -> Refused | None:
+    (first, *others), why = query.streams, None
+    if others:
+        why = "beside other streams"
+    elif query.returns != "MATCHES":
+        why = f"for RETURN {query.returns}"
+    elif scores_unseen(query) or query.allow:
+        why = "together with missed events"
+    elif query.correlated_by is not None:
+        why = "together with CORRELATED BY"
+    hint = f"ask for matches of {first.name} alone, or for its table"
+    return None if why is None else Refused(f"the owners of {first.name} {why}", hint)
 
 
 def _hanging_together(query: CheckedQuery) -> Refused | None:
