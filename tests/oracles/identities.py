@@ -1,7 +1,8 @@
 """Owners of events by enumeration of all worlds: slow, obvious, with fractions.
 
 Written from the language's page on identities alone. A world says where everyone is, who did each
-event without an owner, and its weight. Nothing here imports augury.
+event without an owner, and its weight. A match is told by the weight of the worlds in which it is
+an answer (`selection.py`), after every step. Nothing here imports augury.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
+
+from oracles import model
+from oracles.worlds import matches_in_world
 
 SAME = Fraction(1, 10**9)
 
@@ -56,6 +60,8 @@ class Outcome:
     told: list[tuple[int, int, int, dict[Any, Fraction]]] = field(default_factory=list)
     rejected: list[int] = field(default_factory=list)
     resets: list[int] = field(default_factory=list)
+    # After each step: its number, its time, all worlds, and the events admitted so far.
+    trace: list[tuple[int, int, list[World], list[Event]]] = field(default_factory=list)
 
 
 def identify(setting: Setting, events: list[Event]) -> Outcome:
@@ -70,6 +76,8 @@ def identify(setting: Setting, events: list[Event]) -> Outcome:
         if not admitted:
             continue
         as_of = max(event.time for event in admitted)
+        before = outcome.trace[-1][3] if outcome.trace else []
+        outcome.trace.append((step, as_of, worlds, [*before, *admitted]))
         for event in sorted(admitted, key=lambda e: (e.time, e.id)):
             known = _known(worlds, event)
             outcome.told.append((as_of, event.id, 0, known))
@@ -91,6 +99,55 @@ def _is_news(setting: Setting, told: dict[Any, Fraction], known: dict[Any, Fract
     if setting.revise == "CERTAIN":
         return 1 in known.values() and 1 not in told.values()
     return setting.revise == "ANY" or moved >= setting.least - SAME
+
+
+def told_matches(
+    setting: Setting, events: list[Event], query: model.Query, *, waits: bool
+) -> set[tuple[frozenset[Any], int, Fraction]]:
+    """Return every telling of a match as (match, revision, confidence).
+
+    A match has pairs of component and (id, owner). One that `waits` ends with a negation: it is
+    known at first + W.
+    """
+    found: set[tuple[frozenset[Any], int, Fraction]] = set()
+    last: dict[Any, tuple[int, Fraction]] = {}
+    trace = identify(setting, events).trace
+    time_of = {event.id: event.time for event in events}
+    for k, (_, as_of, worlds, so_far) in enumerate(trace):
+        until = trace[k + 1][0] if k + 1 < len(trace) else None
+        weights = _match_weights(worlds, so_far, query)
+        for match, weight in weights.items():
+            times = [time_of[number] for _, ids in match for number, _ in ids]
+            moment = min(times) + query.within[1] if waits and query.within else max(times)
+            if match not in last and (until is None or moment // setting.step < until):
+                last[match] = (0, weight)
+                found.add((match, 0, weight))
+        for match, (revision, told) in list(last.items()):
+            weight = weights.get(match, Fraction(0))
+            age = as_of - max(time_of[number] for _, ids in match for number, _ in ids)
+            both = ({"is": told, "not": 1 - told}, {"is": weight, "not": 1 - weight})
+            if age <= setting.within and _is_news(setting, *both):
+                last[match] = (revision + 1, weight)
+                found.add((match, revision + 1, weight))
+    return found
+
+
+def _match_weights(
+    worlds: list[World], events: list[Event], query: model.Query
+) -> dict[frozenset[Any], Fraction]:
+    total = sum(world.weight for world in worlds)
+    found: dict[frozenset[Any], Fraction] = {}
+    for world in worlds:
+        owners = dict(world.owners)
+        rows = []
+        for each in events:
+            owner = owners.get(each.id, each.person)
+            attrs = {"person": owner, "room": each.place}
+            own = (each.id, owner)
+            rows.append(model.Event(own, each.time, each.type, attrs=attrs, key=(owner,)))
+        for match in matches_in_world(query, rows):
+            found[match.key] = found.get(match.key, Fraction(0)) + world.weight / total
+    return found
 
 
 def _known(worlds: list[World], event: Event) -> dict[Any, Fraction]:
