@@ -199,31 +199,27 @@ class Session:
         `table` has the last revision of each event or match; here are those before it, too.
         """
         from augury.planning.refusal import PlanError
-        from augury.runners.local.threads import ThreadedRunner
 
         if name.lower() in self._catalog.identified:
             return self._known(name).log
         checked, source = self._query(name)
-        runner = self._run()
-        if not isinstance(runner, ThreadedRunner):
+        if self.engine == "spark":
             return self.table(name)
         try:
-            return runner.revisions(checked.name)
+            return self._local_runner().revisions(checked.name)
         except PlanError as error:
             raise error.at(source, checked.span) from error
 
     def _known(self, name: str) -> Identities:
         """Return what is told of the owners of a stream; say once what had to be reset."""
         from augury.planning.refusal import NOT_EVALUATED
-        from augury.runners.local.threads import ThreadedRunner
 
-        runner = self._run()
-        if not isinstance(runner, ThreadedRunner):
+        if self.engine == "spark":
             message = f"stream {name} is identified, which Spark does not do as yet"
             hint = "make a Session(engine='local') for it"
             source = Source("<name>", name)
             raise QueryError([Diagnostic(NOT_EVALUATED, message, Span(0, len(name)), source, hint)])
-        found = runner.known(name)
+        found = self._local_runner().known(name)
         notice = (
             f"stream {name}: {found.resets} badge reads were impossible in every world; "
             "their owners were put where they lead"
@@ -388,6 +384,13 @@ class Session:
 
                 self._runner = ThreadedRunner(self._catalog, queries, dict(self._bound))
         return self._runner
+
+    def _local_runner(self) -> ThreadedRunner:
+        from augury.runners.local.threads import ThreadedRunner
+
+        runner = self._run()
+        assert isinstance(runner, ThreadedRunner)
+        return runner
 
     def _spark_runner(self, asked: str) -> SparkRunner:
         from augury.runners.local.threads import ThreadedRunner

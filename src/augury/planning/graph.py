@@ -151,6 +151,8 @@ def _match_step(query: CheckedQuery, catalog: Catalog) -> Step:
     """
     if any(stream.name.lower() in catalog.inferred for stream in query.streams):
         return "all"
+    if any(stream.is_identified for stream in query.streams):
+        return "all"
     derived = any(stream.query is not None for stream in query.streams)
     apart = any(stream.alternatives and stream.id is not None for stream in query.streams)
     return "again" if derived or apart or query.correlated_by is not None else "new"

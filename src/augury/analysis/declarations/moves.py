@@ -222,7 +222,7 @@ def _check_lengths(
     step = model.statement.step
     if step is not None:
         place = places.word(findings.source, statement.span, model.name)
-        check_length(step.length, source.time_is_ticks, f"STEP of {model.name}", place, findings)
+        check_length(step.length, source.time_is_ticks, "STEP", place, findings)
 
 
 def _unfit(source: StreamSchema, model: MovesSchema) -> Iterator[tuple[str, str]]:
