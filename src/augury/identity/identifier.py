@@ -122,6 +122,7 @@ class _Turn:
         """Admit the rows of a step, and tell what is news."""
         identifier, worlds = self.identifier, self.state.worlds
         owners = Owners(identifier.wards[self.unit], identifier.state_limit)
+        worlds.is_changed = False
         admission = Admission(owners, worlds, identifier.rejects_impossible, self.state.acts)
         admission.take(rows)
         self.state.acts = admission.acts
@@ -146,10 +147,11 @@ class _Turn:
                 sure = ((number_of[row.person], 1.0),)
                 found.append(Told(row.id, row.time, self.unit, 0, as_of, sure))
         self._forget_old(owners, as_of, fresh)
-        if worlds.tracked:
+        asked = worlds.tracked if worlds.is_changed else [n for n in worlds.tracked if n in fresh]
+        if asked:
             bound = owners.error_bound(worlds)
-            known = owners.posterior(worlds, worlds.tracked)
-            for number, own in zip(worlds.tracked, known, strict=True):
+            known = owners.posterior(worlds, asked)
+            for number, own in zip(asked, known, strict=True):
                 tale = tales[number]
                 if number in fresh or self.identifier.strategy.is_news(tale.told, own, bound):
                     found.append(tale.tell(own, self.unit, as_of, bound))
@@ -196,7 +198,7 @@ def _row_parts(row: Row) -> list[Any]:
 def _ward_parts(ward: WardState) -> dict[str, Any]:
     worlds = ward.worlds
     states = [
-        [*key, state.ways, state.sure, state.extent, state.owned.tolist()]
+        [*key, state.ways, state.sure, state.counts, state.extent, state.owned.tolist()]
         for key, state in worlds.states.items()
     ]
     acts = [
@@ -218,10 +220,11 @@ def _ward_parts(ward: WardState) -> dict[str, Any]:
 def _ward_state(parts: Mapping[str, Any]) -> WardState:
     heads = [(place, step) for place, step in parts["heads"]]
     states = {}
-    for moved, opened, done, ways, sure, extent, owned in parts["states"]:
+    for moved, opened, done, ways, sure, counts, extent, owned in parts["states"]:
         key = _tuples(moved), _tuples(opened), _tuples(done)
         shape = (len(parts["tracked"]), len(heads))
-        states[key] = State(ways, sure, extent, np.array(owned, np.float64).reshape(shape))
+        by_person = np.array(owned, np.float64).reshape(shape)
+        states[key] = State(ways, sure, tuple(counts), extent, by_person)
     acts = {
         number: Act(number, own, time, step, tuple(origins), *rest)
         for number, own, time, step, origins, *rest in parts["acts"]

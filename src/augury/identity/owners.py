@@ -16,8 +16,8 @@ moved. `tests/oracles/identities.py` is the slow twin.
 
 from __future__ import annotations
 
+import math
 import random
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -55,12 +55,14 @@ class State:
     Fields:
         ways: the weight of the ways that led here.
         sure: the part of them that was never sampled.
-        extent: in how many ways the open acts can be given to people.
+        counts: how many people can have done each open act, whoever did those before it.
+        extent: in how many ways the open acts can be given to people: the product of the counts.
         owned: (K, N) the ways that give tracked act k to person n; 0 for open acts.
     """
 
     ways: float
     sure: float
+    counts: tuple[int, ...]
     extent: float
     owned: Reals
 
@@ -82,12 +84,14 @@ class Worlds:
     is_even: bool = True
     # The step of the last act without a badge.
     last_open: int = BEFORE
+    # Whether what is known of earlier acts may have changed in this step.
+    is_changed: bool = False
 
 
 def begin(ward: Ward) -> Worlds:
     """Return the one world before anything happened."""
     none = np.zeros((0, len(ward.people)))
-    return Worlds([(place, BEFORE) for place in ward.begins], {NOTHING: State(1, 1, 1, none)})
+    return Worlds([(place, BEFORE) for place in ward.begins], {NOTHING: State(1, 1, (), 1, none)})
 
 
 @dataclass(frozen=True)
@@ -140,17 +144,25 @@ class Owners:
         """Return the states in which a person took the ways that end in some place, or in any."""
         found: dict[Key, State] = {}
         row_of = {number: k for k, number in enumerate(worlds.tracked)}
+        is_changed = False
         for key, state in worlds.states.items():
             moved, opened, done = key
             head = next(((at, step) for p, at, step in moved if p == person), worlds.heads[person])
             others = tuple(each for each in moved if each[0] != person)
-            # Who is not like the others took no open act along.
-            acts = [] if person in self.apart else self._open_acts(worlds, key)
-            for taken, extent in _Walk(acts, ends).chains(head):
-                gone = {opened[j][0] for j in taken}
+            if person in self.apart:
+                # Who is not like the others took no open act along.
+                ways = [_Chain((), state.counts)] if ends is None or head[0] in ends else []
+            else:
+                acts = [worlds.acts[number] for number, _ in opened]
+                ways = _Walk(opened, acts, state.counts, ends).chains(head)
+            is_changed |= [way.counts for way in ways] != [state.counts]
+            for way in ways:
+                gone = {opened[j][0] for j in way.taken}
                 after = (others, tuple(each for each in opened if each[0] not in gone), done)
                 rows = [row_of[number] for number in gone if number in row_of]
-                _add(found, after, state, extent if acts else state.extent, rows, person)
+                _add(found, after, state, way.counts, rows, person)
+        if found:
+            worlds.is_changed |= is_changed
         return found
 
     # Acts without a badge ---------------------------------------------------------------------
@@ -160,12 +172,19 @@ class Owners:
 
         From then on its owner is tracked.
         """
-        found: dict[Key, State] = {}
+        found, counts = dict[Key, State](), set[int]()
         for key, state in worlds.states.items():
-            for after, extent in self._kept_open(worlds, key, state, act):
-                _add_act(found, after, state, 1.0, extent, None)
+            for origin in act.origins:
+                count = self._present(worlds, key, act, origin)
+                counts.add(count)
+                if count:
+                    moved, opened, done = key
+                    after = (moved, (*opened, (act.number, origin)), done)
+                    _add_act(found, after, state, (*state.counts, count), 1.0, None)
             for after, weight, person in self._given(worlds, key, act):
-                _add_act(found, after, state, weight, state.extent, person)
+                _add_act(found, after, state, state.counts, weight, person)
+        # Where all worlds go on in equally many ways, nothing new is known of what was before.
+        worlds.is_changed |= len(counts) > 1 or len(act.origins) > 1 or bool(self.apart)
         if not found:
             if worlds.lost:
                 _doubt(worlds)
@@ -187,16 +206,6 @@ class Owners:
         free = [k for k, (_, step) in enumerate(worlds.heads) if step < act.step]
         return sum(self.ward.weight(person, act.room) for person in free)
 
-    def _kept_open(
-        self, worlds: Worlds, key: Key, state: State, act: Act
-    ) -> Iterator[tuple[Key, float]]:
-        """Yield the states in which one of those who are alike did an act, and their extents."""
-        moved, opened, done = key
-        for origin in act.origins:
-            count = self._present(worlds, key, act, origin)
-            if count:
-                yield (moved, (*opened, (act.number, origin)), done), state.extent * count
-
     def _given(self, worlds: Worlds, key: Key, act: Act) -> Iterator[tuple[Key, float, int]]:
         """Yield the states in which one of the others did an act, with its weight, and who."""
         moved, opened, done = key
@@ -210,12 +219,18 @@ class Owners:
     def _present(self, worlds: Worlds, key: Key, act: Act, origin: Place) -> int:
         """Return how many of those who are alike may do an act from a place."""
         moved, opened, _ = key
-        acts = [worlds.acts[number] for number, _ in opened]
-        heads = self._alike(worlds, moved)
-        there = sum(1 for _, place, step in heads if place == origin and step < act.step)
-        came = sum(1 for a in acts if a.place == origin and a.step < act.step)
-        left = sum(1 for _, place in opened if place == origin)
-        return there + came - left
+        heads = self._heads(worlds, moved)
+        count = 0
+        for n, (place, step) in enumerate(heads):
+            if place == origin and step < act.step and n not in self.apart:
+                count += 1
+        for number, place in opened:
+            other = worlds.acts[number]
+            if place == origin:
+                count -= 1
+            if other.place == origin and other.step < act.step:
+                count += 1
+        return count
 
     def _alike(self, worlds: Worlds, moved: Moved) -> list[tuple[int, Place, int]]:
         """Return those who are alike, where each was last seen, and in which step."""
@@ -230,30 +245,6 @@ class Owners:
             heads[person] = (place, step)
         return heads
 
-    def _open_acts(self, worlds: Worlds, key: Key) -> list[_OpenAct]:
-        """Return the open acts of a state, each with how many people can have done it."""
-        moved, opened, _ = key
-        if not opened:
-            return []
-        steps: dict[Place, list[int]] = defaultdict(list)
-        for _, place, step in self._alike(worlds, moved):
-            steps[place].append(step)
-        for own in steps.values():
-            own.sort()
-        found, balance = list[_OpenAct](), defaultdict[Place, int](int)
-        arriving, now = list[Place](), BEFORE
-        for number, origin in opened:
-            act = worlds.acts[number]
-            if act.step != now:
-                for place in arriving:
-                    balance[place] += 1
-                arriving, now = [], act.step
-            count = bisect_left(steps.get(origin, []), now) + balance[origin]
-            found.append(_OpenAct(origin, act.place, now, count))
-            balance[origin] -= 1
-            arriving.append(act.place)
-        return found
-
     # What is known ----------------------------------------------------------------------------
 
     def posterior(self, worlds: Worlds, numbers: Sequence[int]) -> Reals:
@@ -261,12 +252,16 @@ class Owners:
         known = np.zeros((len(numbers), len(self.ward.people)))
         rows = [worlds.tracked.index(number) for number in numbers]
         place_of = {number: k for k, number in enumerate(numbers)}
+        heads: dict[Moved, list[tuple[int, Place, int]]] = {}
         for key, state in worlds.states.items():
             known += state.owned[rows] * state.extent
             wanted = [place_of.get(number) for number, _ in key[1]]
             if all(k is None for k in wanted):
                 continue
-            for k, share in zip(wanted, self._free_shares(worlds, key), strict=True):
+            if key[0] not in heads:
+                heads[key[0]] = sorted(self._alike(worlds, key[0]), key=lambda each: each[2])
+            shares = self._free_shares(worlds, key[1], state.counts, heads[key[0]])
+            for k, share in zip(wanted, shares, strict=True):
                 if k is not None:
                     known[k] += state.ways * state.extent * share
         return known / _total(worlds)
@@ -282,28 +277,35 @@ class Owners:
         sure = sum(state.sure * state.extent for state in worlds.states.values())
         return max(worlds.lost / (sure + worlds.lost), 1.0 - sure / _total(worlds))
 
-    def _free_shares(self, worlds: Worlds, key: Key) -> list[Reals]:
+    def _free_shares(
+        self,
+        worlds: Worlds,
+        opened: Open,
+        counts: Sequence[int],
+        heads: Sequence[tuple[int, Place, int]],
+    ) -> list[Reals]:
         """Return, for each open act of a state, the probability of each person.
 
         Those who were not read since are alike, so each act takes each of those who may have done
-        it with the same probability; where a person is follows act by act.
+        it with the same probability; where a person is follows act by act. `heads` are in order of
+        their steps.
         """
-        moved, opened, _ = key
-        waiting = sorted(self._alike(worlds, moved), key=lambda each: each[2], reverse=True)
         none = np.zeros(len(self.ward.people))
         present: dict[Place, Reals] = defaultdict(none.copy)
-        arriving, now, found = list[tuple[Place, Reals]](), BEFORE, list[Reals]()
-        for (number, origin), each in zip(opened, self._open_acts(worlds, key), strict=True):
-            if each.step != now:
+        arriving, now, found, seen = list[tuple[Place, Reals]](), BEFORE, list[Reals](), 0
+        for (number, origin), count in zip(opened, counts, strict=True):
+            act = worlds.acts[number]
+            if act.step != now:
                 for place, share in arriving:
                     present[place] += share
-                arriving, now = [], each.step
-                while waiting and waiting[-1][2] < now:
-                    person, place, _ = waiting.pop()
+                arriving, now = [], act.step
+                while seen < len(heads) and heads[seen][2] < now:
+                    person, place, _ = heads[seen]
                     present[place][person] = 1.0
-            share = present[origin] / each.count
+                    seen += 1
+            share = present[origin] / count
             present[origin] = present[origin] - share
-            arriving.append((worlds.acts[number].place, share))
+            arriving.append((act.place, share))
             found.append(share)
         return found
 
@@ -356,7 +358,7 @@ class Owners:
         if min(step for _, step in worlds.heads) >= worlds.last_open:
             self.forget(worlds, list(worlds.tracked))
             none = np.zeros((0, len(self.ward.people)))
-            worlds.states, worlds.lost = {NOTHING: State(1.0, 1.0, 1.0, none)}, 0.0
+            worlds.states, worlds.lost = {NOTHING: State(1.0, 1.0, (), 1.0, none)}, 0.0
             worlds.is_even = True
 
     def _give_oldest(self, worlds: Worlds) -> None:
@@ -371,14 +373,14 @@ class Owners:
                 moved, opened, done = key
                 people = self._first_owners(worlds, key) if opened else []
                 if not people or not (len(people) == 1 or (is_over and len(opened) == longest)):
-                    _add(found, key, state, state.extent, [], 0)
+                    _add(found, key, state, state.counts, [], 0)
                     continue
                 given = True
                 number, act = opened[0][0], worlds.acts[opened[0][0]]
                 rows = [row_of[number]] if number in row_of else []
                 for person in people:
                     after = (_moved(moved, person, act), opened[1:], done)
-                    _add(found, after, state, state.extent / len(people), rows, person)
+                    _add(found, after, state, state.counts[1:], rows, person)
             worlds.states = found
             if not given:
                 return
@@ -427,54 +429,48 @@ class Owners:
     def _merge(self, worlds: Worlds, simplest: Callable[[Key], Key]) -> None:
         found: dict[Key, State] = {}
         for key, state in worlds.states.items():
-            _add(found, simplest(key), state, state.extent, [], 0)
+            _add(found, simplest(key), state, state.counts, [], 0)
         worlds.states = found
 
 
 @dataclass(frozen=True, slots=True)
-class _OpenAct:
-    """An open act of a state, and how many people can have done it."""
+class _Chain:
+    """Open acts that one person did, by their places, and the counts of those that stay open."""
 
-    origin: Place
-    place: Place
-    step: int
-    count: int
+    taken: tuple[int, ...]
+    counts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
     """The chains of open acts that one person may have done, to one of the ends."""
 
-    acts: list[_OpenAct]
+    opened: Open
+    acts: list[Act]
+    counts: tuple[int, ...]
     ends: frozenset[Place] | None
 
-    def chains(self, head: tuple[Place, int]) -> list[tuple[tuple[int, ...], float]]:
-        """Return each chain, and in how many ways the other people can have done the rest."""
-        found: list[tuple[tuple[int, ...], float]] = []
-        self._go(0, head, 1.0, (), found)
+    def chains(self, head: tuple[Place, int]) -> list[_Chain]:
+        """Return each chain from where a person was last seen."""
+        found: list[_Chain] = []
+        self._go(head, _Chain((), ()), found)
         return found
 
-    def _go(
-        self,
-        start: int,
-        head: tuple[Place, int],
-        extent: float,
-        taken: tuple[int, ...],
-        found: list[tuple[tuple[int, ...], float]],
-    ) -> None:
+    def _go(self, head: tuple[Place, int], chain: _Chain, found: list[_Chain]) -> None:
         place, step = head
-        for j in range(start, len(self.acts)):
-            act = self.acts[j]
-            if act.origin == place and act.step > step:
-                self._go(j + 1, (act.place, act.step), extent, (*taken, j), found)
+        taken, counts = chain.taken, list(chain.counts)
+        for j in range(len(taken) + len(counts), len(self.acts)):
+            count = self.counts[j]
+            if self.opened[j][1] == place and self.acts[j].step > step:
+                there = (self.acts[j].place, self.acts[j].step)
+                self._go(there, _Chain((*taken, j), tuple(counts)), found)
                 # Who was there and did not do it is none of those who can have done it.
-                extent *= act.count - 1
-                if not extent:
+                count -= 1
+                if not count:
                     return
-            else:
-                extent *= act.count
+            counts.append(count)
         if self.ends is None or place in self.ends:
-            found.append((taken, extent))
+            found.append(_Chain(taken, tuple(counts)))
 
 
 def _moved(moved: Moved, person: int, act: Act) -> Moved:
@@ -487,14 +483,15 @@ def _add(
     found: dict[Key, State],
     key: Key,
     state: State,
-    extent: float,
+    counts: tuple[int, ...],
     rows: Sequence[int],
     person: int,
 ) -> None:
     """Add the ways of a state to another, in which a person did the acts of some rows."""
     known = found.get(key)
     if known is None:
-        known = State(state.ways, state.sure, extent, state.owned.copy())
+        extent = float(math.prod(counts))
+        known = State(state.ways, state.sure, counts, extent, state.owned.copy())
         found[key] = known
     else:
         known.ways += state.ways
@@ -508,8 +505,8 @@ def _add_act(
     found: dict[Key, State],
     key: Key,
     state: State,
+    counts: tuple[int, ...],
     weight: float,
-    extent: float,
     owner: int | None,
 ) -> None:
     """Add the ways of a state to one that has an act more, done by its owner if that is known."""
@@ -519,7 +516,8 @@ def _add_act(
     owned = np.concatenate([state.owned, row]) * weight
     known = found.get(key)
     if known is None:
-        found[key] = State(state.ways * weight, state.sure * weight, extent, owned)
+        extent = float(math.prod(counts))
+        found[key] = State(state.ways * weight, state.sure * weight, counts, extent, owned)
     else:
         known.ways += state.ways * weight
         known.sure += state.sure * weight
@@ -570,7 +568,8 @@ def _sample(worlds: Worlds, limit: int, step: int) -> None:
         if drawn < 0.0:
             drawn += level
             scale = level / weight
-            found[key] = State(state.ways * scale, 0.0, state.extent, state.owned * scale)
+            owned = state.owned * scale
+            found[key] = State(state.ways * scale, 0.0, state.counts, state.extent, owned)
     worlds.states = found
 
 
