@@ -86,7 +86,7 @@ class Identifier:
             steps.setdefault((self.wards[unit].step_of(row.time), unit), []).append(row)
         for step, unit in sorted(steps, key=lambda each: (each[0], str(each[1]))):
             turn = _Turn(self, unit, state.wards[unit], news)
-            turn.take(step, steps[step, unit])
+            turn.take(steps[step, unit])
         state.resets += len(news.resets)
         return state, news
 
@@ -118,7 +118,7 @@ class _Turn:
     state: WardState
     news: News
 
-    def take(self, step: int, rows: list[Row]) -> None:
+    def take(self, rows: list[Row]) -> None:
         """Admit the rows of a step, and tell what is news."""
         identifier, worlds = self.identifier, self.state.worlds
         owners = Owners(identifier.wards[self.unit], identifier.state_limit)
@@ -130,7 +130,7 @@ class _Turn:
         self.news.resets.extend(admission.resets)
         if admission.last is not None:
             self._tell(owners, admission, admission.last)
-            owners.close_step(worlds, step)
+            owners.close_step(worlds)
             kept = set(worlds.tracked)
             self.state.tales = {n: tale for n, tale in self.state.tales.items() if n in kept}
 

@@ -20,19 +20,21 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from augury.identity.ward import Act, Place, Ward
-from augury.records import Flags, Reals
+from augury.records import Flags, Reals, Words
 
 # Before every step.
 BEFORE = -(2**62)
 # So many open acts may wait for their owners to be read; older ones are given to people at once.
 MOST_OPEN = 40
+# Between these the weight of all states is left as it is.
+SMALL, LARGE = 1e-30, 1e30
 # From so many on, acts that only one person can have done are given to that person.
 MANY_OPEN = 12
 
@@ -139,6 +141,8 @@ class Owners:
     def _put(self, worlds: Worlds, person: int, act: Act, states: dict[Key, State]) -> None:
         worlds.states = states
         worlds.heads[person] = (act.place, act.step)
+        if len(states) > self.state_limit:
+            _sample(worlds, self.state_limit, act.number)
 
     def _led(self, worlds: Worlds, person: int, ends: frozenset[Place] | None) -> dict[Key, State]:
         """Return the states in which a person took the ways that end in some place, or in any."""
@@ -156,11 +160,13 @@ class Owners:
                 acts = [worlds.acts[number] for number, _ in opened]
                 ways = _Walk(opened, acts, state.counts, ends).chains(head)
             is_changed |= [way.counts for way in ways] != [state.counts]
-            for way in ways:
+            for k, way in enumerate(ways, 1):
                 gone = {opened[j][0] for j in way.taken}
                 after = (others, tuple(each for each in opened if each[0] not in gone), done)
                 rows = [row_of[number] for number in gone if number in row_of]
-                _add(found, after, state, way.counts, rows, person)
+                # What a state owned goes over to the last of those that come of it.
+                owned = state.owned if k == len(ways) else state.owned.copy()
+                _add(found, after, replace(state, owned=owned), way.counts, rows, person)
         if found:
             worlds.is_changed |= is_changed
         return found
@@ -251,19 +257,15 @@ class Owners:
         """Return P(person | all acts so far) for tracked acts."""
         known = np.zeros((len(numbers), len(self.ward.people)))
         rows = [worlds.tracked.index(number) for number in numbers]
-        place_of = {number: k for k, number in enumerate(numbers)}
-        heads: dict[Moved, list[tuple[int, Place, int]]] = {}
+        alike: dict[Moved, list[Key]] = defaultdict(list)
         for key, state in worlds.states.items():
             known += state.owned[rows] * state.extent
-            wanted = [place_of.get(number) for number, _ in key[1]]
-            if all(k is None for k in wanted):
-                continue
-            if key[0] not in heads:
-                heads[key[0]] = sorted(self._alike(worlds, key[0]), key=lambda each: each[2])
-            shares = self._free_shares(worlds, key[1], state.counts, heads[key[0]])
-            for k, share in zip(wanted, shares, strict=True):
-                if k is not None:
-                    known[k] += state.ways * state.extent * share
+            alike[key[0]].append(key)
+        place_of = {number: k for k, number in enumerate(numbers)}
+        for keys in alike.values():
+            for number, own in self._free_shares(worlds, keys):
+                if number in place_of:
+                    known[place_of[number]] += own
         return known / _total(worlds)
 
     def error_bound(self, worlds: Worlds) -> float:
@@ -277,37 +279,52 @@ class Owners:
         sure = sum(state.sure * state.extent for state in worlds.states.values())
         return max(worlds.lost / (sure + worlds.lost), 1.0 - sure / _total(worlds))
 
-    def _free_shares(
-        self,
-        worlds: Worlds,
-        opened: Open,
-        counts: Sequence[int],
-        heads: Sequence[tuple[int, Place, int]],
-    ) -> list[Reals]:
-        """Return, for each open act of a state, the probability of each person.
+    def _free_shares(self, worlds: Worlds, keys: list[Key]) -> Iterator[tuple[int, Reals]]:
+        """Yield open acts of states that agree on who moved, and how much speaks for each person.
 
         Those who were not read since are alike, so each act takes each of those who may have done
-        it with the same probability; where a person is follows act by act. `heads` are in order of
-        their steps.
+        it with the same probability; where a person is follows act by act, for all states (S) at
+        once.
         """
-        none = np.zeros(len(self.ward.people))
-        present: dict[Place, Reals] = defaultdict(none.copy)
-        arriving, now, found, seen = list[tuple[Place, Reals]](), BEFORE, list[Reals](), 0
-        for (number, origin), count in zip(opened, counts, strict=True):
+        moved = keys[0][0]
+        heads = sorted(self._alike(worlds, moved), key=lambda each: each[2])
+        weights = np.array([worlds.states[key].ways * worlds.states[key].extent for key in keys])
+        number_of: dict[Place, int] = {}
+        for origin in (origin for key in keys for _, origin in key[1]):
+            number_of.setdefault(origin, len(number_of))
+        # (places, S, people): how likely a person is in a place, and has done nothing in this step.
+        present = np.zeros((len(number_of), len(keys), len(self.ward.people)))
+        arriving, now, seen = list[tuple[Place, Words, Reals]](), BEFORE, 0
+        for (number, origin), (which, counts) in self._in_order(worlds, keys):
             act = worlds.acts[number]
             if act.step != now:
-                for place, share in arriving:
-                    present[place] += share
+                for place, states, share in arriving:
+                    if place in number_of:
+                        present[number_of[place], states] += share
                 arriving, now = [], act.step
                 while seen < len(heads) and heads[seen][2] < now:
                     person, place, _ = heads[seen]
-                    present[place][person] = 1.0
+                    if place in number_of:
+                        present[number_of[place], :, person] = 1.0
                     seen += 1
-            share = present[origin] / count
-            present[origin] = present[origin] - share
-            arriving.append((act.place, share))
-            found.append(share)
-        return found
+            share = present[number_of[origin], which] / counts[:, None]
+            present[number_of[origin], which] -= share
+            arriving.append((act.place, which, share))
+            yield number, weights[which] @ share
+
+    def _in_order(
+        self, worlds: Worlds, keys: list[Key]
+    ) -> list[tuple[tuple[int, Place], tuple[Words, Reals]]]:
+        """Return the open acts of some states in their order: which have them, and the counts."""
+        found: dict[tuple[int, Place], list[tuple[int, int]]] = defaultdict(list)
+        for k, key in enumerate(keys):
+            for opened, count in zip(key[1], worlds.states[key].counts, strict=True):
+                found[opened].append((k, count))
+        ordered = []
+        for opened in sorted(found, key=lambda each: each[0]):
+            pairs = np.array(found[opened], np.int64)
+            ordered.append((opened, (pairs[:, 0], pairs[:, 1].astype(np.float64))))
+        return ordered
 
     def settled(self, worlds: Worlds) -> list[int]:
         """Return the tracked acts whose owners no later act can change.
@@ -337,13 +354,13 @@ class Owners:
         for state in worlds.states.values():
             state.owned = state.owned[stays]
 
-    def close_step(self, worlds: Worlds, step: int) -> None:
+    def close_step(self, worlds: Worlds) -> None:
         """Put the states in their simplest form after a step; sample where they are too many."""
         self._give_oldest(worlds)
         if any(moved for moved, _, _ in worlds.states):
             self._merge(worlds, lambda key: self._simplest(worlds, key))
         if len(worlds.states) > self.state_limit:
-            _sample(worlds, self.state_limit, step)
+            _sample(worlds, self.state_limit, worlds.last_open)
         if worlds.lost:
             self._recover(worlds)
         _scale(worlds)
@@ -371,16 +388,17 @@ class Owners:
             row_of = {number: k for k, number in enumerate(worlds.tracked)}
             for key, state in worlds.states.items():
                 moved, opened, done = key
-                people = self._first_owners(worlds, key) if opened else []
-                if not people or not (len(people) == 1 or (is_over and len(opened) == longest)):
+                is_sole = bool(opened) and state.counts[0] == 1
+                if not (is_sole or (is_over and len(opened) == longest)):
                     _add(found, key, state, state.counts, [], 0)
                     continue
-                given = True
+                given, people = True, self._first_owners(worlds, key)
                 number, act = opened[0][0], worlds.acts[opened[0][0]]
                 rows = [row_of[number]] if number in row_of else []
                 for person in people:
                     after = (_moved(moved, person, act), opened[1:], done)
-                    _add(found, after, state, state.counts[1:], rows, person)
+                    own = replace(state, owned=state.owned.copy())
+                    _add(found, after, own, state.counts[1:], rows, person)
             worlds.states = found
             if not given:
                 return
@@ -487,11 +505,14 @@ def _add(
     rows: Sequence[int],
     person: int,
 ) -> None:
-    """Add the ways of a state to another, in which a person did the acts of some rows."""
+    """Add the ways of a state to another, in which a person did the acts of some rows.
+
+    What the state owned is used up.
+    """
     known = found.get(key)
     if known is None:
         extent = float(math.prod(counts))
-        known = State(state.ways, state.sure, counts, extent, state.owned.copy())
+        known = State(state.ways, state.sure, counts, extent, state.owned)
         found[key] = known
     else:
         known.ways += state.ways
@@ -529,8 +550,10 @@ def _total(worlds: Worlds) -> float:
 
 
 def _scale(worlds: Worlds) -> None:
-    """Let the weight of all states be 1, so that it neither overflows nor vanishes."""
+    """Keep the weight of all states from overflowing and from vanishing."""
     total = _total(worlds)
+    if SMALL < total < LARGE:
+        return
     for state in worlds.states.values():
         state.ways /= total
         state.sure /= total
@@ -547,16 +570,16 @@ def _doubt(worlds: Worlds) -> None:
 # Sampling -----------------------------------------------------------------------------------------
 
 
-def _sample(worlds: Worlds, limit: int, step: int) -> None:
+def _sample(worlds: Worlds, limit: int, seed: int) -> None:
     """Leave so many states (Fearnhead and Clifford): the heavy as they are, of the others some.
 
-    What is drawn follows from the step alone. The weight of those that were not kept as they are is
+    What is drawn follows from the rows alone. The weight of those that were not kept as they are is
     added to what is lost, so that the bound holds whatever is drawn.
     """
     keys = list(worlds.states)
     weights = np.array([s.ways * s.extent for s in worlds.states.values()])
     level = _level(weights, limit)
-    drawn = random.Random(step).random() * level
+    drawn = random.Random(seed).random() * level
     found: dict[Key, State] = {}
     for key, weight in zip(keys, weights.tolist(), strict=True):
         state = worlds.states[key]

@@ -107,7 +107,7 @@ class _Run:
         self._revise(admission.last)
         self.tell_due(step + 1, admission.last)
         self._forget(admission.last)
-        self.owners.close_step(self.worlds, step)
+        self.owners.close_step(self.worlds)
         if len(self.worlds.states) > self.tracks.state_limit:
             raise TooManyTracksError(
                 f"{len(self.tracks.people)} people have more than {self.tracks.state_limit} tracks "
