@@ -471,17 +471,36 @@ class _Walk:
     def chains(self, head: tuple[Place, int]) -> list[_Chain]:
         """Return each chain from where a person was last seen."""
         found: list[_Chain] = []
-        self._go(head, _Chain((), ()), found)
+        self._go(head, _Chain((), ()), self._until(), found)
         return found
 
-    def _go(self, head: tuple[Place, int], chain: _Chain, found: list[_Chain]) -> None:
+    def _until(self) -> dict[Place, int] | None:
+        """Return by place before which act one must be there to reach an end; None: anywhere."""
+        if self.ends is None:
+            return None
+        until = dict.fromkeys(self.ends, len(self.acts))
+        for j in range(len(self.acts) - 1, -1, -1):
+            if until.get(self.acts[j].place, -1) > j:
+                until.setdefault(self.opened[j][1], j)
+        return until
+
+    def _go(
+        self,
+        head: tuple[Place, int],
+        chain: _Chain,
+        until: dict[Place, int] | None,
+        found: list[_Chain],
+    ) -> None:
         place, step = head
         taken, counts = chain.taken, list(chain.counts)
+        last = len(self.acts) if until is None else until.get(place, -1)
         for j in range(len(taken) + len(counts), len(self.acts)):
+            if j > last:
+                return
             count = self.counts[j]
             if self.opened[j][1] == place and self.acts[j].step > step:
                 there = (self.acts[j].place, self.acts[j].step)
-                self._go(there, _Chain((*taken, j), tuple(counts)), found)
+                self._go(there, _Chain((*taken, j), tuple(counts)), until, found)
                 # Who was there and did not do it is none of those who can have done it.
                 count -= 1
                 if not count:
