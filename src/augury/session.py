@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
     from augury.runners.live.runner import LiveRunner
-    from augury.runners.local.threads import ThreadedRunner
+    from augury.runners.local.runner import LocalRunner
     from augury.runners.spark.pipeline import Pipeline
     from augury.runners.spark.runner import SparkRunner
 
@@ -71,7 +71,7 @@ class Session:
         self._said: set[str] = set()
         self._bound: dict[str, Any] = {}
         self._sketches: dict[str, Sketches] = {}
-        self._runner: ThreadedRunner | SparkRunner | None = None
+        self._runner: LocalRunner | SparkRunner | None = None
         self._live: LiveRunner | None = None
         self._live_is_current = False
 
@@ -232,13 +232,13 @@ class Session:
     def _unsaid(self, query: CheckedQuery) -> list[str]:
         """Return what was not said yet of missed events, as a query and its rows have them."""
         from augury.evaluation.notices import unmatched_rates, warnings_below
-        from augury.runners.local.threads import ThreadedRunner
+        from augury.runners.local.runner import LocalRunner
 
         runner, found = self._run(), list[str]()
         for name, own in warnings_below(runner, query, self._queries).items():
             found += [f"query {name}: {each.message} ({each.code}); {each.hint}" for each in own]
             self._warnings += tuple(each for each in own if each not in self._warnings)
-        if isinstance(runner, ThreadedRunner):
+        if isinstance(runner, LocalRunner):
             found += unmatched_rates(runner.streams_read)
         unsaid = [each for each in found if each not in self._said]
         self._said |= set(unsaid)
@@ -365,7 +365,7 @@ class Session:
         self._live_is_current = True
         return self._live
 
-    def _run(self) -> ThreadedRunner | SparkRunner:
+    def _run(self) -> LocalRunner | SparkRunner:
         if self._runner is None:
             queries = {name: query for name, (query, _) in self._queries.items()}
             if self.engine == "spark":
@@ -380,23 +380,23 @@ class Session:
                     sketches=dict(self._sketches),
                 )
             else:
-                from augury.runners.local.threads import ThreadedRunner
+                from augury.runners.local.runner import LocalRunner
 
-                self._runner = ThreadedRunner(self._catalog, queries, dict(self._bound))
+                self._runner = LocalRunner(self._catalog, queries, dict(self._bound))
         return self._runner
 
-    def _local_runner(self) -> ThreadedRunner:
-        from augury.runners.local.threads import ThreadedRunner
+    def _local_runner(self) -> LocalRunner:
+        from augury.runners.local.runner import LocalRunner
 
         runner = self._run()
-        assert isinstance(runner, ThreadedRunner)
+        assert isinstance(runner, LocalRunner)
         return runner
 
     def _spark_runner(self, asked: str) -> SparkRunner:
-        from augury.runners.local.threads import ThreadedRunner
+        from augury.runners.local.runner import LocalRunner
 
         runner = self._run()
-        if isinstance(runner, ThreadedRunner):
+        if isinstance(runner, LocalRunner):
             raise AuguryError(f"{asked} needs Spark; make a Session(spark) or a Session() for it")
         return runner
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from augury.identity import owners as owners_module
 from augury.identity.identifier import Identifier, dump, load
 from augury.identity.telling import Strategy
 from augury.identity.ward import Row, Ward, Ways
-from oracles.identities import Event, Outcome, Setting, identify
+from oracles.identities import Event, Outcome, Setting, identify, known_then
 
 PEOPLE = ("O1", "O2", "O3", "O4")
 ROOMS = ("R1", "R2")
@@ -187,15 +187,29 @@ def test_steps_and_stored_state_change_nothing(story):
 
 @settings(max_examples=100, deadline=None)
 @given(ALL, st.integers(1, 3))
+@example(
+    (
+        Setting(
+            {"O1": None, "O2": None, "O3": None},
+            prefer={("O1", "R1"): Fraction(0)},
+            rejects=True,
+        ),
+        [
+            Event(2, 1, None, "ENTER", "R1"),
+            Event(6, 2, "O3", "WASH", "R1"),
+            Event(7, 2, "O2", "WASH", "R1"),
+        ],
+    ),
+    1,
+)
 def test_a_sampled_probability_is_as_near_as_its_bound_says(story, limit):
     setting, events = story
     identifier = identifier_of(setting, state_limit=limit)
     _, news = identifier.advance(identifier.start(), rows_of(events))
-    everything = {each[:3]: each[3] for each in identify(setting, events).told}
+    outcome = identify(setting, events)
     people = identifier.wards[None].people
     for each in news.told:
         assert (each.method == "exact") == (each.error_bound == 0.0)
-        if each.revision == 0:
-            exact = everything.get((each.as_of, each.id, 0), {})
-            for k, p in each.owners:
-                assert abs(p - exact.get(people[k], 0)) <= each.error_bound + 1e-9
+        exact = known_then(outcome, each.as_of, each.id)
+        for k, p in each.owners:
+            assert abs(p - exact.get(people[k], 0)) <= each.error_bound + 1e-9

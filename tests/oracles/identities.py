@@ -101,6 +101,15 @@ def _is_news(setting: Setting, told: dict[Any, Fraction], known: dict[Any, Fract
     return setting.revise == "ANY" or moved >= setting.least - SAME
 
 
+def known_then(outcome: Outcome, as_of: int, number: int) -> dict[Any, Fraction]:
+    """Return the owners of an event after the step of a time; none where it was not admitted."""
+    for _, time, worlds, so_far in outcome.trace:
+        for event in so_far:
+            if time == as_of and event.id == number:
+                return _known(worlds, event)
+    return {}
+
+
 def told_matches(
     setting: Setting, events: list[Event], query: model.Query, *, waits: bool
 ) -> set[tuple[frozenset[Any], int, Fraction]]:

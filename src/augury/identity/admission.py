@@ -53,6 +53,7 @@ class Admission:
         again = act.is_move and person in movers
         if not self.owners.read(self.worlds, person, act, again=again):
             if self.rejects_impossible:
+                self.owners.reject(self.worlds)
                 return IMPOSSIBLE_READ
             self.owners.reset(self.worlds, person, act)
             self.resets.append(row.id)

@@ -138,6 +138,9 @@ class _Turn:
         """Tell the events of the step, and those before it of which something is news."""
         worlds, tales = self.state.worlds, self.state.tales
         number_of = owners.ward.number_of
+        bound = owners.error_bound(worlds)
+        # A read is what it says, unless it should have been rejected.
+        doubt = bound if self.identifier.rejects_impossible else 0.0
         found, fresh = list[Told](), set[int]()
         for row, act in admission.admitted:
             if row.person is None:
@@ -145,11 +148,10 @@ class _Turn:
                 fresh.add(act.number)
             else:
                 sure = ((number_of[row.person], 1.0),)
-                found.append(Told(row.id, row.time, self.unit, 0, as_of, sure))
+                found.append(Told(row.id, row.time, self.unit, 0, as_of, sure, doubt))
         self._forget_old(owners, as_of, fresh)
         asked = worlds.tracked if worlds.is_changed else [n for n in worlds.tracked if n in fresh]
         if asked:
-            bound = owners.error_bound(worlds)
             known = owners.posterior(worlds, asked)
             for number, own in zip(asked, known, strict=True):
                 tale = tales[number]
@@ -211,7 +213,7 @@ def _ward_parts(ward: WardState) -> dict[str, Any]:
         "states": states,
         "acts": acts,
         "tracked": worlds.tracked,
-        "rest": [worlds.lost, worlds.is_even, worlds.last_open],
+        "rest": [worlds.lost, worlds.is_even, worlds.last_open, worlds.is_astray],
         "tales": tales,
         "count": ward.acts,
     }

@@ -86,6 +86,8 @@ class Worlds:
     is_even: bool = True
     # The step of the last act without a badge.
     last_open: int = BEFORE
+    # Whether a read was rejected that worlds may allow which sampling left out.
+    is_astray: bool = False
     # Whether what is known of earlier acts may have changed in this step.
     is_changed: bool = False
 
@@ -129,6 +131,12 @@ class Owners:
         self._put(worlds, person, act, found)
         worlds.is_even = worlds.is_even and len(act.origins) == 1
         return True
+
+    def reject(self, worlds: Worlds) -> None:
+        """Leave out a read that no state allows; if some were sampled, that may be wrong."""
+        if worlds.lost:
+            _doubt(worlds)
+            worlds.is_astray = True
 
     def reset(self, worlds: Worlds, person: int, act: Act) -> None:
         """Put a person in every world where a read leads that none of them allows."""
@@ -194,6 +202,7 @@ class Owners:
         if not found:
             if worlds.lost:
                 _doubt(worlds)
+                worlds.last_open = act.step
             return False
         if worlds.lost:
             worlds.lost *= self._most(worlds, act)
@@ -372,7 +381,7 @@ class Owners:
 
         Then all worlds are one from now on; of earlier acts no more will be known.
         """
-        if min(step for _, step in worlds.heads) >= worlds.last_open:
+        if min(step for _, step in worlds.heads) >= worlds.last_open and not worlds.is_astray:
             self.forget(worlds, list(worlds.tracked))
             none = np.zeros((0, len(self.ward.people)))
             worlds.states, worlds.lost = {NOTHING: State(1.0, 1.0, (), 1.0, none)}, 0.0
