@@ -46,7 +46,7 @@ def tellings(rows: list[dict]) -> set:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
-@pytest.mark.filterwarnings("ignore:stream known")
+@pytest.mark.filterwarnings("ignore:.*stream known")
 def test_what_is_told_is_as_worked_out(case: Case) -> None:
     ag = session_of(case)
     log = ag.revisions("known").to_pylist()

@@ -8,7 +8,11 @@ import pytest
 
 from augury import AuguryError, DataError, ModelError, QueryError, Session
 from augury.analysis.script import check_text
+from augury.errors import RowsWarning
 from augury.evaluation.network import Network
+
+# Rows that are rejected on purpose are announced; one test asks for it.
+pytestmark = pytest.mark.filterwarnings("ignore:.* of stream known w")
 
 TABLES = """
 CREATE TABLE staff (unit STRING, person STRING, room STRING);
@@ -107,6 +111,12 @@ def test_rows_that_mean_nothing_are_rejected_with_the_reason():
         "the place of this event is NULL",
         "the type of this event is NULL",
     ]
+
+
+def test_rejected_rows_are_announced():
+    ag = session(HALL, [("u", "ann", None)], [row("1", 1, "eve", "ENTER", "R1")])
+    with pytest.warns(RowsWarning, match="1 row of stream known was rejected; eve is nobody"):
+        ag.table("known")
 
 
 def test_resets_are_told_and_announced_once():

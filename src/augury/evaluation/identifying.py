@@ -22,7 +22,8 @@ from augury.evaluation.stream_rows import StreamRows
 from augury.identity.identifier import Identifier, News
 from augury.identity.telling import Strategy
 from augury.identity.ward import Row, Ward, Ways
-from augury.sources.rows import ARROW_TYPES, REASON
+from augury.sources.columns import ARROW_TYPES
+from augury.sources.rows import REASON
 
 Seen = list[tuple[Any, Row]]
 

@@ -147,6 +147,17 @@ class Pattern:
         )
 
     @property
+    def is_contiguous(self) -> bool:
+        """Whether a run takes neighbours only, and ends where the neighbour fits nothing."""
+        return self.strategy in ("STRICT", "PARTITION")
+
+    @property
+    def stays_in_a_key(self) -> bool:
+        """Whether nothing but the events of one KEY matters to a match."""
+        apart = not self.guards and self.count_window is None
+        return self.strategy == "PARTITION" and apart
+
+    @property
     def is_composite(self) -> bool:
         """Whether a negation has several components, so that absence is a formula."""
         return any(guard.inside for guard in self.guards)

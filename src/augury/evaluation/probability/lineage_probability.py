@@ -18,6 +18,7 @@ from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
 from augury.evaluation.answers.match_answers import Inputs, gather, moment_type, rows_of
 from augury.evaluation.answers.windows import windows_of
+from augury.evaluation.encoding import keys_of
 from augury.evaluation.enumeration import Enumeration
 from augury.evaluation.probability.beliefs import KeyedBeliefs
 from augury.evaluation.probability.chain_inputs import ChainInputs
@@ -43,7 +44,7 @@ from augury.planning.chain_plan import ChainPlan
 from augury.planning.graph import is_by_time
 from augury.planning.match_plan import MatchPlan
 from augury.records import Matches, Words, chance
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
 
 TOLERANCE = 1e-9
 # Cases after which a query that may be sampled is.
@@ -190,12 +191,17 @@ def _groups(plan: MatchPlan, matches: Matches, inputs: Inputs) -> list[tuple[Any
 def _group_column(
     query: CheckedQuery, node: Any, matches: Matches, inputs: Inputs
 ) -> Sequence[Any]:
+    """Return one attribute of each match: of the first component that is there."""
     assert isinstance(node, Attribute)
     component = next(c.index for c in query.components if c.name == node.component)
     kind = query.type_of_attribute(component, node.name)
     rows = rows_of(matches, component, "each", 1)
-    values: list[Any] = gather(inputs, node.name, rows, kind).to_pylist()
-    return values
+    values = keys_of(gather(inputs, node.name, rows, kind))
+    if node.default is None:
+        return values
+    others = _group_column(query, node.default, matches, inputs)
+    pairs = zip(rows.tolist(), values, others, strict=True)
+    return [value if row >= 0 else other for row, value, other in pairs]
 
 
 def answer_table(query: CheckedQuery, found: Iterable[Row], error: float = 0.0) -> pa.Table:

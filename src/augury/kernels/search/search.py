@@ -38,6 +38,9 @@ from augury.kernels.search.bounds import (
     next_hopeful,
     wants_bounds,
 )
+from augury.kernels.search.contiguity import (
+    known_before,
+)
 from augury.kernels.search.layout import (
     ABSENTS,
     ACCEPTING,
@@ -241,7 +244,12 @@ def search_all(s, first):
     for lane in range(entry(s, EDGE_ROWS, 0), entry(s, EDGE_ROWS, 1)):
         can_start |= 1 << entry(s, EDGE_COMPONENT, lane)
     window, reported = get(s.m, WINDOW), get(s.m, REPORTED)
+    partition, known = -1, -FOREVER
     for start in range(first, s.n_events):
+        if of(s, start, STOP) != partition:
+            partition, known = of(s, start, STOP), known_before(s, start)
+        if of(s, start, TIME) < known:
+            continue
         if of(s, start, MASK) & can_start == 0 or not may_pass(s, real_of(s, start, P)):
             continue
         if window != FOREVER and of(s, start, TIME) < reported - window:

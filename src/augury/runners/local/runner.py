@@ -50,7 +50,7 @@ class LocalRunner:
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the result of a query: all columns, or those that are named."""
         query = self.queries[name.lower()]
-        if any(reads_owners(each) for each in below(query, self.queries).values()):
+        if self._is_of_owners(query):
             self.answers[name.lower()] = self._evaluator.table(name)
         known = self.answers.get(name.lower())
         if known is None and columns is not None and lists_matches(query):
@@ -62,6 +62,10 @@ class LocalRunner:
         if columns is None:
             return known
         return known.select(chosen(query.name, columns, known.column_names))
+
+    def _is_of_owners(self, query: CheckedQuery) -> bool:
+        """Return whether a query, or one below it, reads events whose owners are in doubt."""
+        return any(reads_owners(each) for each in below(query, self.queries).values())
 
     def known(self, name: str) -> Identities:
         """Return what is told of the owners of a stream's events."""
@@ -92,6 +96,15 @@ class LocalRunner:
     def streams_read(self) -> list[StreamRows]:
         """The streams that were read so far."""
         return [*self.checked.values(), *self.coded.values()]
+
+    def tied(self, name: str) -> dict[str, int]:
+        """Return how many events are tied, of a query that was answered and of those below it."""
+        if self._is_of_owners(self.queries[name.lower()]):
+            # Rows of one event are tied by nature: they are its owners.
+            return {}
+        network = self._network(name)
+        network = replace(network.only(network.queries), counts_ties=True)
+        return network.tied({**self.coded, **self.checked}.values())
 
     def with_gaps(self, query: CheckedQuery) -> CheckedQuery:
         """Return a query with the gaps that its history teaches."""
