@@ -95,7 +95,9 @@ class Pattern:
 
     `stretches` score what was not read. `variants` are the same pattern with components `missed`:
     each is searched too, its missed components being guards, because nothing that fits one may have
-    been read where it is said to have been missed.
+    been read where it is said to have been missed. `first_only` asks for one match of each start
+    under any-match, whichever: enough to know whether there is one. `most_matches` (0: the setting)
+    are those that a step may make.
     """
 
     query: str
@@ -121,6 +123,8 @@ class Pattern:
     missed: int = 0
     variants: tuple[Pattern, ...] = ()
     written_limit: int = 0
+    first_only: bool = False
+    most_matches: int = 0
 
     @property
     def best_score(self) -> float:

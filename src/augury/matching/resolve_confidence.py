@@ -31,6 +31,7 @@ from augury.matching.lineage import (
     probability,
 )
 from augury.matching.pattern import Guard, Pattern, Stretch
+from augury.matching.walked_confidence import Walks
 from augury.records import Events, Matches
 
 TOLERANCE = 1e-9
@@ -65,11 +66,28 @@ class ConfidenceResolver:
         return passing.settled(np.array(confidences, np.float64)), formulas
 
     def settle_open_ones(self, matches: Matches) -> Matches:
-        """Settle only what is not final yet."""
+        """Settle only what is not final yet: by walks where they tell, by formulas otherwise."""
         final, pending = np.flatnonzero(matches.is_final), np.flatnonzero(~matches.is_final)
-        done = matches.only(final)
-        settled, _ = self.settle(matches.only(pending))
-        return Matches.joined(done.settled(done.confidence), settled)
+        done, doubtful = matches.only(final), matches.only(pending)
+        told = self._walked(doubtful)
+        passing = [m for m, p in enumerate(told) if p is not None and self._passes(p)]
+        known = doubtful.only(np.array(passing, np.int64))
+        known = known.settled(np.array([told[m] for m in passing], np.float64))
+        rest = np.array([m for m, p in enumerate(told) if p is None], np.int64)
+        settled, _ = self.settle(doubtful.only(rest))
+        joined = Matches.joined(done.settled(done.confidence), known)
+        return Matches.joined(joined, settled)
+
+    def _walked(self, matches: Matches) -> list[float | None]:
+        """Return the confidence of each match that needs no formula."""
+        walks = Walks.of(self.pattern, self.events)
+        if walks is None:
+            return [None] * len(matches)
+        place = {int(row): k for k, row in enumerate(self.events.row)}
+        return [
+            walks.confidence(_items(matches, m, place), _absents(matches, m, place))
+            for m in range(len(matches))
+        ]
 
     def lineage(self, matches: Matches) -> tuple[Matches, list[Formula]]:
         """Return each match once, and its lineage, whatever that is worth."""

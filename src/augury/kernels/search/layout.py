@@ -132,8 +132,10 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     AHEAD,
     AHEAD_FIRST,
     AHEAD_LAST,
+    # Whether one match is enough for each start.
+    FIRST_ONLY,
     HEADER_SIZE,
-) = range(94)
+) = range(95)
 
 # A frame: the item (component and event), the transition that took it, the state reached, the
 # components that are complete (bits); which transition and event to try next; where the events that

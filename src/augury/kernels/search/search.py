@@ -41,6 +41,10 @@ from augury.kernels.search.bounds import (
 from augury.kernels.search.contiguity import (
     known_before,
 )
+from augury.kernels.search.count_window import (
+    counted_end,
+    most_items,
+)
 from augury.kernels.search.layout import (
     ABSENTS,
     ACCEPTING,
@@ -52,6 +56,7 @@ from augury.kernels.search.layout import (
     DONE,
     EDGE_COMPONENT,
     EDGE_ROWS,
+    FIRST_ONLY,
     FOREVER,
     ITEMS,
     LIMIT_REACHED,
@@ -188,6 +193,7 @@ def point_at_events(s, depth, stop):
 def search_any(s, start, lane):
     """Find all matches that begin with `start` on a transition; False if out of room."""
     begin, stop = of(s, start, BEGIN), of(s, start, STOP)
+    end, most, before = counted_end(s, start, stop), most_items(s), get(s.m, MATCHES)
     put_real(s.m, frame_at(s, 0, WEIGHT), 1.0)
     if not fits(s, 0, lane, start):
         return True
@@ -195,7 +201,8 @@ def search_any(s, start, lane):
     depth, fine = 1, True
     fine = arrive(s, depth, begin, stop)
     while depth > 0:
-        if fine and next_any(s, depth, stop):
+        enough = get(s.m, FIRST_ONLY) and get(s.m, MATCHES) > before
+        if fine and not enough and depth < most and next_any(s, depth, end):
             depth += 1
             fine = arrive(s, depth, begin, stop)
         else:
