@@ -70,6 +70,11 @@ SETTINGS: tuple[Setting, ...] = (
         "instances of a history that CREATE GAPS ... LEARN FROM learns from; of more, a sample",
     ),
     Setting(
+        "identity_state_limit",
+        2_000,
+        "states of one ward that are told apart to say who did what; of more, a sample",
+    ),
+    Setting(
         "shards",
         16,
         "parts that a streaming run on Spark cuts its rows into, where a key allows it",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from augury.analysis.checked import CheckedQuery
     from augury.analysis.declarations.catalog import Catalog, StreamSchema, TableSchema
     from augury.analysis.declarations.forecasts import CheckedForecast
+    from augury.evaluation.identifying import Identities
     from augury.language.tree import Explain, Statement
     from augury.planning.acting.moments import Candidates
     from augury.planning.acting.world import Acting
@@ -180,6 +181,11 @@ class Session:
             raise AuguryError(
                 f"table {declared.name} is read by what acts on pushed events; bind it before them"
             )
+        if (known := self._catalog.identified.get(declared.name.lower())) is not None:
+            raise AuguryError(
+                f"stream {declared.name} is identified from {known.statement.readings}; "
+                f"bind the rows of {known.statement.readings}"
+            )
         self._bound[declared.name.lower()] = self._rows(declared, data)
         self._told.pop((declared.name.lower(), "rejected"), None)
         self._runner, self._sketches = None, {}
@@ -215,6 +221,11 @@ class Session:
             return self._forecast_table(query, columns)
         if self._catalog.rules.get(query.lower()) or self._catalog.table(query):
             return _columns_of(self._acted(query), columns)
+        if query.lower() in self._catalog.identified:
+            from augury.evaluation.answers.schemas import chosen
+
+            last = self._known(query).last.table
+            return last.select(chosen(query, columns, last.column_names)) if columns else last
         checked, source = self._query(query)
         if self._acts(checked.name):
             return _columns_of(self._acting_run(checked.name).table(checked.name), columns)
@@ -253,6 +264,45 @@ class Session:
         if columns is None:
             return answer
         return answer.select(chosen(forecast.name, columns, answer.column_names))
+
+    def revisions(self, name: str) -> Any:
+        """Return all that was told of a stream's owners, or of a query's matches, as it was told.
+
+        `table` has the last revision of each event or match; here are those before it, too.
+        """
+        from augury.planning.refusal import PlanError
+
+        if name.lower() in self._catalog.identified:
+            return self._known(name).log
+        checked, source = self._query(name)
+        if self.engine == "spark":
+            return self.table(name)
+        try:
+            return self._local_runner().revisions(checked.name)
+        except PlanError as error:
+            raise error.at(source, checked.span) from error
+
+    def _known(self, name: str) -> Identities:
+        """Return what is told of the owners of a stream; say once what had to be reset."""
+        from augury.planning.refusal import NOT_EVALUATED
+
+        if self.engine == "spark":
+            message = f"stream {name} is identified, which Spark does not do as yet"
+            hint = "make a Session(engine='local') for it"
+            source = Source("<name>", name)
+            raise QueryError([Diagnostic(NOT_EVALUATED, message, Span(0, len(name)), source, hint)])
+        found = self._local_runner().known(name)
+        notice = (
+            f"stream {name}: {found.resets} badge reads were impossible in every world; "
+            "their owners were put where they lead"
+        )
+        if found.resets and notice not in self._said:
+            self._said.add(notice)
+            warnings.warn(notice, stacklevel=3)
+        bad = found.last.rejected
+        if bad.num_rows:
+            self._announce({(name, "rejected"): (bad.num_rows, bad.column("reason")[0].as_py())})
+        return found
 
     def _bad_rows(self) -> dict[tuple[str, str], Aside]:
         """Return how many rows of the bound streams that were read are bad, and why the first is.
@@ -458,6 +508,11 @@ class Session:
         that cannot be is left out, with a warning. Rows that are bad or too late are put aside: see
         `rejected` and `late`.
         """
+        if (known := self._catalog.identified.get(stream.lower())) is not None:
+            raise AuguryError(
+                f"stream {stream} is identified from {known.statement.readings}, over bound rows; "
+                f"bind the rows of {known.statement.readings}"
+            )
         live, name = self._live_runner(), self._stream_name(stream)
         if isinstance(rows, Mapping):
             rows = (rows,)
@@ -520,6 +575,8 @@ class Session:
             query, _ = self._query(rule.query)
             return rejected_table(rule.name, self._acting_state(), query)
         name = self._stream_name(stream)
+        if name in self._catalog.identified:
+            return self._known(stream).last.rejected
         if self.engine == "spark" or name in self._bound or self._live is None:
             return self._run().rejected(stream)
         return self._live_runner().rejected(name)
@@ -580,6 +637,13 @@ class Session:
 
             self._acting = acting_of(self._catalog, self._checked_queries())
         return self._acting.candidates
+
+    def _local_runner(self) -> LocalRunner:
+        from augury.runners.local.runner import LocalRunner
+
+        runner = self._run()
+        assert isinstance(runner, LocalRunner)
+        return runner
 
     def _spark_runner(self, asked: str) -> SparkRunner:
         from augury.runners.local.runner import LocalRunner

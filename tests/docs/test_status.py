@@ -72,13 +72,15 @@ def test_every_row_that_is_refused_has_a_test() -> None:
     rows = [line for line in STATUS.read_text(encoding="utf-8").splitlines() if "P003" in line]
     # That of the second row is in tests/runners/test_hidden_worlds.py, those of the third in
     # tests/planning/test_entangled.py, forecasts in tests/forecast/test_forecasts.py,
-    # rules in tests/rules/test_rules.py.
+    # rules in tests/rules/test_rules.py, identities in tests/identity.
     shown = (
         "repetition",
         "hard queries over `CORRELATED` streams",
         "queries over queries with missed parts",
         "`ALLOW n MISSED` with next-match selection",
         "`MARKOV`",
+        "`CREATE MODEL ... MOVES`",
+        "queries over streams `AS IDENTIFY`",
         "`CREATE FORECAST`",
         "forecasts: `USING MODEL`",
         "[rules]",

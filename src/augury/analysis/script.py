@@ -15,6 +15,7 @@ from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.declarations.forecasts import CheckedForecast, read_forecast
 from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.declarations.models import read_inferred, read_model
+from augury.analysis.declarations.moves import read_identified, read_moves
 from augury.analysis.declarations.rules import read_rule, read_store
 from augury.analysis.declarations.streams import read_stream, read_table
 from augury.analysis.declarations.targets import check_write
@@ -28,21 +29,23 @@ from augury.language.tree import (
     CreateForecast,
     CreateGaps,
     CreateModel,
+    CreateMoves,
     CreateQuery,
     CreateRule,
     CreateStore,
     CreateStream,
     CreateTable,
     Explain,
+    IdentifyStream,
     InferStream,
     Statement,
     Write,
 )
 
-_DECLARED = (CreateStream, CreateTable, InferStream, CreateCorrelation)
+_Declared = CreateStream | CreateTable | InferStream | IdentifyStream | CreateCorrelation
 
 
-def _kind_of(statement: CreateStream | CreateTable | InferStream | CreateCorrelation) -> str:
+def _kind_of(statement: _Declared) -> str:
     if isinstance(statement, CreateCorrelation):
         return "correlation"
     return "table" if isinstance(statement, CreateTable) else "stream"
@@ -123,7 +126,7 @@ class _Script:
                 self._note_gaps(statement)
             elif isinstance(statement, CreateForecast):
                 self.ledger.later[statement.name.lower()] = "forecast"
-            elif isinstance(statement, _DECLARED):
+            elif isinstance(statement, _Declared):
                 self.ledger.later[statement.name.lower()] = _kind_of(statement)
 
     def _is_taken(self, name: str, written: set[str]) -> bool:
@@ -165,6 +168,10 @@ class _Script:
                 self._infer(statement)
             case CreateForecast():
                 self._forecast(statement)
+            case CreateMoves():
+                self._moves(statement)
+            case IdentifyStream():
+                self._identify(statement)
             case Write():
                 self._refers(statement)
                 check_write(statement, self.writes, self.findings)
@@ -237,6 +244,24 @@ class _Script:
             if stream.name.lower() == name or self._claim(stream.name, statement.span):
                 self.ledger.streams[stream.name.lower()] = stream
                 self.ledger.inferred[stream.name.lower()] = how
+
+    def _moves(self, statement: CreateMoves) -> None:
+        free = self._claim(statement.name, statement.span)
+        model = read_moves(statement, self.ledger, self.findings)
+        if model is not None and free:
+            self.ledger.moves[statement.name.lower()] = model
+        elif free:
+            self.ledger.failed.add(statement.name.lower())
+
+    def _identify(self, statement: IdentifyStream) -> None:
+        name = statement.name.lower()
+        self.ledger.later.pop(name, None)
+        free = self._claim(statement.name, statement.span)
+        found = read_identified(statement, self.ledger, self.findings)
+        if found is None or not free:
+            self.ledger.failed |= {name} if free else set()
+            return
+        self.ledger.identified[name], self.ledger.streams[name] = found
 
     def _query(self, statement: CreateQuery) -> None:
         name = self._name(statement)

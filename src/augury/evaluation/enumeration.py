@@ -84,6 +84,18 @@ class Enumeration:
             return settlement.settle(found)
         return settlement.settle_open_ones(found), []
 
+    def possible(self) -> tuple[Matches, list[Formula]]:
+        """Return all that may be a match, and its lineage, which is not valued."""
+        events, predicates = self._prepared()
+        matcher = Matcher(self.plan.pattern, predicates, is_independent=False)
+        found = matcher.matches(events, *self.span)
+        limits_of(self.plan.pattern).check_lineage(len(found), len(found.row))
+        ordered = events.take(sort_order(events))
+        resolver = ConfidenceResolver(
+            self.plan.pattern, ordered, predicates, self._formula, self.chances
+        )
+        return resolver.lineage(found)
+
     def with_few_matches(self, most: int) -> Enumeration:
         """Return the same search that refuses to list more matches."""
         pattern = replace(self.plan.pattern, most_matches=most)

@@ -19,6 +19,7 @@ from augury.errors import DataError
 from augury.evaluation.answers.answers import Clock
 from augury.evaluation.answers.count_answers import count_table
 from augury.evaluation.answers.match_answers import Inputs, match_table
+from augury.evaluation.answers.revisions import floor_of, latest
 from augury.evaluation.encoding import (
     DerivedPlaces,
     Encoder,
@@ -29,11 +30,17 @@ from augury.evaluation.encoding import (
     ties_of,
 )
 from augury.evaluation.enumeration import ALL_TIME, Enumeration, Span
+from augury.evaluation.identifying import Identifying, Identities
 from augury.evaluation.inferring import Inferring
 from augury.evaluation.learning.correlation_table import correlation_of
 from augury.evaluation.learning.learned_correlation import as_candidates, learned_correlation
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.memory_guard import memory_errors_named
+from augury.evaluation.owner_matches import (
+    FirstTellings,
+    OwnerMatches,
+    without_owners,
+)
 from augury.evaluation.probability.beliefs import is_plain, keyed_beliefs
 from augury.evaluation.probability.chain_inputs import chain_inputs_of
 from augury.evaluation.probability.joins import join_table
@@ -49,6 +56,7 @@ from augury.evaluation.stream_rows import StreamRows, all_times, inputs_of
 from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
+from augury.planning.evaluated import reads_owners, refuse_identified, refuse_unfollowed
 from augury.planning.graph import asks_whether, stage_of
 from augury.planning.join_program import join_program
 from augury.planning.match_plan import MatchPlan, plan_match
@@ -77,6 +85,19 @@ class Evaluator:
     objects: dict[str, list[MarkovObject]] = field(default_factory=dict)
     keeps: Callable[[Matches, Inputs], Words] | None = None
     clock: Clock = field(default_factory=Clock)
+    identities: dict[str, Identities] = field(default_factory=dict)
+    logs: dict[str, pa.Table] = field(default_factory=dict)
+
+    def known(self, name: str) -> Identities:
+        """Return what is told of the owners of a stream's events."""
+        if name.lower() not in self.identities:
+            schema = self.catalog.streams[name.lower()]
+            with self.clock.stage(f"identify {schema.name}") as own:
+                identifying = Identifying(self.catalog, self._load, self._relation)
+                found = identifying.identities(name)
+                own.rows_in, own.rows_out = len(found.rows), found.log.num_rows
+            self.identities[name.lower()] = found
+        return self.identities[name.lower()]
 
     def table(self, name: str) -> pa.Table:
         """Return the result of a query."""
@@ -112,6 +133,8 @@ class Evaluator:
                 self.loaded |= inferring.streams(name)
                 own.rows_out = self.loaded[name.lower()].table.num_rows
             return self.loaded[name.lower()]
+        if name.lower() in self.catalog.identified:
+            return self.known(name).last
         with self.clock.stage(f"source {schema.name}") as own:
             found = checked_rows(self.catalog, name, self.bound)
             own.rows_in = found.table.num_rows + found.rejected.num_rows
@@ -124,6 +147,7 @@ class Evaluator:
         """Return the plan of a query, which is made once."""
         if name not in self.plans:
             query = learned(self.queries[name], self.catalog, self.bound)
+            query = without_owners(query) if reads_owners(query) else query
             self.plans[name] = plan_match(query, self.catalog)
         return self.plans[name]
 
@@ -135,7 +159,10 @@ class Evaluator:
         alone = [
             name
             for name in names
-            if name not in read and name not in self.spans and not asks_whether(self.queries[name])
+            if name not in read
+            and name not in self.spans
+            and not asks_whether(self.queries[name])
+            and not reads_owners(self.queries[name])
         ]
         for group in shareable(self.plan(name) for name in alone):
             source = self._load(group[0].query.streams[0].name)
@@ -152,6 +179,10 @@ class Evaluator:
 
     def _evaluate(self, query: CheckedQuery) -> None:
         """Run the stage of a query over the rows of those that it reads."""
+        refuse_identified(each for each in self._lower(query) if each is not query)
+        if reads_owners(query):
+            self._by_owners(query)
+            return
         stage = stage_of(query, self.catalog)
         run = {
             "match": self._by_matches,
@@ -165,6 +196,27 @@ class Evaluator:
             own.rows_in = sum(self._load(each.name).table.num_rows for each in query.streams)
             own.rows_out = answer.num_rows
         self.answers[query.name.lower()] = answer
+
+    def _lower(self, query: CheckedQuery) -> list[CheckedQuery]:
+        """Return a query and all that it reads."""
+        below = [self.queries[s.query.lower()] for s in query.streams if s.query is not None]
+        return [query, *(each for lower in below for each in self._lower(lower))]
+
+    def _by_owners(self, query: CheckedQuery) -> None:
+        """Find the matches of events whose owners are in doubt, and all that is told of them."""
+        refuse_unfollowed(query)
+        plan, (stream,) = self.plan(query.name.lower()), query.streams
+        identities = self.known(stream.name)
+        source = FirstTellings(identities).rows
+        encoder = Encoder(plan, self._tables(query))
+        with self.clock.stage(stage_of(query, self.catalog).name) as own:
+            events, inputs = self._events(encoder, [source])
+            found = Enumeration(plan, encoder, events, [source], self.chances, lineage=True)
+            matches = OwnerMatches(query, plan, *found.possible(), inputs, identities)
+            log = matches.log()
+            own.rows_in, own.rows_out = source.table.num_rows, log.num_rows
+        self.logs[query.name.lower()] = log
+        self.answers[query.name.lower()] = latest(log, floor_of(query.having))
 
     def _by_matches(self, query: CheckedQuery) -> pa.Table:
         """Return the matches of a query; those that others read keep what they are made of."""

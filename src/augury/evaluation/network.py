@@ -25,7 +25,7 @@ from augury.matching.retention import ends_late, looks_back
 from augury.operator import NEVER_YET
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.distribution.reachable import least_chance
-from augury.planning.evaluated import unmatched
+from augury.planning.evaluated import refuse_identified, unmatched
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
 from augury.planning.graph import Graph, asks_whether, graph_of, is_by_time, lists_matches
 from augury.planning.match_plan import MatchPlan, Play, plan_match
@@ -69,6 +69,7 @@ class Network:
         found: dict[str, CheckedQuery] = {}
         for name in chosen:
             found |= below(self.queries[name], self.queries)
+        refuse_identified(found.values())
         texts = {name: self.texts[name] for name in sorted(found)}
         return replace(self, names=chosen, queries=found, texts=texts)
 
@@ -375,4 +376,6 @@ def _sendable(catalog: Catalog) -> Catalog:
         models=dict(catalog.models),
         inferred=dict(catalog.inferred),
         correlations=dict(catalog.correlations),
+        moves=dict(catalog.moves),
+        identified=dict(catalog.identified),
     )

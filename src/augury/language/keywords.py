@@ -76,6 +76,8 @@ KEYWORDS: dict[str, Keyword] = {
     **_words("rule", "INSERT INTO VALUES CONFLICT NOTHING UPDATE SET DELETE ERROR REJECT"),
     "OUTPUT": Keyword("OUTPUT", "rule", frozenset(_NAMED), frozenset(_AFTER_A_RULES_QUERY)),
     **_words("model", "POSITIONS CELLS WALLS ANTENNAS SPEED REST PARTICLES SMOOTHED"),
+    **_words("model", "MOVES OBJECTS OWNER PLACE ENTER EXIT HALL DOORS FROM_PLACE PREFER"),
+    **_words("model", "IMPOSSIBLE REJECT IDENTIFY REVISE CERTAIN NEVER"),
 }
 
 UNITS: dict[str, Unit] = {

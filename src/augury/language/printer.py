@@ -36,6 +36,7 @@ from augury.language.tree import (
     CreateForecast,
     CreateGaps,
     CreateModel,
+    CreateMoves,
     CreateQuery,
     CreateRule,
     CreateStore,
@@ -50,6 +51,7 @@ from augury.language.tree import (
     Group,
     Having,
     Holds,
+    IdentifyStream,
     InferStream,
     Insert,
     MissRate,
@@ -401,6 +403,33 @@ def _sets(settings: tuple[Setting, ...]) -> str:
     return ", ".join(f"{name_text(s.column)} = {expression_text(s.value)}" for s in settings)
 
 
+# Identities --------------------------------------------------------------------------------------
+
+
+def _moves(node: CreateMoves) -> Iterator[str]:
+    names = (("OBJECTS", node.objects), ("OWNER", node.owner), ("PLACE", node.place))
+    given = [f"{word} {name_text(name)}" for word, name in names if name is not None]
+    values = (("ENTER", node.enter), ("EXIT", node.exit), ("HALL", node.hall))
+    given += [f"{word} {value_text(value)}" for word, value in values if value is not None]
+    for word, table in (("DOORS", node.doors), ("PREFER", node.prefer)):
+        if table is not None:
+            name, *columns = map(name_text, table)
+            given.append(f"{word} {name} ({', '.join(columns)})")
+    others = (("FROM_PLACE", node.from_place), ("BY", node.by))
+    given += [f"{word} {name_text(name)}" for word, name in others if name is not None]
+    given += ["IMPOSSIBLE REJECT"] if node.rejects_impossible else []
+    given += [f"STEP {_window(node.step)}"] if node.step is not None else []
+    yield f"CREATE MODEL {name_text(node.name)} MOVES ({', '.join(given)})"
+
+
+def _identified(node: IdentifyStream) -> Iterator[str]:
+    of = f"{name_text(node.readings)} USING {name_text(node.model)}"
+    yield f"CREATE STREAM {name_text(node.name)} AS IDENTIFY {of}"
+    if node.within is not None:
+        yield f"WITHIN {_window(node.within)}"
+    yield f"REVISE BY {node.by!r}" if node.revise == "BY" else f"REVISE {node.revise}"
+
+
 # Explain and write -------------------------------------------------------------------------------
 
 
@@ -425,6 +454,8 @@ _STATEMENTS: dict[type, Callable[[Any], Iterator[str]]] = {
     CreateModel: _model,
     InferStream: _inferred,
     CreateForecast: _forecast,
+    CreateMoves: _moves,
+    IdentifyStream: _identified,
     Explain: _explain,
     Write: _write,
 }

@@ -56,7 +56,7 @@ class ConfidenceResolver:
         """Return the matches that pass the threshold, with final confidences and their lineage."""
         place = {int(row): k for k, row in enumerate(self.events.row)}
         kept, formulas, confidences = [], list[Formula](), []
-        for m, formula in self._united(matches, place):
+        for m, formula in self.united(matches, place):
             confidence = probability(formula, self.chances)
             if self._passes(confidence):
                 kept.append(m)
@@ -89,7 +89,14 @@ class ConfidenceResolver:
             for m in range(len(matches))
         ]
 
-    def _united(self, matches: Matches, place: dict[int, int]) -> Iterator[tuple[int, Formula]]:
+    def lineage(self, matches: Matches) -> tuple[Matches, list[Formula]]:
+        """Return each match once, and its lineage, whatever that is worth."""
+        place = {int(row): k for k, row in enumerate(self.events.row)}
+        found = list(self.united(matches, place))
+        numbers = np.array([m for m, _ in found], np.int64)
+        return matches.only(numbers), [formula for _, formula in found]
+
+    def united(self, matches: Matches, place: dict[int, int]) -> Iterator[tuple[int, Formula]]:
         """Yield each match once, by its first number, with all ways in which it is an answer."""
         ways: dict[object, list[int]] = {}
         for m in range(len(matches)):

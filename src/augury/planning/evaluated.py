@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.unread import scores_unseen
@@ -15,6 +17,9 @@ from augury.planning.refusal import NOT_EVALUATED, PlanError, Refused
 def unevaluated(query: CheckedQuery) -> str | None:
     """Return what a query uses that no engine evaluates yet, or None."""
     asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
+    if reads_owners(query):
+        refused = _unfollowed(query)
+        return None if refused is None else refused.what
     return None if asks_whether and unsuited(query) is None else unmatched(query)
 
 
@@ -36,10 +41,46 @@ def _refused(query: CheckedQuery) -> Refused | None:
     if len(query.components) > MOST_COMPONENTS:
         return Refused(f"a pattern of more than {MOST_COMPONENTS} components")
     return (
-        _without_lineage(query)
+        _hanging_together(query)
+        or _without_lineage(query)
         or entangled(query)
         or (_unseen(query) if scores_unseen(query) else None)
     )
+
+
+def reads_owners(query: CheckedQuery) -> bool:
+    """Return whether a query reads events whose owners are in doubt."""
+    return any(stream.is_identified for stream in query.streams)
+
+
+def refuse_unfollowed(query: CheckedQuery) -> None:
+    """Raise where a query asks for more of owners than the tracks of people tell."""
+    refused = _unfollowed(query)
+    if refused is not None:
+        raise _refusal(query, refused)
+
+
+def _unfollowed(query: CheckedQuery) -> Refused | None:
+    (first, *others), why = query.streams, None
+    if others:
+        why = "beside other streams"
+    elif query.returns != "MATCHES":
+        why = f"for RETURN {query.returns}"
+    elif scores_unseen(query) or query.allow:
+        why = "together with missed events"
+    elif query.correlated_by is not None:
+        why = "together with CORRELATED BY"
+    hint = f"ask for matches of {first.name} alone, or for its table"
+    return None if why is None else Refused(f"the owners of {first.name} {why}", hint)
+
+
+def _hanging_together(query: CheckedQuery) -> Refused | None:
+    """Return whose owners a query would take as independent; or None."""
+    for stream in query.streams:
+        if stream.is_identified:
+            hint = f"ask for the table of {stream.name} with the local engine"
+            return Refused(f"the owners of {stream.name}, which hang together", hint)
+    return None
 
 
 def _without_lineage(query: CheckedQuery) -> Refused | None:
@@ -81,6 +122,14 @@ def refuse_inferred(query: CheckedQuery, catalog: Catalog) -> None:
             raise PlanError(NOT_EVALUATED, message, hint)
 
 
+def refuse_identified(queries: Iterable[CheckedQuery]) -> None:
+    """Raise where a query reads a stream whose events get owners."""
+    for query in queries:
+        refused = _hanging_together(query)
+        if refused is not None:
+            raise _refusal(query, refused)
+
+
 def refuse_unevaluated(query: CheckedQuery) -> None:
     """Raise where a query's matches cannot be listed yet."""
     refused = _refused(query)
@@ -88,8 +137,9 @@ def refuse_unevaluated(query: CheckedQuery) -> None:
         # What a local session searches are candidates, which have none.
         refused = Refused("a subquery outside a local session", "make a Session(engine='local')")
     if refused is not None:
-        message = (
-            f"query {query.name} uses {refused.what}: that is checked and explained, but not "
-            "evaluated"
-        )
-        raise PlanError(NOT_EVALUATED, message, refused.hint)
+        raise _refusal(query, refused)
+
+
+def _refusal(query: CheckedQuery, refused: Refused) -> PlanError:
+    message = f"query {query.name} uses {refused.what}: that is checked and explained, but not "
+    return PlanError(NOT_EVALUATED, message + "evaluated", refused.hint)

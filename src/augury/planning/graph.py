@@ -16,12 +16,13 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.planning.chain_plan import ChainPlan, plan_chain
 
-Kind = Literal["source", "infer", "match", "count", "join", "chain", "lineage"]
+Kind = Literal["source", "identify", "infer", "match", "count", "join", "chain", "lineage"]
 # What a step costs: the rows that are new; all rows that are remembered, which are evaluated again;
 # or nothing before the last one, which needs all rows at once.
 Step = Literal["new", "again", "all"]
 DOES: Mapping[tuple[Kind, Step], str] = {
     ("source", "new"): "check rows, number equal ones, let them go on in the order of time",
+    ("identify", "all"): "from events without an owner to those who may have done them",
     ("infer", "all"): "from readings to probable events, by the model",
     ("match", "new"): "search the partitions to which an event came that may end a match",
     ("match", "again"): "search the rows of the window again in every step",
@@ -70,7 +71,7 @@ class Graph:
         return next(
             each
             for each in reversed(self.stages)
-            if each.of.lower() == query.lower() and each.kind not in ("source", "infer")
+            if each.of.lower() == query.lower() and each.kind not in ("source", "identify", "infer")
         )
 
     @property
@@ -98,6 +99,12 @@ def _add_stream(stream: StreamSchema, catalog: Catalog, found: dict[str, Stage])
     """Add the stages of a stream, declared or of matches; return the name of the last."""
     if stream.query is not None:
         return _add_lower(stream.query, catalog, found)
+    known = catalog.identified.get(stream.name.lower())
+    if known is not None:
+        doors = catalog.stream(known.statement.readings)
+        assert doors is not None
+        stage = Stage("identify", stream.name, (_add_stream(doors, catalog, found),), "all")
+        return found.setdefault(stage.name, stage).name
     how = catalog.inferred.get(stream.name.lower())
     if how is None:
         stage = Stage("source", stream.name, (), "new")
@@ -143,6 +150,8 @@ def _match_step(query: CheckedQuery, catalog: Catalog) -> Step:
     be of any time: there the rows of the window are searched again.
     """
     if any(stream.name.lower() in catalog.inferred for stream in query.streams):
+        return "all"
+    if any(stream.is_identified for stream in query.streams):
         return "all"
     derived = any(stream.query is not None for stream in query.streams)
     apart = any(stream.alternatives and stream.id is not None for stream in query.streams)

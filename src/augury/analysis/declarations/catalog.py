@@ -18,10 +18,12 @@ from augury.language.tree import (
     CreateForecast,
     CreateGaps,
     CreateModel,
+    CreateMoves,
     CreateQuery,
     CreateRule,
     CreateStore,
     External,
+    IdentifyStream,
     InferStream,
     MissRate,
 )
@@ -74,7 +76,7 @@ class StreamSchema:
     output of a deterministic query: its events all happened. `unread` is what its confidences owe
     to what was not read; `has_lineage` is whether it is known which events they rest on. `markov`
     names the stream of transitions, or the stream itself where they come with its inference
-    (CORRELATED).
+    (CORRELATED). Owners of different events of a stream that `is_identified` hang together.
     """
 
     name: str
@@ -94,6 +96,7 @@ class StreamSchema:
     certain: bool = False
     unread: Unread | None = None
     has_lineage: bool = True
+    is_identified: bool = False
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -155,13 +158,34 @@ class Inferred:
     moves: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class MovesSchema:
+    """A declared model of moves: the columns of its objects that are people, places and wards."""
+
+    name: str
+    owner: Column
+    place: Column
+    by: Column | None
+    statement: CreateMoves
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """How the events of a stream get owners; `within` and `step` are in microseconds or ticks."""
+
+    statement: IdentifyStream
+    within: int
+    step: int
+
+
 @dataclass(frozen=True)
 class Catalog:
     """Everything declared so far, by lower-case name.
 
     `outputs` are the queries' output streams; `sources` the texts that declared the queries;
     `inferred` has the streams that inference gives, and those of their transitions; `rules` have
-    the names of their tables and columns as declared.
+    the names of their tables and columns as declared. `identified` has the streams whose events get
+    owners.
     """
 
     streams: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))
@@ -178,6 +202,8 @@ class Catalog:
     forecasts: Mapping[str, CreateForecast] = field(default_factory=lambda: MappingProxyType({}))
     stores: Mapping[str, CreateStore] = field(default_factory=lambda: MappingProxyType({}))
     rules: Mapping[str, CreateRule] = field(default_factory=lambda: MappingProxyType({}))
+    moves: Mapping[str, MovesSchema] = field(default_factory=lambda: MappingProxyType({}))
+    identified: Mapping[str, Identified] = field(default_factory=lambda: MappingProxyType({}))
 
     def stream(self, name: str) -> StreamSchema | None:
         return self.streams.get(name.lower())

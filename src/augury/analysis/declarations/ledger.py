@@ -13,8 +13,10 @@ from types import MappingProxyType
 
 from augury.analysis.declarations.catalog import (
     Catalog,
+    Identified,
     Inferred,
     ModelSchema,
+    MovesSchema,
     StreamSchema,
     TableSchema,
 )
@@ -45,6 +47,8 @@ class Ledger:
     forecasts: dict[str, CreateForecast] = field(default_factory=dict)
     stores: dict[str, CreateStore] = field(default_factory=dict)
     rules: dict[str, CreateRule] = field(default_factory=dict)
+    moves: dict[str, MovesSchema] = field(default_factory=dict)
+    identified: dict[str, Identified] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     later: dict[str, str] = field(default_factory=dict)
 
@@ -63,6 +67,8 @@ class Ledger:
             dict(catalog.forecasts),
             dict(catalog.stores),
             dict(catalog.rules),
+            dict(catalog.moves),
+            dict(catalog.identified),
         )
 
     def catalog(self) -> Catalog:
@@ -79,6 +85,8 @@ class Ledger:
             MappingProxyType(self.forecasts),
             MappingProxyType(self.stores),
             MappingProxyType(self.rules),
+            MappingProxyType(self.moves),
+            MappingProxyType(self.identified),
         )
 
     def readable(self, name: str) -> StreamSchema | None:
@@ -99,6 +107,7 @@ class Ledger:
             ("table", self.tables),
             ("query", self.queries),
             ("model", self.models),
+            ("model", self.moves),
             ("correlation", self.correlations),
             ("forecast", self.forecasts),
             ("store", self.stores),

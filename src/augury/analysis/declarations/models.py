@@ -167,7 +167,10 @@ def read_inferred(statement: InferStream, ledger: Ledger, findings: Findings) ->
     """Return how a stream is inferred, and the streams that this gives; None where it cannot be."""
     before = findings.error_count
     model, readings = ledger.models.get(statement.model.lower()), None
-    if model is None and not ledger.has_failed(statement.model):
+    if statement.model.lower() in ledger.moves:
+        message = f"uses the model {statement.model}, which is one of MOVES"
+        _report(statement, findings, message, "write AS IDENTIFY for it")
+    elif model is None and not ledger.has_failed(statement.model):
         known = [m.name for m in ledger.models.values()]
         hint = suggest(statement.model, known, "declare it with CREATE MODEL")
         _report(

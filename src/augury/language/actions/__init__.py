@@ -12,6 +12,7 @@ from augury.language.actions import (
     forecasts,
     lahar,
     models,
+    moves,
     patterns,
     queries,
     rules,
@@ -30,4 +31,5 @@ ACTIONS: dict[str, Action] = {
     **models.ACTIONS,
     **forecasts.ACTIONS,
     **rules.ACTIONS,
+    **moves.ACTIONS,
 }

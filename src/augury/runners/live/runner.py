@@ -20,12 +20,13 @@ from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.errors import AuguryError, DataError
 from augury.evaluation.encoding import declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import learned
+from augury.evaluation.network import below
 from augury.evaluation.probability.streamable import refuse_unstreamable
 from augury.evaluation.ties import tie_notice, tie_rule
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.planning.acting.world import Acting
-from augury.planning.evaluated import refuse_inferred
+from augury.planning.evaluated import refuse_identified, refuse_inferred
 from augury.planning.graph import is_by_time, lists_matches
 from augury.planning.match_plan import plan_match
 from augury.planning.refusal import NOT_EVALUATED, PlanError
@@ -212,6 +213,7 @@ class LiveRunner:
         self, query: CheckedQuery, catalog: Catalog, queries: Mapping[str, CheckedQuery]
     ) -> tuple[Live, list[str]]:
         """Return how a query is evaluated, and the names of the streams it reads in the end."""
+        refuse_identified(below(query, queries).values())
         if is_by_time(query):
             refuse_unstreamable(query, catalog)
             return self._in_steps(query, catalog, queries)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -21,12 +22,14 @@ from augury.evaluation.answers.schemas import answer_schema, chosen
 from augury.evaluation.encoding import declaration_of
 from augury.evaluation.evaluator import Evaluator, checked_rows
 from augury.evaluation.executor import Executor
+from augury.evaluation.identifying import Identities
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import Network, below
 from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
+from augury.planning.evaluated import reads_owners
 from augury.planning.forecast_plan import plan_forecast
 from augury.planning.graph import lists_matches
 from augury.planning.match_plan import refuse_unlearned
@@ -53,8 +56,10 @@ class LocalRunner:
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the result of a query: all columns, or those that are named."""
-        known = self.answers.get(name.lower())
         query = self.queries[name.lower()]
+        if self._is_of_owners(query):
+            self.answers[name.lower()] = self._evaluator.table(name)
+        known = self.answers.get(name.lower())
         if known is None and columns is not None and lists_matches(query):
             network = self._network(name)
             names = chosen(query.name, columns, answer_schema(network.plans[name.lower()]).names)
@@ -85,6 +90,24 @@ class LocalRunner:
         table = with_event_ids(checked.schema, in_order(checked.table, checked.schema))
         return StreamRows(checked.schema, table, checked.rejected)
 
+    def _is_of_owners(self, query: CheckedQuery) -> bool:
+        """Return whether a query, or one below it, reads events whose owners are in doubt."""
+        return any(reads_owners(each) for each in below(query, self.queries).values())
+
+    def known(self, name: str) -> Identities:
+        """Return what is told of the owners of a stream's events."""
+        return self._evaluator.known(name)
+
+    def revisions(self, name: str) -> pa.Table:
+        """Return every telling of a query's matches; without owners in doubt there is one each."""
+        answer = self.table(name)
+        return self._evaluator.logs.get(name.lower(), answer)
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        """Who finds owners, and matches over them, in whole tables."""
+        return Evaluator(self.catalog, self.queries, self.bound)
+
     def measures(self, name: str) -> list[dict[str, Any]]:
         """Return what the stages of a query do over the bound rows, in one thread and one step."""
         return as_rows(self._run(self._network(name)).measured)
@@ -103,6 +126,9 @@ class LocalRunner:
 
     def tied(self, name: str) -> dict[str, int]:
         """Return how many events are tied, of a query that was answered and of those below it."""
+        if self._is_of_owners(self.queries[name.lower()]):
+            # Rows of one event are tied by nature: they are its owners.
+            return {}
         network = self._network(name)
         network = replace(network.only(network.queries), counts_ties=True)
         return network.tied({**self.coded, **self.checked}.values())

@@ -1,0 +1,635 @@
+"""The owners of events without one, exactly: the worlds, summed up by what is still open.
+
+A world gives every act without a badge one of the people who can have done it. People who were not
+read since are all alike: whoever it was, an act takes one of those in its place. So a *state* has
+only the acts that are not yet given to anybody who was read since (`open`), and how many ways led
+to it; the ways in which the open acts can be given are a product of counts. Who is read takes
+a chain of open acts along, from where it was last seen to where it is now. That sums up all
+worlds: states times products, whatever the number of people.
+
+Smoothing goes forward only: a state carries how much of it gives each earlier act to each person.
+
+Where people are not alike (PREFER), where some are followed one by one (`tracks.py`), and where
+open acts have become many, acts are given to people at once, and the state says where those are who
+moved. `tests/oracles/identities.py` is the slow twin.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from augury.identity.ward import Act, Place, Ward
+from augury.records import Flags, Reals, Words
+
+# Before every step.
+BEFORE = -(2**62)
+# So many open acts may wait for their owners to be read; older ones are given to people at once.
+MOST_OPEN = 40
+# Between these the weight of all states is left as it is.
+SMALL, LARGE = 1e-30, 1e30
+# From so many on, acts that only one person can have done are given to that person.
+MANY_OPEN = 12
+
+# Who is elsewhere than the heads say: (person, place, step of the last act).
+Moved = tuple[tuple[int, Place, int], ...]
+# Open acts in their order, each with the place where it began.
+Open = tuple[tuple[int, Place], ...]
+# Acts that are watched, by id, each with who did it, if that is one of those who are singled out.
+Done = tuple[tuple[Any, int], ...]
+Key = tuple[Moved, Open, Done]
+
+
+NOTHING: Key = ((), (), ())
+
+
+@dataclass(slots=True)
+class State:
+    """What is summed up in one state.
+
+    Fields:
+        ways: the weight of the ways that led here.
+        sure: the part of them that was never sampled.
+        counts: how many people can have done each open act, whoever did those before it.
+        extent: in how many ways the open acts can be given to people: the product of the counts.
+        owned: (K, N) the ways that give tracked act k to person n; 0 for open acts.
+    """
+
+    ways: float
+    sure: float
+    counts: tuple[int, ...]
+    extent: float
+    owned: Reals
+
+
+@dataclass
+class Worlds:
+    """All worlds of one ward that the acts so far allow, as a value.
+
+    `heads` has the place and the last step of each person as last read. `tracked` are the acts
+    whose owners are still asked for. `lost` bounds the weight of worlds that sampling left out.
+    """
+
+    heads: list[tuple[Place, int]]
+    states: dict[Key, State]
+    acts: dict[int, Act] = field(default_factory=dict)
+    tracked: list[int] = field(default_factory=list)
+    lost: float = 0.0
+    # Whether every world has equally many people in each place.
+    is_even: bool = True
+    # The step of the last act without a badge.
+    last_open: int = BEFORE
+    # Whether a read was rejected that worlds may allow which sampling left out.
+    is_astray: bool = False
+    # Whether what is known of earlier acts may have changed in this step.
+    is_changed: bool = False
+
+
+def begin(ward: Ward) -> Worlds:
+    """Return the one world before anything happened."""
+    none = np.zeros((0, len(ward.people)))
+    return Worlds([(place, BEFORE) for place in ward.begins], {NOTHING: State(1, 1, (), 1, none)})
+
+
+@dataclass(frozen=True)
+class Owners:
+    """The law of one ward; its methods change the worlds that they are given.
+
+    People who are `singled` out are no longer alike: what they do is given to them at once, and
+    remembered where the act is `watched` (by id).
+    """
+
+    ward: Ward
+    state_limit: int
+    singled: frozenset[int] = frozenset()
+    watched: frozenset[Any] = frozenset()
+
+    @cached_property
+    def apart(self) -> frozenset[int]:
+        """Those who are not like the others: everyone, where some are preferred."""
+        return frozenset(range(len(self.ward.people))) if self.ward.weights else self.singled
+
+    # Badge reads ------------------------------------------------------------------------------
+
+    def read(self, worlds: Worlds, person: int, act: Act, *, again: bool) -> bool:
+        """Take in a badge read; return False, and change nothing, where no world allows it.
+
+        Who moved before in this step (`again`) cannot have done it.
+        """
+        if again:
+            return False
+        found = self._led(worlds, person, frozenset(act.origins))
+        if not found:
+            return False
+        self._put(worlds, person, act, found)
+        worlds.is_even = worlds.is_even and len(act.origins) == 1
+        return True
+
+    def reject(self, worlds: Worlds) -> None:
+        """Leave out a read that no state allows; if some were sampled, that may be wrong."""
+        if worlds.lost:
+            _doubt(worlds)
+            worlds.is_astray = True
+
+    def reset(self, worlds: Worlds, person: int, act: Act) -> None:
+        """Put a person in every world where a read leads that none of them allows."""
+        if worlds.lost:
+            _doubt(worlds)
+        self._put(worlds, person, act, self._led(worlds, person, None))
+        is_one = len(worlds.states) == 1 and not worlds.lost
+        worlds.is_even = worlds.is_even and is_one
+
+    def _put(self, worlds: Worlds, person: int, act: Act, states: dict[Key, State]) -> None:
+        worlds.states = states
+        worlds.heads[person] = (act.place, act.step)
+        if len(states) > self.state_limit:
+            _sample(worlds, self.state_limit, act.number)
+
+    def _led(self, worlds: Worlds, person: int, ends: frozenset[Place] | None) -> dict[Key, State]:
+        """Return the states in which a person took the ways that end in some place, or in any."""
+        found: dict[Key, State] = {}
+        row_of = {number: k for k, number in enumerate(worlds.tracked)}
+        is_changed = False
+        for key, state in worlds.states.items():
+            moved, opened, done = key
+            head = next(((at, step) for p, at, step in moved if p == person), worlds.heads[person])
+            others = tuple(each for each in moved if each[0] != person)
+            if person in self.apart:
+                # Who is not like the others took no open act along.
+                ways = [_Chain((), state.counts)] if ends is None or head[0] in ends else []
+            else:
+                acts = [worlds.acts[number] for number, _ in opened]
+                ways = _Walk(opened, acts, state.counts, ends).chains(head)
+            is_changed |= [way.counts for way in ways] != [state.counts]
+            for k, way in enumerate(ways, 1):
+                gone = {opened[j][0] for j in way.taken}
+                after = (others, tuple(each for each in opened if each[0] not in gone), done)
+                rows = [row_of[number] for number in gone if number in row_of]
+                # What a state owned goes over to the last of those that come of it.
+                owned = state.owned if k == len(ways) else state.owned.copy()
+                _add(found, after, replace(state, owned=owned), way.counts, rows, person)
+        if found:
+            worlds.is_changed |= is_changed
+        return found
+
+    # Acts without a badge ---------------------------------------------------------------------
+
+    def admit(self, worlds: Worlds, act: Act) -> bool:
+        """Take in an act of somebody; return False, and change nothing, where no world allows it.
+
+        From then on its owner is tracked.
+        """
+        found, counts = dict[Key, State](), set[int]()
+        for key, state in worlds.states.items():
+            for origin in act.origins:
+                count = self._present(worlds, key, act, origin)
+                counts.add(count)
+                if count:
+                    moved, opened, done = key
+                    after = (moved, (*opened, (act.number, origin)), done)
+                    _add_act(found, after, state, (*state.counts, count), 1.0, None)
+            for after, weight, person in self._given(worlds, key, act):
+                _add_act(found, after, state, state.counts, weight, person)
+        # Where all worlds go on in equally many ways, nothing new is known of what was before.
+        worlds.is_changed |= len(counts) > 1 or len(act.origins) > 1 or bool(self.apart)
+        if not found:
+            if worlds.lost:
+                _doubt(worlds)
+                worlds.last_open = act.step
+            return False
+        if worlds.lost:
+            worlds.lost *= self._most(worlds, act)
+        worlds.last_open = act.step
+        worlds.is_even = worlds.is_even and len(act.origins) == 1
+        worlds.states = found
+        worlds.acts[act.number] = act
+        worlds.tracked.append(act.number)
+        return True
+
+    def _most(self, worlds: Worlds, act: Act) -> float:
+        """Return in how many ways a world can go on with an act, at most."""
+        if worlds.is_even and not self.ward.weights:
+            key = next(iter(worlds.states))
+            return float(self._present(worlds, key, act, act.origins[0]))
+        free = [k for k, (_, step) in enumerate(worlds.heads) if step < act.step]
+        return sum(self.ward.weight(person, act.room) for person in free)
+
+    def _given(self, worlds: Worlds, key: Key, act: Act) -> Iterator[tuple[Key, float, int]]:
+        """Yield the states in which one of the others did an act, with its weight, and who."""
+        moved, opened, done = key
+        heads = self._heads(worlds, moved)
+        for person in sorted(self.apart):
+            (place, step), weight = heads[person], self.ward.weight(person, act.room)
+            if place in act.origins and step < act.step and weight:
+                seen = (*done, (act.id, person)) if act.id in self.watched else done
+                yield (_moved(moved, person, act), opened, seen), weight, person
+
+    def _present(self, worlds: Worlds, key: Key, act: Act, origin: Place) -> int:
+        """Return how many of those who are alike may do an act from a place."""
+        moved, opened, _ = key
+        heads = self._heads(worlds, moved)
+        count = 0
+        for n, (place, step) in enumerate(heads):
+            if place == origin and step < act.step and n not in self.apart:
+                count += 1
+        for number, place in opened:
+            other = worlds.acts[number]
+            if place == origin:
+                count -= 1
+            if other.place == origin and other.step < act.step:
+                count += 1
+        return count
+
+    def _alike(self, worlds: Worlds, moved: Moved) -> list[tuple[int, Place, int]]:
+        """Return those who are alike, where each was last seen, and in which step."""
+        heads = self._heads(worlds, moved)
+        return [(n, *head) for n, head in enumerate(heads) if n not in self.apart]
+
+    def _heads(self, worlds: Worlds, moved: Moved) -> list[tuple[Place, int]]:
+        if not moved:
+            return worlds.heads
+        heads = list(worlds.heads)
+        for person, place, step in moved:
+            heads[person] = (place, step)
+        return heads
+
+    # What is known ----------------------------------------------------------------------------
+
+    def posterior(self, worlds: Worlds, numbers: Sequence[int]) -> Reals:
+        """Return P(person | all acts so far) for tracked acts."""
+        known = np.zeros((len(numbers), len(self.ward.people)))
+        rows = [worlds.tracked.index(number) for number in numbers]
+        alike: dict[Moved, list[Key]] = defaultdict(list)
+        for key, state in worlds.states.items():
+            known += state.owned[rows] * state.extent
+            alike[key[0]].append(key)
+        place_of = {number: k for k, number in enumerate(numbers)}
+        for keys in alike.values():
+            for number, own in self._free_shares(worlds, keys):
+                if number in place_of:
+                    known[place_of[number]] += own
+        return known / _total(worlds)
+
+    def error_bound(self, worlds: Worlds) -> float:
+        """Return how far off a probability is at most; 0 unless states were sampled.
+
+        Both the worlds and the states are a part that was never sampled and a rest, of whatever
+        owners; they differ by no more than the larger of the two rests.
+        """
+        if not worlds.lost:
+            return 0.0
+        sure = sum(state.sure * state.extent for state in worlds.states.values())
+        return max(worlds.lost / (sure + worlds.lost), 1.0 - sure / _total(worlds))
+
+    def _free_shares(self, worlds: Worlds, keys: list[Key]) -> Iterator[tuple[int, Reals]]:
+        """Yield open acts of states that agree on who moved, and how much speaks for each person.
+
+        Those who were not read since are alike, so each act takes each of those who may have done
+        it with the same probability; where a person is follows act by act, for all states (S) at
+        once.
+        """
+        moved = keys[0][0]
+        heads = sorted(self._alike(worlds, moved), key=lambda each: each[2])
+        weights = np.array([worlds.states[key].ways * worlds.states[key].extent for key in keys])
+        number_of: dict[Place, int] = {}
+        for origin in (origin for key in keys for _, origin in key[1]):
+            number_of.setdefault(origin, len(number_of))
+        # (places, S, people): how likely a person is in a place, and has done nothing in this step.
+        present = np.zeros((len(number_of), len(keys), len(self.ward.people)))
+        arriving, now, seen = list[tuple[Place, Words, Reals]](), BEFORE, 0
+        for (number, origin), (which, counts) in self._in_order(worlds, keys):
+            act = worlds.acts[number]
+            if act.step != now:
+                for place, states, share in arriving:
+                    if place in number_of:
+                        present[number_of[place], states] += share
+                arriving, now = [], act.step
+                while seen < len(heads) and heads[seen][2] < now:
+                    person, place, _ = heads[seen]
+                    if place in number_of:
+                        present[number_of[place], :, person] = 1.0
+                    seen += 1
+            share = present[number_of[origin], which] / counts[:, None]
+            present[number_of[origin], which] -= share
+            arriving.append((act.place, which, share))
+            yield number, weights[which] @ share
+
+    def _in_order(
+        self, worlds: Worlds, keys: list[Key]
+    ) -> list[tuple[tuple[int, Place], tuple[Words, Reals]]]:
+        """Return the open acts of some states in their order: which have them, and the counts."""
+        found: dict[tuple[int, Place], list[tuple[int, int]]] = defaultdict(list)
+        for k, key in enumerate(keys):
+            for opened, count in zip(key[1], worlds.states[key].counts, strict=True):
+                found[opened].append((k, count))
+        ordered = []
+        for opened in sorted(found, key=lambda each: each[0]):
+            pairs = np.array(found[opened], np.int64)
+            ordered.append((opened, (pairs[:, 0], pairs[:, 1].astype(np.float64))))
+        return ordered
+
+    def settled(self, worlds: Worlds) -> list[int]:
+        """Return the tracked acts whose owners no later act can change.
+
+        Those are acts that are open in no state, where one state is left, and those that one
+        person did in all of them.
+        """
+        opened = {number for _, acts, _ in worlds.states for number, _ in acts}
+        closed = [(k, n) for k, n in enumerate(worlds.tracked) if n not in opened]
+        if worlds.lost:
+            return []
+        if len(worlds.states) == 1 or not closed:
+            return [number for _, number in closed]
+        total = np.sum([state.owned for state in worlds.states.values()], axis=0)
+        one = np.count_nonzero(total, axis=1) == 1
+        return [number for k, number in closed if one[k]]
+
+    # Between steps ----------------------------------------------------------------------------
+
+    def forget(self, worlds: Worlds, numbers: Iterable[int]) -> None:
+        """Track some acts no more; what is not known of them is summed out."""
+        gone = set(numbers)
+        if not gone:
+            return
+        stays: Flags = np.array([number not in gone for number in worlds.tracked], np.bool_)
+        worlds.tracked = [number for number in worlds.tracked if number not in gone]
+        for state in worlds.states.values():
+            state.owned = state.owned[stays]
+
+    def close_step(self, worlds: Worlds) -> None:
+        """Put the states in their simplest form after a step; sample where they are too many."""
+        self._give_oldest(worlds)
+        if any(moved for moved, _, _ in worlds.states):
+            self._merge(worlds, lambda key: self._simplest(worlds, key))
+        if len(worlds.states) > self.state_limit:
+            _sample(worlds, self.state_limit, worlds.last_open)
+        if worlds.lost:
+            self._recover(worlds)
+        _scale(worlds)
+        needed = {number for _, opened, _ in worlds.states for number, _ in opened}
+        worlds.acts = {k: act for k, act in worlds.acts.items() if k in needed}
+
+    def _recover(self, worlds: Worlds) -> None:
+        """Leave sampling behind where everyone was read after the last act without a badge.
+
+        Then all worlds are one from now on; of earlier acts no more will be known.
+        """
+        if min(step for _, step in worlds.heads) >= worlds.last_open and not worlds.is_astray:
+            self.forget(worlds, list(worlds.tracked))
+            none = np.zeros((0, len(self.ward.people)))
+            worlds.states, worlds.lost = {NOTHING: State(1.0, 1.0, (), 1.0, none)}, 0.0
+            worlds.is_even = True
+
+    def _give_oldest(self, worlds: Worlds) -> None:
+        """Give the oldest open acts to people at once, where open ones are many."""
+        longest = max(len(opened) for _, opened, _ in worlds.states)
+        while longest > MANY_OPEN:
+            found: dict[Key, State] = {}
+            is_over = longest > MOST_OPEN
+            given = False
+            row_of = {number: k for k, number in enumerate(worlds.tracked)}
+            for key, state in worlds.states.items():
+                moved, opened, done = key
+                is_sole = bool(opened) and state.counts[0] == 1
+                if not (is_sole or (is_over and len(opened) == longest)):
+                    _add(found, key, state, state.counts, [], 0)
+                    continue
+                given, people = True, self._first_owners(worlds, key)
+                number, act = opened[0][0], worlds.acts[opened[0][0]]
+                rows = [row_of[number]] if number in row_of else []
+                for person in people:
+                    after = (_moved(moved, person, act), opened[1:], done)
+                    own = replace(state, owned=state.owned.copy())
+                    _add(found, after, own, state.counts[1:], rows, person)
+            worlds.states = found
+            if not given:
+                return
+            self._merge(worlds, lambda key: self._simplest(worlds, key))
+            longest = max(len(opened) for _, opened, _ in worlds.states)
+
+    def _first_owners(self, worlds: Worlds, key: Key) -> list[int]:
+        moved, opened, _ = key
+        number, origin = opened[0]
+        step = worlds.acts[number].step
+        heads = self._alike(worlds, moved)
+        return [n for n, place, last in heads if place == origin and last < step]
+
+    def _simplest(self, worlds: Worlds, key: Key) -> Key:
+        """Return a state with no more of the past than its open acts ask for."""
+        moved, opened, done = key
+        steps = [worlds.acts[number].step for number, _ in opened]
+
+        def since(step: int) -> int:
+            return max((each for each in steps if each <= step), default=BEFORE)
+
+        def differs(person: int, place: Place, step: int) -> bool:
+            head, last = worlds.heads[person]
+            return head != place or since(last) != step
+
+        simple = ((person, place, since(step)) for person, place, step in moved)
+        return tuple(each for each in simple if differs(*each)), opened, done
+
+    def forget_done(self, worlds: Worlds, ids: Collection[Any]) -> None:
+        """Forget who did some of the watched acts."""
+
+        def without(key: Key) -> Key:
+            return key[0], key[1], tuple(each for each in key[2] if each[0] not in ids)
+
+        self._merge(worlds, without)
+
+    def weight_of(self, worlds: Worlds, holds: Callable[[frozenset[Any]], bool]) -> float:
+        """Return the probability of what follows from the watched acts of those singled out."""
+        own = (
+            state.ways * state.extent
+            for (_, _, done), state in worlds.states.items()
+            if holds(frozenset(done))
+        )
+        return sum(own) / _total(worlds)
+
+    def _merge(self, worlds: Worlds, simplest: Callable[[Key], Key]) -> None:
+        found: dict[Key, State] = {}
+        for key, state in worlds.states.items():
+            _add(found, simplest(key), state, state.counts, [], 0)
+        worlds.states = found
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """Open acts that one person did, by their places, and the counts of those that stay open."""
+
+    taken: tuple[int, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """The chains of open acts that one person may have done, to one of the ends."""
+
+    opened: Open
+    acts: list[Act]
+    counts: tuple[int, ...]
+    ends: frozenset[Place] | None
+
+    def chains(self, head: tuple[Place, int]) -> list[_Chain]:
+        """Return each chain from where a person was last seen."""
+        found: list[_Chain] = []
+        self._go(head, _Chain((), ()), self._until(), found)
+        return found
+
+    def _until(self) -> dict[Place, int] | None:
+        """Return by place before which act one must be there to reach an end; None: anywhere."""
+        if self.ends is None:
+            return None
+        until = dict.fromkeys(self.ends, len(self.acts))
+        for j in range(len(self.acts) - 1, -1, -1):
+            if until.get(self.acts[j].place, -1) > j:
+                until.setdefault(self.opened[j][1], j)
+        return until
+
+    def _go(
+        self,
+        head: tuple[Place, int],
+        chain: _Chain,
+        until: dict[Place, int] | None,
+        found: list[_Chain],
+    ) -> None:
+        place, step = head
+        taken, counts = chain.taken, list(chain.counts)
+        last = len(self.acts) if until is None else until.get(place, -1)
+        for j in range(len(taken) + len(counts), len(self.acts)):
+            if j > last:
+                return
+            count = self.counts[j]
+            if self.opened[j][1] == place and self.acts[j].step > step:
+                there = (self.acts[j].place, self.acts[j].step)
+                self._go(there, _Chain((*taken, j), tuple(counts)), until, found)
+                # Who was there and did not do it is none of those who can have done it.
+                count -= 1
+                if not count:
+                    return
+            counts.append(count)
+        if self.ends is None or place in self.ends:
+            found.append(_Chain(taken, tuple(counts)))
+
+
+def _moved(moved: Moved, person: int, act: Act) -> Moved:
+    """Return who is elsewhere, after a person's act."""
+    others = (each for each in moved if each[0] != person)
+    return tuple(sorted((*others, (person, act.place, act.step)), key=lambda each: each[0]))
+
+
+def _add(
+    found: dict[Key, State],
+    key: Key,
+    state: State,
+    counts: tuple[int, ...],
+    rows: Sequence[int],
+    person: int,
+) -> None:
+    """Add the ways of a state to another, in which a person did the acts of some rows.
+
+    What the state owned is used up.
+    """
+    known = found.get(key)
+    if known is None:
+        extent = float(math.prod(counts))
+        known = State(state.ways, state.sure, counts, extent, state.owned)
+        found[key] = known
+    else:
+        known.ways += state.ways
+        known.sure += state.sure
+        known.owned += state.owned
+    for row in rows:
+        known.owned[row, person] += state.ways
+
+
+def _add_act(
+    found: dict[Key, State],
+    key: Key,
+    state: State,
+    counts: tuple[int, ...],
+    weight: float,
+    owner: int | None,
+) -> None:
+    """Add the ways of a state to one that has an act more, done by its owner if that is known."""
+    row = np.zeros((1, state.owned.shape[1]))
+    if owner is not None:
+        row[0, owner] = state.ways
+    owned = np.concatenate([state.owned, row]) * weight
+    known = found.get(key)
+    if known is None:
+        extent = float(math.prod(counts))
+        found[key] = State(state.ways * weight, state.sure * weight, counts, extent, owned)
+    else:
+        known.ways += state.ways * weight
+        known.sure += state.sure * weight
+        known.owned += owned
+
+
+def _total(worlds: Worlds) -> float:
+    return sum(state.ways * state.extent for state in worlds.states.values())
+
+
+def _scale(worlds: Worlds) -> None:
+    """Keep the weight of all states from overflowing and from vanishing."""
+    total = _total(worlds)
+    if SMALL < total < LARGE:
+        return
+    for state in worlds.states.values():
+        state.ways /= total
+        state.sure /= total
+        state.owned = state.owned / total
+    worlds.lost /= total
+
+
+def _doubt(worlds: Worlds) -> None:
+    """Take nothing as sure: what no state allows, worlds may allow that were left out."""
+    for state in worlds.states.values():
+        state.sure = 0.0
+
+
+# Sampling -----------------------------------------------------------------------------------------
+
+
+def _sample(worlds: Worlds, limit: int, seed: int) -> None:
+    """Leave so many states (Fearnhead and Clifford): the heavy as they are, of the others some.
+
+    What is drawn follows from the rows alone. The weight of those that were not kept as they are is
+    added to what is lost, so that the bound holds whatever is drawn.
+    """
+    keys = list(worlds.states)
+    weights = np.array([s.ways * s.extent for s in worlds.states.values()])
+    level = _level(weights, limit)
+    drawn = random.Random(seed).random() * level
+    found: dict[Key, State] = {}
+    for key, weight in zip(keys, weights.tolist(), strict=True):
+        state = worlds.states[key]
+        if weight >= level:
+            found[key] = state
+            continue
+        worlds.lost += state.sure * state.extent
+        drawn -= weight
+        if drawn < 0.0:
+            drawn += level
+            scale = level / weight
+            owned = state.owned * scale
+            found[key] = State(state.ways * scale, 0.0, state.counts, state.extent, owned)
+    worlds.states = found
+
+
+def _level(weights: Reals, limit: int) -> float:
+    """Return the weight from which states are kept: those below share what places are left."""
+    ordered = np.sort(weights)[::-1]
+    below = np.cumsum(ordered[::-1])[::-1]
+    for kept in range(limit):
+        level = float(below[kept]) / (limit - kept)
+        if ordered[kept] < level:
+            return level
+    return float(ordered[limit - 1])

@@ -1,0 +1,184 @@
+"""Matches over owners in doubt weigh what the worlds weigh in which they are answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from augury import QueryError, Session
+from identity.test_examples import SCRIPT
+from identity.test_worlds import graphs, halls, stories
+from oracles.identities import Event, Setting, told_matches
+from oracles.model import Comp, Not, Query, Seq
+
+X, E, S = Comp("x", "ENTER"), Comp("e", "EXIT"), Comp("s", "WASH")
+SAME_ROOM = ("=", ("attr", "x", "room"), ("attr", "e", "room"))
+STRATEGIES = {
+    "any": "SKIP TILL ANY MATCH",
+    "next": "SKIP TILL NEXT MATCH",
+    "strict": "STRICT",
+    "partition": "PARTITION CONTIGUITY",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A query in the language, and as the oracle reads it; `names` are its single components."""
+
+    text: str
+    query: Query
+    waits: bool = False
+    names: str = "xe"
+
+    def with_strategy(self, strategy: str) -> Asked:
+        return replace(
+            self,
+            text=self.text.replace("WITHIN", f"USING {STRATEGIES[strategy]} WITHIN"),
+            query=replace(self.query, strategy=strategy),
+        )
+
+
+QUERIES = {
+    "visit": Asked(
+        "PATTERN SEQ(ENTER x, EXIT e) WHERE [person] AND x.room = e.room WITHIN 9",
+        Query(Seq((X, E)), equate=("person",), where=(SAME_ROOM,), within=("time", 9)),
+    ),
+    "unwashed": Asked(
+        "PATTERN SEQ(ENTER x, !WASH s, EXIT e) WHERE [person] WITHIN 9",
+        Query(Seq((X, Not(S), E)), equate=("person",), within=("time", 9)),
+    ),
+    "never washed": Asked(
+        "PATTERN SEQ(ENTER x, !WASH s) WHERE [person] WITHIN 3",
+        Query(Seq((X, Not(S))), equate=("person",), within=("time", 3)),
+        waits=True,
+        names="x",
+    ),
+    "others": Asked(
+        "PATTERN SEQ(ENTER x, EXIT e) WHERE x.person <> e.person WITHIN 4",
+        Query(
+            Seq((X, E)),
+            where=(("<>", ("attr", "x", "person"), ("attr", "e", "person")),),
+            within=("time", 4),
+        ),
+    ),
+    "anybody": Asked(
+        "PATTERN SEQ(ENTER x, !WASH s, EXIT e) WITHIN 4",
+        Query(Seq((X, Not(S), E)), within=("time", 4)),
+    ),
+}
+CASES = [
+    pytest.param(asked.with_strategy(strategy), id=f"{name} {strategy}")
+    for name, asked in QUERIES.items()
+    for strategy in STRATEGIES
+]
+
+
+def session_of(setting: Setting, events: list[Event]) -> Session:
+    ways = "EXIT 'EXIT', HALL 'H'"
+    if setting.doors is not None:
+        ways = "DOORS passages (a, b), FROM_PLACE origin"
+    if setting.prefer:
+        ways += ", PREFER weights (person, room, w)"
+    if setting.rejects:
+        ways += ", IMPOSSIBLE REJECT"
+    asked = f"WITHIN {setting.within} REVISE {setting.revise}"
+    asked += f" {float(setting.least)}" if setting.revise == "BY" else ""
+    script = SCRIPT.replace("STEP 1", f"STEP {setting.step}")
+    ag = Session(engine="local")
+    ag.sql(script.format(ways=ways, asked=asked))
+    ag.bind("staff", [{"person": p, "room": at} for p, at in setting.staff.items()])
+    ag.bind("passages", [{"a": a, "b": b} for a, b in setting.doors or ()])
+    prefer = setting.prefer.items()
+    ag.bind("weights", [{"person": p, "room": r, "w": float(w)} for (p, r), w in prefer])
+    rows = [
+        {
+            "id": e.id,
+            "person": e.person,
+            "action": e.type,
+            "room": e.place,
+            "origin": e.origin,
+            "t": e.time,
+        }
+        for e in events
+    ]
+    ag.bind("doors", rows)
+    return ag
+
+
+def told(ag: Session, asked: Asked) -> dict:
+    """Return every telling of a match as the oracle writes it."""
+    returned = ", ".join(f"{name}.person AS {name}" for name in asked.names)
+    ag.sql(f"CREATE QUERY q ON known {asked.text} RETURN {returned};")
+    found = {}
+    for row in ag.revisions("q").to_pylist():
+        match = frozenset(
+            (each["component"], ((int(each["event_id"]), row[each["component"]]),))
+            for each in row["events"]
+        )
+        assert (match, row["revision"]) not in found
+        found[match, row["revision"]] = row["confidence"]
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:.*stream known", "ignore:without KEY")
+@pytest.mark.parametrize("asked", CASES)
+@settings(max_examples=12, deadline=None)
+@given(st.one_of(stories(halls()), stories(graphs()), stories(halls(prefer=True))))
+def test_a_match_weighs_what_its_worlds_weigh(asked: Asked, story) -> None:
+    setting, events = story
+    expected = told_matches(setting, events, asked.query, waits=asked.waits)
+    found = told(session_of(setting, events), asked)
+    assert found.keys() == {(match, revision) for match, revision, _ in expected}
+    for match, revision, confidence in expected:
+        assert abs(found[match, revision] - confidence) <= 1e-9
+
+
+def test_what_is_asked_beside_matches_is_refused() -> None:
+    ag = session_of(Setting({"O1": "H"}), [Event(1, 1, None, "ENTER", "R1")])
+    for text in (
+        "PATTERN SEQ(ENTER x, EXIT e) WHERE [person] RETURN PROBABILITY BY TIME"
+        " APPROXIMATE (0.01, 0.05)",
+        "PATTERN SEQ(ENTER x, EXIT e) WHERE [person] WITHIN 9 RETURN PROBABILITY",
+        "PATTERN SEQ(ENTER x, EXIT e) WHERE [person] WITHIN 9 RETURN COUNT",
+    ):
+        number = len(ag.queries)
+        ag.sql(f"CREATE QUERY q{number} ON known {text};")
+        with pytest.raises(QueryError, match="P003"):
+            ag.table(f"q{number}")
+
+
+def test_queries_over_such_queries_are_refused() -> None:
+    ag = session_of(Setting({"O1": "H"}), [Event(1, 1, None, "ENTER", "R1")])
+    ag.sql("CREATE QUERY low ON known PATTERN SEQ(ENTER x, EXIT e) WHERE [person] WITHIN 9;")
+    ag.sql("CREATE QUERY high ON low PATTERN SEQ(low a, low b) WITHIN 9;")
+    with pytest.raises(QueryError, match="P003"):
+        ag.table("high")
+    assert ag.table("low").num_rows == 0
+
+
+def test_what_no_longer_passes_is_shown_once_and_its_confidence_is_true() -> None:
+    setting = Setting({"O1": "R2", "O2": "H", "O3": "H"})
+    events = [
+        Event(1, 1, None, "ENTER", "R2"),
+        Event(2, 2, None, "EXIT", "R2"),
+        Event(3, 4, "O1", "EXIT", "R2"),
+    ]
+    ag = session_of(setting, events)
+    text = "PATTERN SEQ(EXIT x) WITHIN 9 HAVING CONFIDENCE >= 0.3"
+    ag.sql(f"CREATE QUERY q ON known {text} RETURN x.person AS x, x.id AS id;")
+    log = [
+        (row["id"], row["x"], row["revision"], Fraction(row["confidence"]).limit_denominator(99))
+        for row in ag.revisions("q").to_pylist()
+    ]
+    assert sorted(log) == [
+        (2, "O1", 0, Fraction(1, 2)),
+        (2, "O1", 1, Fraction(0)),
+        (2, "O2", 1, Fraction(1, 2)),
+        (2, "O3", 1, Fraction(1, 2)),
+        (3, "O1", 0, Fraction(1)),
+    ]
+    assert sorted(row["x"] for row in ag.table("q").to_pylist()) == ["O1", "O2", "O3"]
