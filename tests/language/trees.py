@@ -290,6 +290,43 @@ inferred = st.builds(
 inferred |= st.builds(
     tree.InferStream, names, st.just("PARTICLES"), names, names, particles=naturals
 )
+weighted = st.builds(tree.WeightedQuery, names, optional(decimals)) | st.builds(
+    tree.WeightedQuery, names, never=st.just(True)
+)
+lengths = st.builds(tree.Window, durations | naturals | decimals)
+_learning = st.fixed_dictionaries(
+    {
+        "learn_from": optional(names),
+        "online": st.booleans(),
+        "over": optional(lengths),
+        "by": optional(names),
+    }
+)
+policies = st.builds(
+    lambda learning, **given: tree.CreatePolicy(**given, **learning),
+    _learning,
+    name=names,
+    stream=names,
+    public=st.lists(weighted, max_size=3).map(tuple),
+    private=st.lists(weighted, min_size=1, max_size=3).map(tuple),
+    method=optional(
+        st.sampled_from(["TYPES", "GREEDY", "HYBRID", "HYBRID RATES", "HYBRID PERIODIC"])
+    ),
+    period=optional(lengths),
+    wang=st.booleans(),
+    patience=optional(chances | st.just("LEARNED")),
+)
+suppressed = st.builds(tree.SuppressStream, names, names, names)
 statements = st.one_of(
-    streams, tables, queries, gap_statements, correlations, models, inferred, explains, writes
+    streams,
+    tables,
+    queries,
+    gap_statements,
+    correlations,
+    models,
+    inferred,
+    explains,
+    writes,
+    policies,
+    suppressed,
 )

@@ -225,7 +225,7 @@ def test_what_is_forbidden_breaks_strictly_between_its_neighbours() -> None:
     sequence = Sequence("q", (("A", None), ("B", None)), 9, ((), (("C", None),), ()))
     rows = [
         [{"t": t, "id": f"{kind}{t}", "type": kind, "p": 1.0, "v": 0, "k": "x"}]
-        for kind, t in (("A", 1), ("C", 1), ("B", 3), ("C", 3), ("B", 4))
+        for kind, t in (("A", 1), ("C", 1), ("C", 3), ("B", 3), ("B", 4))
     ]
     # The Cs stand beside a1 and b3, not between them; the second one parts a1 from b4.
     assert matches_in(pattern(sequence), map(event, rows)) == 1.0

@@ -14,7 +14,7 @@ from typing import Literal
 
 from augury.language.expressions import Unit
 
-Topic = Literal["statement", "stream", "query", "pattern", "expression", "gaps", "model"]
+Topic = Literal["statement", "stream", "query", "pattern", "expression", "gaps", "model", "policy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,8 @@ KEYWORDS: dict[str, Keyword] = {
     **_words("model", "MODEL HMM STATES INITIAL TRANSITION EMISSION STEP"),
     **_words("model", "FILTER SMOOTH VITERBI MAP MLE LAG PRUNE"),
     **_words("model", "POSITIONS CELLS WALLS ANTENNAS SPEED REST PARTICLES SMOOTHED"),
+    **_words("policy", "POLICY PUBLIC PRIVATE WEIGHT NEVER SUPPRESS TYPES GREEDY HYBRID RATES"),
+    **_words("policy", "PERIODIC PERIOD ONLINE ESTIMATES WANG PATIENCE LEARNED"),
 }
 
 UNITS: dict[str, Unit] = {

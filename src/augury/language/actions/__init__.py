@@ -7,7 +7,16 @@ node, so that reading goes on. `ACTIONS` collects them all.
 
 from __future__ import annotations
 
-from augury.language.actions import expressions, lahar, models, patterns, queries, streams, words
+from augury.language.actions import (
+    expressions,
+    lahar,
+    models,
+    patterns,
+    policies,
+    queries,
+    streams,
+    words,
+)
 from augury.language.machine import Action
 
 ACTIONS: dict[str, Action] = {
@@ -18,4 +27,5 @@ ACTIONS: dict[str, Action] = {
     **streams.ACTIONS,
     **queries.ACTIONS,
     **models.ACTIONS,
+    **policies.ACTIONS,
 }
