@@ -65,6 +65,11 @@ SETTINGS: tuple[Setting, ...] = (
         "instances of a history that CREATE GAPS ... LEARN FROM learns from; of more, a sample",
     ),
     Setting(
+        "type_level_seconds",
+        60,
+        "seconds that the type level of a policy over many types may take to be solved",
+    ),
+    Setting(
         "shards",
         16,
         "parts that a streaming run on Spark cuts its rows into, where a key allows it",

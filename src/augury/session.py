@@ -23,7 +23,14 @@ from augury.errors import AuguryError, Diagnostic, QueryError, Source, Span
 
 if TYPE_CHECKING:
     from augury.analysis.checked import CheckedQuery
-    from augury.analysis.declarations.catalog import Catalog, StreamSchema, TableSchema
+    from augury.analysis.declarations.catalog import (
+        Catalog,
+        PolicySchema,
+        StreamSchema,
+        TableSchema,
+    )
+    from augury.evaluation.stream_rows import StreamRows
+    from augury.evaluation.suppression import Suppressed
     from augury.language.tree import Explain, Statement
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
@@ -69,6 +76,8 @@ class Session:
         self._warnings: tuple[Diagnostic, ...] = ()
         self._said: set[str] = set()
         self._bound: dict[str, Any] = {}
+        self._suppressed: dict[str, Suppressed] | None = None
+        self._decided: set[str] = set()
         self._sketches: dict[str, Sketches] = {}
         self._runner: ThreadedRunner | SparkRunner | None = None
         self._live: LiveRunner | None = None
@@ -104,7 +113,11 @@ class Session:
         if format not in get_args(Format):
             known = ", ".join(get_args(Format))
             raise AuguryError(f"there is no format {format!r}; expected one of {known}")
+        if (policy := self._catalog.policies.get(query.lower())) is not None:
+            return self._explained_policy(policy, format, analyze=analyze)
         checked, source = self._query(query)
+        if analyze or self._sketches.get(checked.name.lower()):
+            self._refuse_private(checked.name)
         priced = None
         if self._sketches.get(checked.name.lower()):
             priced = self._spark_runner("analyze").priced(checked.name)
@@ -122,11 +135,18 @@ class Session:
         except PlanError as error:
             raise error.at(source, query.span) from error
 
+    def _explained_policy(self, policy: PolicySchema, shape: Format, *, analyze: bool) -> str:
+        from augury.planning.explain.policies import policy_text
+
+        if shape != "text" or analyze:
+            raise AuguryError(f"policy {policy.name} is explained as text, and without data")
+        return policy_text(policy)
+
     def gaps(self, query: str) -> str:
         """Return the gaps of a query as a statement: as written, or as its history teaches them."""
         from augury.planning.missed.written_gaps import gaps_text
 
-        checked, _ = self._query(query)
+        checked, _ = self._readable(query)
         if checked.learn_gaps_from is not None:
             checked = self._run().with_gaps(checked)
         return gaps_text(checked)
@@ -146,8 +166,13 @@ class Session:
                 f"stream {declared.name} is inferred from {how.statement.readings}; "
                 f"bind the rows of {how.statement.readings}"
             )
+        if (kept := self._catalog.suppressed.get(declared.name.lower())) is not None:
+            raise AuguryError(
+                f"stream {declared.name} is what policy {kept.policy} keeps of {kept.stream}; "
+                f"bind the rows of {kept.stream}"
+            )
         self._bound[declared.name.lower()] = self._rows(declared, data)
-        self._runner, self._sketches = None, {}
+        self._runner, self._suppressed, self._sketches = None, None, {}
 
     def _rows(self, declared: StreamSchema | TableSchema, data: Any) -> Any:
         """Return what is bound as the engine takes it: an Arrow table, or a DataFrame of Spark."""
@@ -168,11 +193,14 @@ class Session:
         On Spark a lazy DataFrame, streaming where an input is; otherwise an Arrow table. Who names
         the `columns` that are needed saves the making, and on Spark the sending, of others. Where
         missed events cannot matter as the query asks (P005, P006), or the values of MISS RATE BY do
-        not fit the rows, a Python warning says so, once.
+        not fit the rows, a Python warning says so, once. A stream AS SUPPRESS has a table, too: the
+        events that its policy has kept.
         """
         from augury.planning.refusal import PlanError
 
-        checked, source = self._query(query)
+        if query.lower() in self._catalog.suppressed:
+            return self._kept(query, columns)
+        checked, source = self._readable(query)
         try:
             answer = self._run().table(checked.name, columns)
             unsaid = self._unsaid(checked)
@@ -181,6 +209,34 @@ class Session:
         for notice in unsaid:
             warnings.warn(notice, stacklevel=2)
         return answer
+
+    def _kept(self, stream: str, columns: Sequence[str] | None) -> Any:
+        """Return the kept rows of a stream AS SUPPRESS."""
+        from augury.evaluation.answers.schemas import chosen
+        from augury.runners.local.threads import ThreadedRunner
+
+        runner = self._run()
+        assert isinstance(runner, ThreadedRunner), "Spark refuses policies as yet"
+        rows = runner.rows(stream)
+        return rows if columns is None else rows.select(chosen(stream, columns, rows.column_names))
+
+    def audit(self, policy: str) -> Any:
+        """Return what a policy has decided: one row per event, in order, kept or not, and why.
+
+        It holds what was suppressed, and is as secret as the raw stream.
+        """
+        found = self._catalog.policies.get(policy.lower())
+        if found is None:
+            known = ", ".join(each.name for each in self._catalog.policies.values()) or "none yet"
+            raise AuguryError(f"there is no policy {policy}; declared: {known}")
+        stream = found.stream.lower()
+        if self.engine == "local" and self._live is not None and stream not in self._bound:
+            return self._live_runner().audit(stream)
+        self._run()
+        decided = (self._suppressed or {}).get(stream)
+        if decided is None:
+            raise AuguryError(f"stream {found.stream} has no data; bind it, or push rows")
+        return decided.audit
 
     def _unsaid(self, query: CheckedQuery) -> list[str]:
         """Return what was not said yet of missed events, as a query and its rows have them."""
@@ -208,7 +264,7 @@ class Session:
 
         runner = self._spark_runner("analyze")
         for name in queries:
-            checked, source = self._query(name)
+            checked, source = self._readable(name)
             try:
                 self._sketches[checked.name.lower()] = runner.analysed(checked.name)
             except PlanError as error:
@@ -226,7 +282,7 @@ class Session:
         from augury.planning.refusal import PlanError
 
         runner = self._spark_runner("pipeline")
-        checked = [self._query(name) for name in queries]
+        checked = [self._readable(name) for name in queries]
         if not checked:
             raise AuguryError("a pipeline needs at least one query; name those it should answer")
         query, source = checked[0]
@@ -248,7 +304,14 @@ class Session:
         that cannot be is left out, with a warning. Rows that are bad or too late are put aside: see
         `rejected` and `late`.
         """
+        if (kept := self._catalog.suppressed.get(stream.lower())) is not None:
+            raise AuguryError(
+                f"stream {stream} is what policy {kept.policy} keeps of {kept.stream}; push rows "
+                f"of {kept.stream}"
+            )
         live = self._live_runner()
+        if self._catalog.policy_of(stream) is not None:
+            self._decided.add(stream.lower())
         if isinstance(rows, Mapping):
             return live.push(self._stream_name(stream), (rows,))
         if not isinstance(rows, list | tuple):
@@ -303,11 +366,14 @@ class Session:
 
         if self._live is None:
             self._live = LiveRunner()
-        self._live.tables |= self._bound
+        guarded = self._catalog.guarded
+        self._live.tables |= {n: each for n, each in self._bound.items() if n not in guarded}
         self._live.open_streams(self._catalog)
         queries = {name: query for name, (query, _) in self._queries.items()}
+        self._live.open_policies(self._catalog, queries, self._bound)
         for name in queries:
-            self._live.declare(name, self._catalog, queries)
+            if self._catalog.is_private(name) is None:
+                self._live.declare(name, self._catalog, queries)
         self._live_is_current = True
         return self._live
 
@@ -315,8 +381,11 @@ class Session:
         if self._runner is None:
             queries = {name: query for name, (query, _) in self._queries.items()}
             if self.engine == "spark":
+                from augury.planning.refusal import refuse_policies
                 from augury.runners.spark.runner import SparkRunner
 
+                # Before a session is started for nothing; the runner refuses them, too.
+                refuse_policies(self._catalog, "on Spark")
                 self._runner = SparkRunner(
                     self.spark,
                     self._catalog,
@@ -328,8 +397,22 @@ class Session:
             else:
                 from augury.runners.local.threads import ThreadedRunner
 
-                self._runner = ThreadedRunner(self._catalog, queries, dict(self._bound))
+                bound, loaded = self._behind_policies(queries)
+                self._runner = ThreadedRunner(self._catalog, queries, bound, loaded)
         return self._runner
+
+    def _behind_policies(
+        self, queries: Mapping[str, CheckedQuery]
+    ) -> tuple[dict[str, Any], dict[str, StreamRows]]:
+        """Return the rows that readers may see: of streams under a policy, those that are kept."""
+        if not self._catalog.policies:
+            return dict(self._bound), {}
+        from augury.evaluation.suppression import behind_policies, gated
+
+        if self._suppressed is None:
+            self._suppressed = gated(self._catalog, queries, self._bound)
+            self._decided |= set(self._suppressed)
+        return behind_policies(self._catalog, self._bound, self._suppressed)
 
     def _spark_runner(self, asked: str) -> SparkRunner:
         from augury.runners.local.threads import ThreadedRunner
@@ -375,6 +458,8 @@ class Session:
         found = in_text_order((*parsed.diagnostics, *checked.diagnostics))
         if any(each.severity == "error" for each in found):
             raise QueryError(found)
+        if checked.catalog.policies:
+            self._take_policies(checked.catalog, parsed.statements, source)
         self._catalog = checked.catalog
         self._runner, self._live_is_current = None, False
         if len(_explains(parsed.statements)) < len(parsed.statements):
@@ -388,6 +473,20 @@ class Session:
         self._warnings += (*found, *planned)
         return parsed.statements
 
+    def _take_policies(
+        self, catalog: Catalog, statements: tuple[Statement, ...], source: Source
+    ) -> None:
+        """Refuse what comes too late for decisions that were made."""
+        from augury.planning.policy_changes import too_late
+
+        pushed = set() if self._live is None else self._live.streams_pushed()
+        late = too_late(self._catalog, catalog, self._decided, pushed)
+        if late:
+            raise QueryError([each.at(statements, source) for each in late])
+        if catalog.policies != self._catalog.policies:
+            self._suppressed = None
+            self._live = None if not pushed else self._live
+
     def _explained(self, statement: Explain) -> str:
         shapes: dict[str, Format] = {shape.upper(): shape for shape in get_args(Format)}
         return self.explain(statement.query, shapes[statement.format], analyze=statement.measured)
@@ -397,6 +496,19 @@ class Session:
         if found is None:
             raise QueryError([self._unknown(name)])
         return found
+
+    def _readable(self, name: str) -> tuple[CheckedQuery, Source]:
+        """Return a query whose answers may be read."""
+        found = self._query(name)
+        self._refuse_private(found[0].name)
+        return found
+
+    def _refuse_private(self, name: str) -> None:
+        policy = self._catalog.is_private(name)
+        if policy is not None:
+            message = f"query {name} is private by the policy {policy}, and cannot be read"
+            place, hint = Span(0, len(name)), "read it in a session without the policy"
+            raise QueryError([Diagnostic("A114", message, place, Source("<query>", name), hint)])
 
     def _unbound(self, name: str) -> Diagnostic:
         from augury.analysis.findings import suggest

@@ -17,10 +17,12 @@ from augury.language.tree import (
     CreateCorrelation,
     CreateGaps,
     CreateModel,
+    CreatePolicy,
     CreateQuery,
     External,
     InferStream,
     MissRate,
+    SuppressStream,
 )
 
 
@@ -145,12 +147,40 @@ class Inferred:
     moves: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class BoundType:
+    """A type that a policy never suppresses (None: every type), the statement `by`, and why."""
+
+    type: str | None
+    by: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySchema:
+    """A declared policy; `period` and `over` are in microseconds, or ticks."""
+
+    name: str
+    stream: str
+    statement: CreatePolicy
+    period: int | None = None
+    over: int | None = None
+    bound: tuple[BoundType, ...] = ()
+
+    @property
+    def bound_types(self) -> frozenset[str] | None:
+        """The types that are never suppressed; None: all."""
+        types = {each.type for each in self.bound}
+        return None if None in types else frozenset(each for each in types if each is not None)
+
+
 @dataclass(frozen=True)
 class Catalog:
     """Everything declared so far, by lower-case name.
 
     `outputs` are the queries' output streams; `sources` the texts that declared the queries;
-    `inferred` has the streams that inference gives, and those of their transitions.
+    `inferred` has the streams that inference gives, and those of their transitions; `suppressed`
+    those of the events that a policy has kept.
     """
 
     streams: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))
@@ -164,6 +194,8 @@ class Catalog:
     correlations: Mapping[str, CreateCorrelation] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    policies: Mapping[str, PolicySchema] = field(default_factory=lambda: MappingProxyType({}))
+    suppressed: Mapping[str, SuppressStream] = field(default_factory=lambda: MappingProxyType({}))
 
     def stream(self, name: str) -> StreamSchema | None:
         return self.streams.get(name.lower())
@@ -173,6 +205,24 @@ class Catalog:
 
     def query(self, name: str) -> CreateQuery | None:
         return self.queries.get(name.lower())
+
+    @property
+    def guarded(self) -> frozenset[str]:
+        """The streams whose raw rows only a policy may read, in lower case."""
+        names = ((p.stream, p.statement.learn_from) for p in self.policies.values())
+        return frozenset(name.lower() for pair in names for name in pair if name is not None)
+
+    def policy_of(self, stream: str) -> PolicySchema | None:
+        """Return the policy that stands before a stream."""
+        name = stream.lower()
+        return next((p for p in self.policies.values() if p.stream.lower() == name), None)
+
+    def is_private(self, query: str) -> str | None:
+        """Return the policy that makes a query private; None where none does."""
+        for policy in self.policies.values():
+            if query.lower() in {each.query.lower() for each in policy.statement.private}:
+                return policy.name
+        return None
 
     def readable(self, name: str) -> StreamSchema | None:
         """Return what ON may read under that name: a stream, or a query's output."""

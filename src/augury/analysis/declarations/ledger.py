@@ -15,11 +15,12 @@ from augury.analysis.declarations.catalog import (
     Catalog,
     Inferred,
     ModelSchema,
+    PolicySchema,
     StreamSchema,
     TableSchema,
 )
 from augury.errors import Source
-from augury.language.tree import CreateCorrelation, CreateGaps, CreateQuery
+from augury.language.tree import CreateCorrelation, CreateGaps, CreateQuery, SuppressStream
 
 
 @dataclass(slots=True)
@@ -35,6 +36,8 @@ class Ledger:
     models: dict[str, ModelSchema] = field(default_factory=dict)
     inferred: dict[str, Inferred] = field(default_factory=dict)
     correlations: dict[str, CreateCorrelation] = field(default_factory=dict)
+    policies: dict[str, PolicySchema] = field(default_factory=dict)
+    suppressed: dict[str, SuppressStream] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     later: dict[str, str] = field(default_factory=dict)
 
@@ -50,6 +53,8 @@ class Ledger:
             dict(catalog.models),
             dict(catalog.inferred),
             dict(catalog.correlations),
+            dict(catalog.policies),
+            dict(catalog.suppressed),
         )
 
     def catalog(self) -> Catalog:
@@ -63,6 +68,8 @@ class Ledger:
             MappingProxyType(self.models),
             MappingProxyType(self.inferred),
             MappingProxyType(self.correlations),
+            MappingProxyType(self.policies),
+            MappingProxyType(self.suppressed),
         )
 
     def readable(self, name: str) -> StreamSchema | None:
@@ -84,5 +91,6 @@ class Ledger:
             ("query", self.queries),
             ("model", self.models),
             ("correlation", self.correlations),
+            ("policy", self.policies),
         )
         return next((kind for kind, names in kinds if name.lower() in names), None)

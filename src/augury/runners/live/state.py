@@ -16,6 +16,7 @@ import pyarrow as pa
 from augury.errors import StateError
 from augury.kernels.search.gather import LINK
 from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
+from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.runners.live.encoding import Encoded, LiveCodes
 from augury.runners.live.query import LiveQuery
 from augury.runners.live.runner import Live, LiveRunner
@@ -31,6 +32,7 @@ Waiting = dict[str, list[tuple[int, Arrival]]]
 
 def dump(runner: LiveRunner) -> bytes:
     """Return everything that the runner needs to go on in another process."""
+    _refuse_gates(runner)
     parts: list[bytes] = []
     about = {
         "entrances": {name: _entrance(each) for name, each in runner.entrances.items()},
@@ -43,6 +45,7 @@ def dump(runner: LiveRunner) -> bytes:
 
 def load(runner: LiveRunner, data: bytes) -> None:
     """Put a runner with the same declarations into the state that `dump` wrote."""
+    _refuse_gates(runner)
     _, body = FORMAT.unseal(data, "this session", _mark(runner))
     length = int.from_bytes(body[:8], "little")
     about = json.loads(body[8 : 8 + length])
@@ -57,6 +60,13 @@ def load(runner: LiveRunner, data: bytes) -> None:
             _restore_steps(query, about["queries"][name], parts, runner)
         else:
             _restore_query(query, about["queries"][name], parts, runner)
+
+
+def _refuse_gates(runner: LiveRunner) -> None:
+    """Raise for streams under a policy: what is stored would hold what was suppressed."""
+    for gate in runner.gates.values():
+        message = f"what policy {gate.plan.schema.name} has decided is not stored as yet"
+        raise PlanError(NOT_EVALUATED, message, "push the rows again, in a new session")
 
 
 def _mark(runner: LiveRunner) -> bytes:

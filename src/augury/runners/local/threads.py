@@ -59,6 +59,11 @@ class ThreadedRunner(Evaluator):
     def streams_read(self) -> list[StreamRows]:
         return [*super().streams_read, *self.coded.values()]
 
+    def rows(self, stream: str) -> pa.Table:
+        """Return the good rows of a declared stream, with its columns."""
+        source = self._load(stream)
+        return source.table.select([column.name for column in source.schema.columns])
+
     def measures(self, name: str) -> list[dict[str, Any]]:
         """Return what the stages of a query do over the bound rows, in one thread and one step."""
         network = Network.of([name], self._learned(name), self.catalog)
