@@ -78,13 +78,14 @@ def test_the_two_exceptions_of_checking_are_refused(clauses: str, code: str) -> 
 def test_every_row_that_is_refused_has_a_test() -> None:
     rows = [line for line in STATUS.read_text(encoding="utf-8").splitlines() if "P003" in line]
     # That of the second row is in tests/runners/test_hidden_worlds.py, those of the third in
-    # tests/planning/test_entangled.py.
+    # tests/planning/test_entangled.py, that of policies in tests/privacy/test_leaks.py.
     shown = (
         "repetition",
         "hard queries over `CORRELATED` streams",
         "queries over queries with missed parts",
         "`ALLOW n MISSED` with next-match selection",
         "`MARKOV`",
+        "`CREATE POLICY`",
     )
     assert len(rows) == len(shown)
     assert all(what in row for what, row in zip(shown, rows, strict=True))
