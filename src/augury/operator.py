@@ -47,10 +47,18 @@ class Operator(Protocol[Batch_contra, State, Answer_co]):
         """Take a batch in; report what became known before `horizon`. Uses the state up."""
         ...
 
-    def restore(self, batch: Batch_contra, reported: int) -> State:
+    def dump(self, state: State) -> bytes:
+        """Return what is to be stored of a state beside the rows that it was made of.
+
+        Most states are made of rows that still matter, and nothing else; one that has counted rows
+        which do not matter any more, or has acted on them, says here what it knows of them.
+        """
+        ...
+
+    def restore(self, batch: Batch_contra, reported: int, own: bytes = b"") -> State:
         """Return the state that remembers a batch, and has reported up to some time.
 
-        What is stored of a state is the rows that it was made of.
+        `own` is what `dump` gave.
         """
         ...
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
     from augury.runners.live.runner import LiveRunner
-    from augury.runners.local.threads import ThreadedRunner
+    from augury.runners.local.runner import LocalRunner
     from augury.runners.spark.pipeline import Pipeline
     from augury.runners.spark.runner import SparkRunner
 
@@ -79,7 +79,7 @@ class Session:
         self._suppressed: dict[str, Suppressed] | None = None
         self._decided: set[str] = set()
         self._sketches: dict[str, Sketches] = {}
-        self._runner: ThreadedRunner | SparkRunner | None = None
+        self._runner: LocalRunner | SparkRunner | None = None
         self._live: LiveRunner | None = None
         self._live_is_current = False
 
@@ -213,10 +213,10 @@ class Session:
     def _kept(self, stream: str, columns: Sequence[str] | None) -> Any:
         """Return the kept rows of a stream AS SUPPRESS."""
         from augury.evaluation.answers.schemas import chosen
-        from augury.runners.local.threads import ThreadedRunner
+        from augury.runners.local.runner import LocalRunner
 
         runner = self._run()
-        assert isinstance(runner, ThreadedRunner), "Spark refuses policies as yet"
+        assert isinstance(runner, LocalRunner), "Spark refuses policies as yet"
         rows = runner.rows(stream)
         return rows if columns is None else rows.select(chosen(stream, columns, rows.column_names))
 
@@ -241,13 +241,13 @@ class Session:
     def _unsaid(self, query: CheckedQuery) -> list[str]:
         """Return what was not said yet of missed events, as a query and its rows have them."""
         from augury.evaluation.notices import unmatched_rates, warnings_below
-        from augury.runners.local.threads import ThreadedRunner
+        from augury.runners.local.runner import LocalRunner
 
         runner, found = self._run(), list[str]()
         for name, own in warnings_below(runner, query, self._queries).items():
             found += [f"query {name}: {each.message} ({each.code}); {each.hint}" for each in own]
             self._warnings += tuple(each for each in own if each not in self._warnings)
-        if isinstance(runner, ThreadedRunner):
+        if isinstance(runner, LocalRunner):
             found += unmatched_rates(runner.streams_read)
         unsaid = [each for each in found if each not in self._said]
         self._said |= set(unsaid)
@@ -348,6 +348,10 @@ class Session:
     def rejected(self, stream: str) -> Any:
         """Return the bad rows of a stream, each with the reason why it was left out."""
         name = self._stream_name(stream)
+        if self.engine == "local" and name in self._catalog.guarded and name in self._bound:
+            from augury.evaluation.suppression import rejected_rows
+
+            return rejected_rows(self._catalog, name, self._bound)
         if self.engine == "spark" or name in self._bound or self._live is None:
             return self._run().rejected(stream)
         return self._live_runner().rejected(name)
@@ -377,7 +381,7 @@ class Session:
         self._live_is_current = True
         return self._live
 
-    def _run(self) -> ThreadedRunner | SparkRunner:
+    def _run(self) -> LocalRunner | SparkRunner:
         if self._runner is None:
             queries = {name: query for name, (query, _) in self._queries.items()}
             if self.engine == "spark":
@@ -395,10 +399,10 @@ class Session:
                     sketches=dict(self._sketches),
                 )
             else:
-                from augury.runners.local.threads import ThreadedRunner
+                from augury.runners.local.runner import LocalRunner
 
-                bound, loaded = self._behind_policies(queries)
-                self._runner = ThreadedRunner(self._catalog, queries, bound, loaded)
+                bound, checked = self._behind_policies(queries)
+                self._runner = LocalRunner(self._catalog, queries, bound, checked)
         return self._runner
 
     def _behind_policies(
@@ -415,10 +419,10 @@ class Session:
         return behind_policies(self._catalog, self._bound, self._suppressed)
 
     def _spark_runner(self, asked: str) -> SparkRunner:
-        from augury.runners.local.threads import ThreadedRunner
+        from augury.runners.local.runner import LocalRunner
 
         runner = self._run()
-        if isinstance(runner, ThreadedRunner):
+        if isinstance(runner, LocalRunner):
             raise AuguryError(f"{asked} needs Spark; make a Session(spark) or a Session() for it")
         return runner
 

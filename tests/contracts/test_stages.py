@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augury.errors import StateError
+from augury.evaluation.answers.answers import Answers
 from augury.evaluation.encoding import declaration_of
 from augury.evaluation.executor import Executor
 from augury.evaluation.network import Network
@@ -149,3 +150,66 @@ def test_a_block_cut_short_or_followed_by_rubbish_is_refused(tail: bytes) -> Non
     executor, head, blocks = stored()
     with pytest.raises(StateError):
         executor.load(head, {0: blocks[0][: len(blocks[0]) // 2] + tail})
+
+
+# What a stage knows beside its rows -------------------------------------------------------------
+
+
+class Counted(int):
+    """How many rows a stage has seen; none of them is remembered."""
+
+    nbytes = 8
+
+    @property
+    def is_empty(self) -> bool:
+        return not self
+
+
+class Counting:
+    """A stage whose state is no row: how many rows have come since the beginning."""
+
+    revises = False
+
+    def start(self, since: int) -> Counted:
+        return Counted(0)
+
+    def advance(self, state: Counted, batch: Any, horizon: int) -> tuple[Counted, Answers]:
+        now = Counted(state + sum(rows.table.num_rows for rows in batch.values()))
+        return now, Answers({"counted": pa.table({"n": [int(now)]})}, {})
+
+    def dump(self, state: Counted) -> bytes:
+        return str(int(state)).encode()
+
+    def restore(self, batch: Any, reported: int, own: bytes = b"") -> Counted:
+        return Counted(own or 0)
+
+    def oldest(self, state: Counted, horizon: int) -> int:
+        return horizon
+
+    def due(self, state: Counted) -> int | None:
+        return None
+
+
+class CountingExecutor(Executor):
+    """An executor that counts the rows of a network, and does nothing else."""
+
+    stages = {"count": Counting()}  # noqa: RUF012
+
+
+@pytest.mark.parametrize("size", [1, 4, 30])
+def test_what_a_stage_knows_beside_its_rows_is_stored(size: int) -> None:
+    case = plain(("time", 5), 20)
+    network = network_of(case)
+    executor = CountingExecutor(network, stores=True)
+    (rows,) = rows_of(case, network, executor).values()
+    state, blocks, found = executor.start(), dict[int, bytes](), list[int]()
+    for first in range(0, rows.num_rows, size):
+        state, answers = executor.advance(state, {"s": rows.slice(first, size)}, first + size)
+        found += answers.found["counted"].column("n").to_pylist()
+        stored = executor.stored(state)
+        blocks |= stored.added
+        for number in stored.dropped:
+            del blocks[number]
+        state = executor.load(stored.head, blocks)
+    assert found[-1] == 20
+    assert found == sorted(found)

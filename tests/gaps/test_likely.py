@@ -82,8 +82,8 @@ def test_of_two_missed_components_each_leaves_time_to_the_other(one, two, share:
     times = [(one + two) / 2.0 for one, two in pairwise(ends)]
     both = [p * after.cdf(length - t) for t, p in zip(times, chances, strict=True)]
     whole = sum(both)
-    # What all but never comes about is told more roughly.
-    assume(whole > 1e-2)
+    # What seldom comes about is told more roughly.
+    assume(whole > 5e-2)
     first, second = (interval(own, length) for own in likely_times(forward(gap, then), WINDOW))
     shares = np.cumsum([0.0, *both]) / whole
     check(lambda end: float(np.interp(end, ends, shares)), *first)

@@ -95,7 +95,8 @@ def test_pushed_rows_give_the_matches_of_the_kept_ones() -> None:
 
 def test_what_is_measured_is_measured_of_the_kept_rows() -> None:
     assert SECRET not in guarded().explain("any_c", analyze=True)
-    stages = json.loads(guarded().explain("any_c", "json", analyze=True))["measured"]
+    rows = [*ROWS, row("c60") | {"p": 7.0}]
+    stages = json.loads(guarded(rows).explain("any_c", "json", analyze=True))["measured"]
     assert [(each["rows_in"], each["rows_out"]) for each in stages] == [(5, 5), (5, 1)]
 
 

@@ -52,8 +52,7 @@ def test_what_key_or_time_cuts_is_answered_in_threads(cut: list[int]) -> None:
     rows = with_faults(events(80))
     rows = rows.take(pa.array(sorted(range(86), key=lambda k: rows["t"][k].as_py() or 0)))
     assert comparable(local(rows)) == comparable(in_one(rows))
-    # "middle" is read by another query, which needs to know what its matches are made of.
-    assert len(cut) == len({*KEYED, *TIMED} - {"middle"})
+    assert len(cut) == len({*KEYED, *TIMED})
 
 
 @given(seed=st.integers(0, 2**20), shards=st.integers(1, 5), n=st.integers(1, 60))

@@ -67,7 +67,10 @@ class Revising:
         news = Matches.joined(again, first)
         return RevisingState(events, until, news), news
 
-    def restore(self, batch: Events, reported: int) -> RevisingState:
+    def dump(self, state: RevisingState) -> bytes:
+        return b""
+
+    def restore(self, batch: Events, reported: int, own: bytes = b"") -> RevisingState:
         state, _ = self.advance(self.start(), batch, reported)
         return state
 

@@ -1,41 +1,26 @@
-"""Equal rows are numbered after the shuffle: ids are those of a local run, however rows are cut."""
+"""Rows of a log that are equal in all they say have ids of their own in batch, too."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.csv
 import pytest
 
 from augury import Session
-from contracts.live_cases import comparable
-from contracts.test_event_ids import QUERIES, READS, bound, reads
-from spark.queries import opened
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from fault_tolerance import logins
 
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("read", ["rows", "files"])
-def test_ids_in_batch_are_those_of_a_local_run(
-    spark: SparkSession, tmp_path: Path, read: str
-) -> None:
-    rows = pa.concat_tables([reads(60, seed) for seed in range(2)])
-    data = spark.createDataFrame(rows).repartition(3)
-    if read == "files":
-        for k in range(2):
-            pq.write_table(rows.slice(60 * k, 60), tmp_path / f"{k}.parquet")
-        data = spark.read.parquet(str(tmp_path))
-    ag = Session(spark, shards=3)
-    ag.sql(READS)
-    ag.bind("reads", data)
-    for query in QUERIES:
-        wanted = comparable(bound(READS, query, reads=rows))
-        assert len(wanted) > 100
-        assert comparable([r.asDict(recursive=True) for r in ag.table(query).collect()]) == wanted
-    wanted = comparable([row for name in QUERIES for row in bound(READS, name, reads=rows)])
-    assert comparable(opened(ag.pipeline(QUERIES).answers)) == wanted
+def test_a_log_of_seconds_has_as_many_ids_as_matches(spark: Any) -> None:
+    if not logins.DATA.exists():
+        pytest.skip(f"{logins.DATA.name} is absent")
+    log = pyarrow.csv.read_csv(logins.DATA)
+    local, batch = Session(engine="local"), Session(spark, shards=3)
+    for ag, rows in ((local, log), (batch, spark.createDataFrame(log.to_pandas()))):
+        ag.sql(logins.SCRIPT)
+        ag.bind("logins", rows)
+    found = [row["match_id"] for row in batch.table("guessing").select("match_id").collect()]
+    assert len(found) == len(set(found)) == 444
+    assert set(found) == set(local.table("guessing").column("match_id").to_pylist())

@@ -1,12 +1,12 @@
-"""The local runner: everything in this process, Arrow in and Arrow out, no Java.
+"""The stages of a graph over whole tables: Arrow in and Arrow out.
 
-It is the reference for the other runners. A query over queries evaluates those first and carries
-their lineage, so that what is shared is counted once.
+A query over queries evaluates those first and carries their lineage, so that what is shared is
+counted once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,6 @@ from augury.errors import DataError
 from augury.evaluation.answers.answers import Clock
 from augury.evaluation.answers.count_answers import count_table
 from augury.evaluation.answers.match_answers import Inputs, match_table
-from augury.evaluation.answers.schemas import answer_schema, chosen
 from augury.evaluation.encoding import (
     DerivedPlaces,
     Encoder,
@@ -50,7 +49,7 @@ from augury.evaluation.stream_rows import StreamRows, all_times, inputs_of
 from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
-from augury.planning.graph import asks_whether, lists_matches, stage_of
+from augury.planning.graph import asks_whether, stage_of
 from augury.planning.join_program import join_program
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.planning.refusal import NOT_EVALUATED, PlanError
@@ -79,31 +78,12 @@ class Evaluator:
     keeps: Callable[[Matches, Inputs], Words] | None = None
     clock: Clock = field(default_factory=Clock)
 
-    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return the result of a query: all columns, or those that are named."""
-        if columns is not None:
-            return self._columns(name, columns)
+    def table(self, name: str) -> pa.Table:
+        """Return the result of a query."""
         if name.lower() not in self.answers:
             with memory_errors_named([self.queries[name.lower()].name]):
                 self._evaluate(self.queries[name.lower()])
         return self.answers[name.lower()]
-
-    def _columns(self, name: str, columns: Sequence[str]) -> pa.Table:
-        """Return some columns of a result; where it is not known yet, others are not made."""
-        query = self.queries[name.lower()]
-        known = name.lower() in self.answers or self._is_read(name)
-        if known or not lists_matches(query):
-            answer = self.table(name)
-            return answer.select(chosen(query.name, columns, answer.column_names))
-        plan = self.plan(name.lower())
-        names = chosen(query.name, columns, answer_schema(plan).names)
-        plans = self.plans | {name.lower(): replace(plan, made=frozenset(names))}
-        thinner = replace(self, answers=dict(self.answers), plans=plans, loaded=dict(self.loaded))
-        found = thinner.table(name).select(names)
-        # What was found on the way is known now, but of this query only some columns are.
-        self.answers |= {k: each for k, each in thinner.answers.items() if k != name.lower()}
-        self.loaded |= {k: each for k, each in thinner.loaded.items() if k != name.lower()}
-        return found
 
     def run_all(self, names: Iterable[str] | None = None) -> dict[str, pa.Table]:
         """Return the results of many queries (of all, unless named), sharing passes if possible."""
@@ -114,11 +94,6 @@ class Evaluator:
     def rejected(self, stream: str) -> pa.Table:
         """Return the bad rows of a stream, with their reasons."""
         return self._load(stream).rejected
-
-    @property
-    def streams_read(self) -> list[StreamRows]:
-        """The streams that were read so far."""
-        return list(self.loaded.values())
 
     def _load(self, name: str) -> StreamRows:
         if name.lower() not in self.loaded:
@@ -137,16 +112,11 @@ class Evaluator:
                 self.loaded |= inferring.streams(name)
                 own.rows_out = self.loaded[name.lower()].table.num_rows
             return self.loaded[name.lower()]
-        if name.lower() not in self.bound:
-            raise DataError(
-                f"stream {schema.name} has no data; bind it: bind({schema.name!r}, table)"
-            )
-        declared = declaration_of(schema)
         with self.clock.stage(f"source {schema.name}") as own:
-            rows = conform(self.bound[name.lower()], declared)
-            good, bad = sift(rows, declared)
-            own.rows_in, own.rows_out = rows.num_rows, good.num_rows
-        return StreamRows(schema, good, bad)
+            found = checked_rows(self.catalog, name, self.bound)
+            own.rows_in = found.table.num_rows + found.rejected.num_rows
+            own.rows_out = found.table.num_rows
+        return found
 
     # Many queries -----------------------------------------------------------------------------
 
@@ -156,10 +126,6 @@ class Evaluator:
             query = learned(self.queries[name], self.catalog, self.bound)
             self.plans[name] = plan_match(query, self.catalog)
         return self.plans[name]
-
-    def with_gaps(self, query: CheckedQuery) -> CheckedQuery:
-        """Return a query with the gaps that its history teaches."""
-        return self.plan(query.name.lower()).query
 
     def _share_passes(self, names: list[str]) -> None:
         """Answer those queries that can share a pass over their stream."""
@@ -356,6 +322,16 @@ class Evaluator:
         for part in parts[1:]:
             events = Events.joined(events, part) if len(part) else events
         return events, inputs
+
+
+def checked_rows(catalog: Catalog, name: str, bound: Mapping[str, pa.Table]) -> StreamRows:
+    """Return the rows of a declared stream, of which the bad ones are put aside."""
+    schema = catalog.stream(name)
+    assert schema is not None
+    if name.lower() not in bound:
+        raise DataError(f"stream {schema.name} has no data; bind it: bind({schema.name!r}, table)")
+    declared = declaration_of(schema)
+    return StreamRows(schema, *sift(conform(bound[name.lower()], declared), declared))
 
 
 def _refuse_linked(query: CheckedQuery) -> None:

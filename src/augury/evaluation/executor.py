@@ -3,13 +3,16 @@
 Rows of the base streams go in with a horizon, answers come out. Who calls it is the runners'
 business: whole tables in one step, stretches of time, a shard's rows in a task of Spark, a stream
 with stored state. What it remembers is stored as rows, in the columns that were declared, so stored
-state depends on no more than these; what stages make of them is made again when it is loaded.
+state depends on no more than these; what stages make of them is made again when it is loaded. What
+a stage knows beside that, it dumps itself.
 """
 
 from __future__ import annotations
 
 import json
+from base64 import b85decode, b85encode
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -24,7 +27,7 @@ from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
 from augury.evaluation.stages.match import MatchStage
 from augury.evaluation.stages.source import SourceStage, SourceState
 from augury.evaluation.stages.window import WindowStage
-from augury.evaluation.stream_rows import EVENT_ID, StreamRows
+from augury.evaluation.stream_rows import EVENT_ID, StreamRows, with_event_ids
 from augury.matching.codec import Format, fingerprint
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET, Operator
@@ -109,8 +112,28 @@ class Executor:
 
         The state that is given is used up.
         """
-        with memory_errors_named(self.network.queries[name].name for name in self.network.names):
+        with self._named_errors():
             return self._advanced(state, batch, horizon)
+
+    def run(self, rows: Mapping[str, StreamRows]) -> Answers:
+        """Return the answers over all rows there are, which were checked: one step, the last."""
+        clock, state = Clock(), self.start()
+        with self._named_errors():
+            fresh = {name: self._known(name, rows[name], clock) for name in self.sources}
+            found, rejected = self._stepped(state, fresh, ALWAYS, clock)
+        return Answers(found, rejected, clock.measured)
+
+    def _known(self, name: str, rows: StreamRows, clock: Clock) -> StreamRows:
+        """Return rows that were checked; those that matches are made of know their events' ids."""
+        with clock.stage(f"source {self.sources[name].stream.name}") as own:
+            own.rows_in = rows.table.num_rows + rows.rejected.num_rows
+            own.rows_out = rows.table.num_rows
+            if not any(stage.lists_matches for stage in self.network.graph.stages):
+                return rows
+            return replace(rows, table=with_event_ids(rows.schema, rows.table))
+
+    def _named_errors(self) -> AbstractContextManager[None]:
+        return memory_errors_named(self.network.queries[name].name for name in self.network.names)
 
     def _advanced(
         self, state: ExecutorState, batch: Tables, horizon: int
@@ -122,20 +145,29 @@ class Executor:
         found = dict[str, pa.Table]()
         rejected = {name: rows.rejected for name, rows in fresh.items() if rows.rejected.num_rows}
         if moves:
-            for name, stage in self._stages(state, horizon).items():
-                with clock.stage(name) as own:
-                    state.stages[name], answers = stage.advance(state.stages[name], fresh, horizon)
-                    own.rows_in = sum(rows.table.num_rows for rows in fresh.values())
-                    own.rows_out = sum(table.num_rows for table in answers.found.values())
-                    own.state_bytes = state.stages[name].nbytes
-                found |= answers.found
-                put_aside(rejected, answers.rejected)
-                if answers.measured:
-                    # It says itself what its stages did.
-                    del clock.measured[name]
-                    clock.measured |= answers.measured
+            found, more = self._stepped(state, fresh, horizon, clock)
+            put_aside(rejected, more)
             self._forget(state, fresh, horizon)
         return state, Answers(found, rejected, clock.measured)
+
+    def _stepped(
+        self, state: ExecutorState, fresh: Mapping[str, StreamRows], horizon: int, clock: Clock
+    ) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
+        """Let every stage take new rows in; return answers, and rows that stages put aside."""
+        found, rejected = dict[str, pa.Table](), dict[str, pa.Table]()
+        for name, stage in self._stages(state, horizon).items():
+            with clock.stage(name) as own:
+                state.stages[name], answers = stage.advance(state.stages[name], fresh, horizon)
+                own.rows_in = sum(rows.table.num_rows for rows in fresh.values())
+                own.rows_out = sum(table.num_rows for table in answers.found.values())
+                own.state_bytes = state.stages[name].nbytes
+            found |= answers.found
+            put_aside(rejected, answers.rejected)
+            if answers.measured:
+                # It says itself what its stages did.
+                del clock.measured[name]
+                clock.measured |= answers.measured
+        return found, rejected
 
     def _released(
         self, state: ExecutorState, batch: Tables, horizon: int, clock: Clock
@@ -202,7 +234,12 @@ class Executor:
         """Return what is new in the state since it was stored last, as versioned bytes."""
         assert state.blocks is not None
         added, dropped = state.blocks.changes()
-        about = {"horizon": state.horizon, "oldest": self.oldest(state)}
+        dumps = {name: stage.dump(state.stages[name]) for name, stage in self.stages.items()}
+        about = {
+            "horizon": state.horizon,
+            "oldest": self.oldest(state),
+            "stages": {name: b85encode(own).decode() for name, own in dumps.items() if own},
+        }
         return Stored(FORMAT.seal(json.dumps(about).encode(), self._mark), added, dropped)
 
     def whole(self, state: ExecutorState) -> Stored:
@@ -219,7 +256,11 @@ class Executor:
         sources, fresh = dict[str, SourceState](), dict[str, StreamRows]()
         for name, source in self.sources.items():
             sources[name], fresh[name] = source.restore(rows[name], horizon)
-        stages = {name: stage.restore(fresh, horizon) for name, stage in self.stages.items()}
+        own = {name: b85decode(text) for name, text in about.get("stages", {}).items()}
+        stages = {
+            name: stage.restore(fresh, horizon, own.get(name, b""))
+            for name, stage in self.stages.items()
+        }
         return ExecutorState(sources, stages, horizon, held)
 
     @cached_property

@@ -92,6 +92,10 @@ class Network:
                 found[name] = replace(found[name], made=self.made)
         return found
 
+    def refuse_unplanned(self) -> None:
+        """Raise for a query that cannot be evaluated, before anybody reads rows for it."""
+        len(self.plans)
+
     @cached_property
     def chains(self) -> dict[str, ChainPlan]:
         """The chain of every probability query that is one."""

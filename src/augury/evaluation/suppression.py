@@ -29,7 +29,7 @@ _NAN = float("nan")
 
 @dataclass(frozen=True)
 class Suppressed:
-    """A stream under a policy: its kept rows, its bad ones, and what was decided."""
+    """A stream under a policy: its kept rows, and what was decided."""
 
     kept: StreamRows
     audit: pa.Table
@@ -44,7 +44,7 @@ def gated(
     for policy in catalog.policies.values():
         if policy.stream.lower() in bound:
             plan = plan_policy(policy, queries, catalog, table_rows(catalog, bound))
-            source = _checked(catalog.streams[policy.stream.lower()], bound, policy)
+            source = _checked(catalog.streams[policy.stream.lower()], bound)
             found[policy.stream.lower()] = suppressed(plan, source, taught(plan, catalog, bound))
     return found
 
@@ -60,7 +60,7 @@ def taught(plan: PolicyPlan, catalog: Catalog, bound: Mapping[str, pa.Table]) ->
             f"policy {plan.schema.name} learns from {schema.name}, which has no data; bind it: "
             f"bind({schema.name!r}, table)"
         )
-    history = _checked(schema, bound, plan.schema)
+    history = _checked(schema, bound)
     return Decider(plan.policy, [each for each, _ in events_of(history, plan.columns)])
 
 
@@ -72,7 +72,9 @@ def suppressed(plan: PolicyPlan, source: StreamRows, decider: Decider) -> Suppre
         decision = decided(plan.schema, decider, event)
         log.append((event, decision))
         keeps[rows] = decision.kept
-    kept = replace(source, table=source.table.filter(pa.array(keeps)))
+    # Bad rows are as secret as suppressed ones: readers neither see nor count them.
+    table = source.table.filter(pa.array(keeps))
+    kept = StreamRows(source.schema, table, source.rejected.slice(0, 0))
     return Suppressed(kept, audit_table(source.schema, log), decider)
 
 
@@ -97,9 +99,9 @@ def behind_policies(
     for policy in catalog.policies.values():
         name, history = policy.stream.lower(), (policy.statement.learn_from or "").lower()
         if history in rows:
-            schema = catalog.streams[history]
-            source = _checked(schema, bound, policy)
-            loaded[history] = replace(source, table=source.table.slice(0, 0))
+            empty = _checked(catalog.streams[history], bound)
+            none, bad = empty.table.slice(0, 0), empty.rejected.slice(0, 0)
+            loaded[history] = replace(empty, table=none, rejected=bad)
         if name in found:
             loaded[name] = found[name].kept
             for alias, own in catalog.suppressed.items():
@@ -110,9 +112,12 @@ def behind_policies(
     return rows, loaded
 
 
-def _checked(
-    schema: StreamSchema, bound: Mapping[str, pa.Table], policy: PolicySchema
-) -> StreamRows:
+def rejected_rows(catalog: Catalog, name: str, bound: Mapping[str, pa.Table]) -> pa.Table:
+    """Return the bad rows of a stream under a policy, or of a history, for their owner."""
+    return _checked(catalog.streams[name], bound).rejected
+
+
+def _checked(schema: StreamSchema, bound: Mapping[str, pa.Table]) -> StreamRows:
     """Return the rows of a stream, good and bad; an error tells nothing of what they hold."""
     declared = declaration_of(schema)
     try:
@@ -120,7 +125,7 @@ def _checked(
     except (DataError, pa.ArrowException):
         raise DataError(
             f"the rows of stream {schema.name} do not have the columns and types that it declares; "
-            f"what is wrong is not told, because of the policy {policy.name}"
+            "what is wrong is not told, because a policy reads them"
         ) from None
 
 

@@ -49,15 +49,20 @@ class MatchPlan:
     made: frozenset[str] | None = None
 
 
-def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
-    """Return the plan of a query that returns matches."""
-    refuse_unevaluated(query)
+def refuse_unlearned(query: CheckedQuery) -> None:
+    """Raise where a query still has to learn its gaps."""
     if query.learn_gaps_from is not None:
         raise PlanError(
             NOT_EVALUATED,
             f"query {query.name} learns its gaps from {query.learn_gaps_from}, which has no rows",
             f"bind them in a local session: bind({query.learn_gaps_from!r}, table)",
         )
+
+
+def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
+    """Return the plan of a query that returns matches."""
+    refuse_unevaluated(query)
+    refuse_unlearned(query)
     plan = plan_query(query, catalog)
     rules = [predicate.conjunct for predicate in plan.search.predicates]
     values = dict(plan.outputs)

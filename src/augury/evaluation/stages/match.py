@@ -103,7 +103,16 @@ class MatchStage:
     def _schema(self) -> pa.Schema:
         return answer_schema(self.plan)
 
-    def restore(self, batch: Mapping[str, StreamRows], reported: int) -> MatchState:
+    def dump(self, state: MatchState) -> bytes:
+        """Return nothing: the state is made of its rows."""
+        return b""
+
+    def restore(
+        self,
+        batch: Mapping[str, StreamRows],
+        reported: int,
+        own: bytes = b"",
+    ) -> MatchState:
         """Return the state in which rows are remembered, and reported up to some time."""
         state = self.start(reported)
         self._remember(state, self._encoded(state, batch))

@@ -66,7 +66,16 @@ class WindowStage:
         clock.measured[next(reversed(clock.measured))].state_bytes = after.nbytes
         return after, Answers(found, rejected, clock.measured)
 
-    def restore(self, batch: Rows, reported: int) -> WindowState:
+    def dump(self, state: WindowState) -> bytes:
+        """Return nothing: the state is made of its rows."""
+        return b""
+
+    def restore(
+        self,
+        batch: Rows,
+        reported: int,
+        own: bytes = b"",
+    ) -> WindowState:
         """Return the state in which rows are remembered, and reported up to some time."""
         return WindowState({name: rows.table for name, rows in batch.items()}, reported)
 

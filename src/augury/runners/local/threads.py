@@ -1,4 +1,4 @@
-"""The local runner on several cores: a query over many rows is cut, as on Spark.
+"""One query on several cores: its rows are cut, as on Spark.
 
 Where windows are short each thread evaluates a stretch of time, and before that the rows that its
 matches may reach back to; where they are long, the rows whose key hashes to its own shard. Where
@@ -10,33 +10,28 @@ small, so that memory is used again instead of asked for: that alone makes one t
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import StreamSchema
-from augury.evaluation.answers.answers import as_rows
-from augury.evaluation.encoding import declaration_of, whole
-from augury.evaluation.evaluator import Evaluator
+from augury.evaluation.encoding import whole
 from augury.evaluation.executor import Executor, steps_of
-from augury.evaluation.network import Network, below
+from augury.evaluation.network import Network
 from augury.evaluation.packing import ROWS, Packer
 from augury.evaluation.row_filter import RowFilter, shard_numbers
 from augury.evaluation.sharding import sharding_of
-from augury.evaluation.stream_rows import StreamRows
 from augury.kernels.rows import sorting
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.records import Words
 from augury.runners.spark.tasks import MOST_TWICE, STEP, BoundedTask
-from augury.sources.rows import CODES, conform, follow, sift
+from augury.sources.rows import follow
 
 # With fewer rows, threads would not pay.
 MANY = 2 * STEP
@@ -46,94 +41,21 @@ FEW = STEP // 2
 LEAST_PART = 2**16
 
 
-@dataclass
-class ThreadedRunner(Evaluator):
-    """A local runner that evaluates large inputs of plain queries in threads.
-
-    `coded` are streams whose types were bound as codes, and stay so for threads.
-    """
-
-    coded: dict[str, StreamRows] = field(default_factory=dict)
-
-    @property
-    def streams_read(self) -> list[StreamRows]:
-        return [*super().streams_read, *self.coded.values()]
-
-    def rows(self, stream: str) -> pa.Table:
-        """Return the good rows of a declared stream, with its columns."""
-        source = self._load(stream)
-        return source.table.select([column.name for column in source.schema.columns])
-
-    def measures(self, name: str) -> list[dict[str, Any]]:
-        """Return what the stages of a query do over the bound rows, in one thread and one step."""
-        network = Network.of([name], self._learned(name), self.catalog)
-        executor = Executor(replace(network, tables=dict(self.bound)))
-        rows = {each: self._load(each).table for each in network.bases}
-        travelling = self._travelling(executor, rows)
-        _, answers = executor.advance(executor.start(), travelling, ALWAYS)
-        return as_rows(answers.measured)
-
-    def _learned(self, name: str) -> dict[str, CheckedQuery]:
-        """Return the queries, those asked for with the gaps that their histories teach."""
-        asked = below(self.queries[name.lower()], self.queries)
-        return dict(self.queries) | {each: self.plan(each).query for each in asked}
-
-    def _travelling(self, executor: Executor, rows: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-        bases = executor.network.bases
-        return {
-            each: Packer(bases[each], executor.schemas[each]).travelling(table)
-            for each, table in rows.items()
-        }
-
-    def _evaluate(self, query: CheckedQuery) -> None:
-        network = self._cut(query)
-        rows = None if network is None else self._many(query.streams[0])
-        if network is None or rows is None:
-            super()._evaluate(query)
-            return
-        self.answers[query.name.lower()] = InThreads(network, cores()).answer(rows)
-
-    def _cut(self, query: CheckedQuery) -> Network | None:
-        """Return the network of a query that key or time can cut; None of another."""
-        (first, *others), name = query.streams, query.name.lower()
-        plain = query.correlated_by is None and query.learn_gaps_from is None
-        # Steps would count the matches of one event apart.
-        plain = plain and query.match_limit is None
-        asked_here = name not in self.spans and self.keeps is None and not self._is_read(name)
-        bound = first.name.lower() in self.bound and first.markov is None
-        if others or not (plain and asked_here and bound):
-            return None
-        network = Network.of([name], self.queries, self.catalog)
-        tables = {each: self.bound[each] for each in network.tables_read if each in self.bound}
-        sharding = sharding_of(network, bounded=True)
-        goes_on = BoundedTask(network, sharding).goes_on_in_steps
-        if sharding.kind == "single" or not goes_on or len(tables) < len(network.tables_read):
-            return None
-        return replace(network, tables=tables, made=self.plan(name).made)
-
-    def _many(self, stream: StreamSchema) -> pa.Table | None:
-        """Return the good rows of a stream if they are many, and in the order of time."""
-        bound = self.bound[stream.name.lower()]
-        if bound.num_rows < MANY:
-            return None
-        has_codes = CODES in bound.schema.types
-        read = self._coded(stream, bound) if has_codes else self._load(stream.name)
-        if read is None or read.table.num_rows < MANY:
-            return None
-        return read.table if _is_sorted(read.table.column(stream.time)) else None
-
-    def _coded(self, stream: StreamSchema, bound: pa.Table) -> StreamRows | None:
-        """Return the rows of a stream in the order of time, with codes for types; None of others.
-
-        To sift takes longest: what is evaluated in one in the end is not sifted here.
-        """
-        name, declared = stream.name.lower(), declaration_of(stream)
-        if name not in self.coded:
-            rows = conform(bound, declared, coded=stream.type)
-            if not _is_sorted(rows.column(stream.time)):
-                return None
-            self.coded[name] = StreamRows(stream, *sift(rows, declared))
-        return self.coded[name]
+def cut_for_threads(network: Network) -> Network | None:
+    """Return the network of one query that key or time can cut; None of another."""
+    (name,) = network.names
+    query = network.queries[name]
+    (first, *others) = query.streams
+    # Steps would count the matches of one event apart.
+    plain = query.correlated_by is None and query.match_limit is None
+    if others or not plain or first.name.lower() not in network.bases or first.markov is not None:
+        return None
+    tables = {each: network.tables[each] for each in network.tables_read if each in network.tables}
+    sharding = sharding_of(network, bounded=True)
+    goes_on = BoundedTask(network, sharding).goes_on_in_steps
+    if sharding.kind == "single" or not goes_on or len(tables) < len(network.tables_read):
+        return None
+    return replace(network, tables=tables)
 
 
 @dataclass(frozen=True)
@@ -272,5 +194,6 @@ def _one(times: pa.ChunkedArray, place: int) -> int:
     return int(whole(times.slice(place, 1))[0])
 
 
-def _is_sorted(times: pa.ChunkedArray) -> bool:
+def is_sorted(times: pa.ChunkedArray) -> bool:
+    """Return whether rows are in the order of time."""
     return follow(np.less_equal, [whole(chunk) for chunk in times.chunks])

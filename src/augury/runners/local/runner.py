@@ -1,0 +1,137 @@
+"""The local runner: everything in this process, Arrow in and Arrow out, no Java.
+
+It is the reference for the other runners: the executor takes all rows in one step. Where rows are
+many and a query can be cut, threads take a part each (`runners.local.threads`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Catalog, StreamSchema
+from augury.evaluation.answers.answers import Answers, as_rows
+from augury.evaluation.answers.schemas import answer_schema, chosen
+from augury.evaluation.encoding import declaration_of
+from augury.evaluation.evaluator import Evaluator, checked_rows
+from augury.evaluation.executor import Executor
+from augury.evaluation.learning.learned_gaps import learned
+from augury.evaluation.network import Network, below
+from augury.evaluation.stream_rows import StreamRows
+from augury.planning.graph import lists_matches
+from augury.planning.match_plan import refuse_unlearned
+from augury.runners.local import threads
+from augury.sources.rows import CODES, conform, sift
+
+
+@dataclass
+class LocalRunner:
+    """Answers the queries of a catalog over bound tables.
+
+    `checked` are the rows of the streams that were read, `coded` those whose types were bound as
+    codes and stay so for threads, `taught` the queries with the gaps of their histories.
+    """
+
+    catalog: Catalog
+    queries: Mapping[str, CheckedQuery]
+    bound: dict[str, pa.Table] = field(default_factory=dict)
+    checked: dict[str, StreamRows] = field(default_factory=dict)
+    coded: dict[str, StreamRows] = field(default_factory=dict)
+    taught: dict[str, CheckedQuery] = field(default_factory=dict)
+    answers: dict[str, pa.Table] = field(default_factory=dict)
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the result of a query: all columns, or those that are named."""
+        known = self.answers.get(name.lower())
+        query = self.queries[name.lower()]
+        if known is None and columns is not None and lists_matches(query):
+            network = self._network(name)
+            names = chosen(query.name, columns, answer_schema(network.plans[name.lower()]).names)
+            return self._answer(replace(network, made=frozenset(names))).select(names)
+        if known is None:
+            known = self.answers[name.lower()] = self._answer(self._network(name))
+        if columns is None:
+            return known
+        return known.select(chosen(query.name, columns, known.column_names))
+
+    def rows(self, stream: str) -> pa.Table:
+        """Return the good rows of a declared stream, with its columns."""
+        source = self._checked(stream)
+        return source.table.select([column.name for column in source.schema.columns])
+
+    def measures(self, name: str) -> list[dict[str, Any]]:
+        """Return what the stages of a query do over the bound rows, in one thread and one step."""
+        return as_rows(self._run(self._network(name)).measured)
+
+    def rejected(self, stream: str) -> pa.Table:
+        """Return the bad rows of a stream, with their reasons."""
+        if stream.lower() in self.catalog.inferred:
+            # Readings that the model does not take.
+            return Evaluator(self.catalog, self.queries, self.bound).rejected(stream)
+        return self._checked(stream).rejected
+
+    @property
+    def streams_read(self) -> list[StreamRows]:
+        """The streams that were read so far."""
+        return [*self.checked.values(), *self.coded.values()]
+
+    def with_gaps(self, query: CheckedQuery) -> CheckedQuery:
+        """Return a query with the gaps that its history teaches."""
+        name = query.name.lower()
+        if name not in self.taught:
+            found = learned(query, self.catalog, self.bound)
+            refuse_unlearned(found)
+            self.taught[name] = found
+        return self.taught[name]
+
+    def _network(self, name: str) -> Network:
+        asked = below(self.queries[name.lower()], self.queries)
+        known = dict(self.queries) | {each: self.with_gaps(own) for each, own in asked.items()}
+        return replace(Network.of([name], known, self.catalog), tables=dict(self.bound))
+
+    def _answer(self, network: Network) -> pa.Table:
+        (name,) = network.names
+        parts = threads.cut_for_threads(network)
+        rows = None if parts is None else self._many(network.queries[name].streams[0])
+        if parts is not None and rows is not None:
+            return threads.InThreads(parts, threads.cores()).answer(rows)
+        return self._run(network).found[network.queries[name].name]
+
+    def _run(self, network: Network) -> Answers:
+        network.refuse_unplanned()
+        return Executor(network).run({name: self._checked(name) for name in network.bases})
+
+    # Rows -------------------------------------------------------------------------------------
+
+    def _checked(self, name: str) -> StreamRows:
+        if name.lower() not in self.checked:
+            self.checked[name.lower()] = checked_rows(self.catalog, name, self.bound)
+        return self.checked[name.lower()]
+
+    def _many(self, stream: StreamSchema) -> pa.Table | None:
+        """Return the good rows of a stream if they are many, and in the order of time."""
+        bound = self.bound.get(stream.name.lower())
+        if bound is None or bound.num_rows < threads.MANY:
+            return None
+        has_codes = CODES in bound.schema.types
+        read = self._coded(stream, bound) if has_codes else self._checked(stream.name)
+        if read is None or read.table.num_rows < threads.MANY:
+            return None
+        return read.table if threads.is_sorted(read.table.column(stream.time)) else None
+
+    def _coded(self, stream: StreamSchema, bound: pa.Table) -> StreamRows | None:
+        """Return the rows of a stream in the order of time, with codes for types; None of others.
+
+        To sift takes longest: what is evaluated in one in the end is not sifted here.
+        """
+        name, declared = stream.name.lower(), declaration_of(stream)
+        if name not in self.coded:
+            rows = conform(bound, declared, coded=stream.type)
+            if not threads.is_sorted(rows.column(stream.time)):
+                return None
+            self.coded[name] = StreamRows(stream, *sift(rows, declared))
+        return self.coded[name]
