@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
@@ -137,9 +137,10 @@ def by_poisson(rates: list[float], leaving: list[float], span: float) -> float:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a history says: events with their alternatives, in order."""
+    """What a history says: events with their alternatives, in order; `by`: each k apart."""
 
     rows: list[list[Row]]
+    by: bool = False
 
     @property
     def length(self) -> float:
@@ -147,7 +148,7 @@ class Statistics:
         n = len(times)
         return (max(times) - min(times)) * n / (n - 1) if n > 1 else 0.0
 
-    def rate(self, sequence: Sequence, wanted: list[tuple[str, int | None]]) -> float:
+    def rate(self, sequence: Sequence, wanted: list[tuple[str, int | None]], key: Any) -> float:
         """Return the rate of events that fit any of the wanted."""
         if not self.length:
             return 0.0
@@ -157,18 +158,21 @@ class Statistics:
             for face in faces
             if any(fits(face, each) for each in wanted)
             and (not sequence.keyed or face["k"] is not None)
+            and (not (sequence.keyed and self.by) or face["k"] == key)
         )
         values = {f["k"] for faces in self.rows for f in faces} - {None}
+        if self.by:
+            return number / self.length
         return number / self.length / (max(1, len(values)) if sequence.keyed else 1)
 
-    def completions(self, sequence: Sequence, length: int, span: float) -> float:
+    def completions(self, sequence: Sequence, chosen: list[Row], span: float) -> float:
         """Return the expected completions of a beginning within a span, for Poisson arrivals."""
-        rates, leaving = [], []
-        for at in range(length, len(sequence.steps)):
-            rates.append(self.rate(sequence, [sequence.steps[at]]))
+        rates, leaving, key = [], [], chosen[0]["k"]
+        for at in range(len(chosen), len(sequence.steps)):
+            rates.append(self.rate(sequence, [sequence.steps[at]], key))
             taken = [sequence.steps[at]] if sequence.takes_next else []
-            leaving.append(self.rate(sequence, [*sequence.forbidden[at], *taken]))
-        leaving.append(self.rate(sequence, list(sequence.forbidden[-1])))
+            leaving.append(self.rate(sequence, [*sequence.forbidden[at], *taken], key))
+        leaving.append(self.rate(sequence, list(sequence.forbidden[-1]), key))
         return by_poisson(rates, leaving, span)
 
 
@@ -223,6 +227,8 @@ class Oracle:
     method: str
     history: list[list[Row]]
     period: int | None = None
+    patience: float = 1.0
+    by: bool = False
 
     def dropped(self) -> set[str]:
         """Return the type level: every set of types is tried on the history."""
@@ -251,10 +257,11 @@ class Oracle:
         self, kept: list[list[Row]], event: list[Row], dropped: set[str]
     ) -> tuple[bool, float, float, str]:
         """Return whether an event is kept, its gain and penalty, and the rule."""
-        gain = sum(w * self.expected(each, kept, event, dropped) for each, w in self.public)
+        gain = sum(w * sum(self.expected(each, kept, event, dropped)) for each, w in self.public)
         penalty = 0.0
         for each, w in self.private:
-            number = self.expected(each, kept, event, dropped)
+            whole, to_come = self.expected(each, kept, event, dropped)
+            number = whole + self.patience * to_come
             penalty -= w * number if number else 0.0
         if event[0]["type"] in self.bound:
             return True, gain, penalty, "bound"
@@ -275,17 +282,30 @@ class Oracle:
 
     def expected(
         self, sequence: Sequence, kept: list[list[Row]], event: list[Row], dropped: set[str]
-    ) -> float:
-        """Return the expected number of matches that contain the event."""
-        total = 0.0
+    ) -> tuple[float, float]:
+        """Return the expected number of matches that contain the event: finished, and to come."""
+        total = [0.0, 0.0]
         for weight, world in worlds([*kept, event]):
             for length in range(1, len(sequence.steps) + 1):
                 for chosen in runs(sequence, world, length):
                     if any(chosen[-1] is face for face in event) and is_unbroken(
                         sequence, chosen, world, to_end=False
                     ):
-                        total += weight * self.completions(sequence, chosen, dropped)
-        return total
+                        to_come = length < len(sequence.steps)
+                        total[to_come] += weight * self.completions(sequence, chosen, dropped)
+        return total[0], total[1]
+
+    def learned_patience(self) -> float:
+        """Return the patience that is best on the history; of equal ones the largest."""
+        best, dropped = (-math.inf, 0.0), self.dropped()
+        for patience in (0.0, 0.1, 0.25, 0.5, 0.75, 1.0):
+            trial, kept = replace(self, patience=patience), list[list[Row]]()
+            for faces in self.history:
+                kept += [faces] if trial.decide(kept, faces, dropped)[0] else []
+            worth = self.worth(kept)
+            if worth >= best[0] - 1e-9 * max(abs(worth), abs(best[0])) or best[0] == -math.inf:
+                best = worth, patience
+        return best[1]
 
     def completions(self, sequence: Sequence, chosen: list[Row], dropped: set[str]) -> float:
         whole = len(chosen) == len(sequence.steps)
@@ -298,4 +318,4 @@ class Oracle:
         if any(kind in dropped for kind, _ in sequence.steps[len(chosen) :]):
             return 0.0
         span = chosen[0]["t"] + sequence.window - chosen[-1]["t"]
-        return Statistics(self.history).completions(sequence, len(chosen), span)
+        return Statistics(self.history, self.by).completions(sequence, chosen, span)

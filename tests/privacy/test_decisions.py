@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from augury.privacy.pattern import Event, Face, Forbidden, Pattern, Step
+from augury.privacy.pattern import Event, Face, Forbidden, Pattern, Step, plain_pattern
 from augury.privacy.policy import NEVER, Decider, Policy, Weighted
 from oracles.policies import Oracle, Row, Sequence, expected_matches, is_unbroken, runs
 
@@ -127,7 +128,8 @@ def core(oracle: Oracle) -> Policy:
         frozenset(oracle.bound),
         oracle.method,  # type: ignore[arg-type]
         oracle.period,
-        patience=1.0,
+        patience=oracle.patience,
+        by="k" if oracle.by else None,
     )
 
 
@@ -160,7 +162,52 @@ def test_decisions_gains_and_penalties_are_those_of_the_oracle(
         kept += [faces] if keeps else []
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.parametrize("over", [None, 8])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_what_is_learned_online_is_of_all_that_went_by(
+    over: int | None, data: st.DataObject
+) -> None:
+    start = data.draw(policies("RATES"))
+    start = replace(start, history=data.draw(st.sampled_from([[], start.history])))
+    start = replace(start, by=data.draw(st.booleans()))
+    decider = Decider(replace(core(start), online=True, over=over), map(event, start.history))
+    raw, kept = list(start.history), list[list[Row]]()
+    dropped, solved_at = start.dropped(), len(raw)
+    for faces in data.draw(streams(6, 2, 0)):
+        now = replace(
+            start, history=[f for f in raw if not over or f[0]["t"] > faces[0]["t"] - over]
+        )
+        if len(raw) > solved_at and len(raw) >= 1.1 * solved_at:
+            dropped, solved_at = now.dropped(), len(raw)
+        keeps, gain, penalty, rule = now.decide(kept, faces, dropped)
+        found = decider.decide(event(faces))
+        assert found.gain is not None
+        assert found.penalty is not None
+        assert close(found.gain, gain)
+        assert close(found.penalty, penalty)
+        assert (found.kept, found.rule) == (keeps, rule)
+        kept += [faces] if keeps else []
+        raw.append(faces)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_patience_is_the_best_on_the_history(data: st.DataObject) -> None:
+    oracle = data.draw(policies("RATES"))
+    # Certain events, so that the worlds of a history are one.
+    certain = [[faces[0] | {"p": 1.0}] for faces in oracle.history]
+    oracle = replace(oracle, history=certain)
+    found = Decider(replace(core(oracle), patience=None), map(event, certain)).patience
+    assert found == oracle.learned_patience()
+
+
+def test_without_a_history_patience_is_one() -> None:
+    policy = Policy((), (Weighted(plain_pattern("p", "AB", 5), 1.0),), online=True)
+    assert Decider(policy).patience == 1.0
+
+
+@settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_what_is_kept_has_true_matches_only_and_no_match_that_must_never_be(
     data: st.DataObject,

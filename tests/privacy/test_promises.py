@@ -119,7 +119,7 @@ def told(table: Any) -> dict[str, float]:
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(script=scripts(), stream=rows(12, 0), history=rows(12, -40))
 def test_published_matches_are_true_and_what_is_never_there_is_not(
     script: tuple[str, str, list[str], list[str]], stream: list[Row], history: list[Row]
@@ -140,7 +140,7 @@ def test_published_matches_are_true_and_what_is_never_there_is_not(
         assert told(over_kept.table(name)) == told(guarded.table(name))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(script=scripts(), stream=rows(12, 0), history=rows(12, -40))
 def test_pushed_rows_are_decided_and_told_like_bound_ones(
     script: tuple[str, str, list[str], list[str]], stream: list[Row], history: list[Row]
