@@ -3,9 +3,9 @@
 Under Poisson arrivals the distances between events of one type are spread evenly; in a periodic
 stream they pile up at the period and its multiples. Distances up to half of the history are counted
 in bins; how far each bin lies above what even arrivals would give, in standard deviations, is its
-score. A period is found where the best score passes a threshold and its bin's double is high, too;
-of the lags whose score comes near the best, the smallest is taken, and refined on its multiples
-until twenty cycles back are still hit.
+score. A period is found where the best score passes a threshold; of the lags whose score comes near
+the best, the smallest is taken, and refined on its multiples until twenty cycles back are still
+hit.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ FEWEST = 20
 THRESHOLD = 7.0
 # A smaller lag is taken if its score is that much of the best.
 NEAR = 0.6
-# Pairs beyond that are not counted: a sample of the events is taken.
-MOST_EVENTS = 3000
+# The last events of a history; pairs of more would take long.
+MOST_EVENTS = 2000
 CYCLES_BACK = 20
 
 
