@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from augury import AuguryError, QueryError, Session
-from augury.errors import DataError
+from augury.errors import DataError, StateError
 from augury.runners.local import threads
 from privacy.wards import SHAPE, Row, row, session
 
@@ -169,13 +169,30 @@ def test_spark_reads_nothing_where_a_policy_is_declared() -> None:
             read()
 
 
-def test_what_was_pushed_is_not_stored_where_a_policy_is_declared() -> None:
-    ag = session(SCRIPT.replace("RETURN COUNT", "").replace("RETURN PROBABILITY;", ";"))
-    ag.push("s", ROWS[0])
-    with pytest.raises(QueryError, match="P003"):
-        ag.checkpoint()
-    with pytest.raises(QueryError, match="P003"):
-        ag.restore(b"")
+PUSHED = SCRIPT.replace("RETURN COUNT", "").replace("RETURN PROBABILITY;", ";")
+
+
+@pytest.mark.parametrize("cut", range(len(ROWS) + 1))
+def test_a_stored_session_goes_on_with_its_decisions(cut: int) -> None:
+    whole, first, second = session(PUSHED), session(PUSHED), session(PUSHED)
+    found = [each for own in ROWS for each in whole.push("s", own)] + whole.finish()
+    told = [each for own in ROWS[:cut] for each in first.push("s", own)]
+    second.restore(first.checkpoint())
+    told += [each for own in ROWS[cut:] for each in second.push("s", own)] + second.finish()
+    assert sorted(map(str, told)) == sorted(map(str, found))
+    assert second.audit("pol").equals(whole.audit("pol"))
+
+
+def test_what_one_policy_has_decided_is_refused_by_another() -> None:
+    first = session(PUSHED)
+    first.push("s", ROWS[0])
+    for other in (
+        PUSHED.replace("NEVER", "WEIGHT 5"),
+        PUSHED + "CREATE QUERY o ON s PATTERN SEQ(A a, !D d, B b) WITHIN 9;",
+        PUSHED.split("CREATE POLICY")[0],
+    ):
+        with pytest.raises(StateError):
+            session(other).restore(first.checkpoint())
 
 
 def test_an_error_about_rows_tells_nothing_of_them() -> None:
@@ -248,7 +265,7 @@ def test_a_query_that_binds_more_is_refused_once_rows_were_read() -> None:
     early = session(weighted)
     early.sql(binding)
     for reads in (lambda ag: ag.table("q1"), lambda ag: ag.push("s", ROWS[1])):
-        ag = session(weighted.replace("RETURN COUNT", "").replace("RETURN PROBABILITY;", ";"))
+        ag = session(PUSHED.replace("NEVER", "WEIGHT 5"))
         ag.bind("s", ROWS)
         reads(ag)
         with pytest.raises(QueryError, match="P007"):

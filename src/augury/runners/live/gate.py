@@ -12,6 +12,7 @@ import pyarrow as pa
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.stream_rows import StreamRows
 from augury.evaluation.suppression import audit_table, decided, events_of
+from augury.language.printer import to_text
 from augury.planning.policy_plan import PolicyPlan
 from augury.privacy.pattern import Event
 from augury.privacy.policy import Decider, Decision
@@ -33,6 +34,13 @@ class LiveGate:
     def is_used(self) -> bool:
         """Whether rows have come."""
         return bool(self.waiting or self.log)
+
+    @property
+    def essence(self) -> tuple[object, ...]:
+        """What decisions depend on: the policy as it was written, and what is bound."""
+        bound = self.plan.policy.bound
+        kinds = None if bound is None else sorted(bound)
+        return to_text(self.plan.schema.statement), kinds, tuple(self.names)
 
     def hold(self, arrival: Arrival) -> None:
         """Let a row wait for its turn."""

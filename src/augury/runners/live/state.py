@@ -16,8 +16,10 @@ import pyarrow as pa
 from augury.errors import StateError
 from augury.kernels.search.gather import LINK
 from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
-from augury.planning.refusal import NOT_EVALUATED, PlanError
+from augury.privacy.policy import Decider, Decision
+from augury.privacy.prefixes import event_of, event_value
 from augury.runners.live.encoding import Encoded, LiveCodes
+from augury.runners.live.gate import LiveGate
 from augury.runners.live.query import LiveQuery
 from augury.runners.live.runner import Live, LiveRunner
 from augury.runners.live.steps import LiveSteps
@@ -32,11 +34,11 @@ Waiting = dict[str, list[tuple[int, Arrival]]]
 
 def dump(runner: LiveRunner) -> bytes:
     """Return everything that the runner needs to go on in another process."""
-    _refuse_gates(runner)
     parts: list[bytes] = []
     about = {
         "entrances": {name: _entrance(each) for name, each in runner.entrances.items()},
         "queries": {name: _query(each, parts) for name, each in runner.queries.items()},
+        "gates": {name: _gate(each) for name, each in runner.gates.items()},
         "parts": [len(part) for part in parts],
     }
     head = json.dumps(about).encode()
@@ -45,7 +47,6 @@ def dump(runner: LiveRunner) -> bytes:
 
 def load(runner: LiveRunner, data: bytes) -> None:
     """Put a runner with the same declarations into the state that `dump` wrote."""
-    _refuse_gates(runner)
     _, body = FORMAT.unseal(data, "this session", _mark(runner))
     length = int.from_bytes(body[:8], "little")
     about = json.loads(body[8 : 8 + length])
@@ -55,6 +56,8 @@ def load(runner: LiveRunner, data: bytes) -> None:
         at += size
     for name, entrance in runner.entrances.items():
         _restore_entrance(entrance, about["entrances"][name])
+    for name, gate in runner.gates.items():
+        _restore_gate(gate, about["gates"][name], runner)
     for name, query in runner.queries.items():
         if isinstance(query, LiveSteps):
             _restore_steps(query, about["queries"][name], parts, runner)
@@ -62,17 +65,13 @@ def load(runner: LiveRunner, data: bytes) -> None:
             _restore_query(query, about["queries"][name], parts, runner)
 
 
-def _refuse_gates(runner: LiveRunner) -> None:
-    """Raise for streams under a policy: what is stored would hold what was suppressed."""
-    for gate in runner.gates.values():
-        message = f"what policy {gate.plan.schema.name} has decided is not stored as yet"
-        raise PlanError(NOT_EVALUATED, message, "push the rows again, in a new session")
-
-
 def _mark(runner: LiveRunner) -> bytes:
     """Return the fingerprint of the declarations: by their text, which outlives releases."""
     streams = [(name, _essence(each.declared)) for name, each in sorted(runner.entrances.items())]
-    return fingerprint(streams, sorted(runner.texts.items()))
+    texts = sorted(runner.texts.items())
+    # What was decided by one policy is of no use to another.
+    policies = [(name, *each.essence) for name, each in sorted(runner.gates.items())]
+    return fingerprint(streams, texts, policies) if policies else fingerprint(streams, texts)
 
 
 def _essence(declared: Declaration) -> tuple[object, ...]:
@@ -120,6 +119,26 @@ def _generation(written: list[Any]) -> Generation:
     for word in words:
         made.add(word)
     return made
+
+
+# Gates of policies -----------------------------------------------------------------------------
+
+
+def _gate(gate: LiveGate) -> Plain:
+    log = [
+        [event_value(event), each.kept, each.gain, each.penalty, each.rule]
+        for event, each in gate.log
+    ]
+    waiting = [(each.time, each) for each in gate.waiting]
+    return {"decider": gate.decider.dump(), "log": log, "rows": _rows({"waiting": waiting})}
+
+
+def _restore_gate(gate: LiveGate, about: Plain, runner: LiveRunner) -> None:
+    gate.decider = Decider.load(gate.plan.policy, about["decider"])
+    gate.log = [(event_of(event), Decision(*decision)) for event, *decision in about["log"]]
+    name = gate.stream.name.lower()
+    rows = _restored_rows({name: about["rows"]["waiting"]}, runner)
+    gate.waiting = [arrival for _, arrival in rows[name]]
 
 
 # Queries with a ring ---------------------------------------------------------------------------
