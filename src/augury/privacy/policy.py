@@ -12,19 +12,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from augury.privacy.cycles import Cycles
 from augury.privacy.expectation import expected, expected_wang
-from augury.privacy.pattern import Event, Pattern
+from augury.privacy.pattern import Event, Key, Pattern
 from augury.privacy.period import find_period
 from augury.privacy.prefixes import Counted, Prefix, Prefixes, matches_in
-from augury.privacy.statistics import Tally
+from augury.privacy.statistics import Flow, Tally
 from augury.privacy.type_level import TOLERANCE, TypeLevel, Worth, best_types
 
 Method = Literal["TYPES", "GREEDY", "RATES", "PERIODIC", "HYBRID"]
 Rule = Literal["bound", "never", "types", "weights"]
 NEVER = math.inf
+# What an event would add to the prefixes of each pattern, by its number.
+Touched = dict[int, list[Prefix]]
 # What the patience may be where it is learned.
 PATIENCES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 # The type level is solved anew when that many more events have gone by.
@@ -60,7 +63,7 @@ class Policy:
     by: str | None = None
     seconds: float = 60.0
 
-    @property
+    @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
         """All patterns, public ones first."""
         return tuple(each.pattern for each in (*self.public, *self.private))
@@ -99,6 +102,8 @@ class Decider:
         self.tally = Tally(policy.patterns, policy.by, policy.over, keeps=periodic)
         self.raw = [Counted.of(pattern) for pattern in policy.patterns]
         self.begun = [Prefixes(pattern) for pattern in policy.patterns]
+        self.readers = _readers(policy.patterns)
+        self.flows: dict[tuple[int, Key], Flow] = {}
         self.level = TypeLevel(frozenset(), 0.0)
         self.solved_at = 0
         self.seen = 0
@@ -156,18 +161,17 @@ class Decider:
             self.tally.forget(event.time)
             if self.seen >= max(1.0, GROWTH * self.solved_at) and self.seen != self.solved_at:
                 self._solve()
-        found = [list(prefixes.touched(event)) for prefixes in self.begun]
+        readers = self.readers.get(event.type, ())
+        found = {number: list(self.begun[number].touched(event)) for number in readers}
         decision = self._decision(event, found)
         if decision.kept:
-            for prefixes, own in zip(self.begun, found, strict=True):
-                pattern = prefixes.pattern
-                if event.type in pattern.types or event.type in pattern.guards:
-                    prefixes.add(event, own)
+            for number, own in found.items():
+                self.begun[number].add(event, own)
         if self.policy.online:
             self._count(event)
         return decision
 
-    def _decision(self, event: Event, found: list[list[Prefix]]) -> Decision:
+    def _decision(self, event: Event, found: Touched) -> Decision:
         policy = self.policy
         weighs = policy.method != "TYPES"
         gain, penalty = self._weighed(found) if weighs else (None, None)
@@ -182,26 +186,28 @@ class Decider:
         kept = gain + penalty >= -TOLERANCE * max(gain, -penalty)
         return Decision(kept, gain, penalty, "weights")
 
-    def _completes_never(self, found: list[list[Prefix]]) -> bool:
+    def _completes_never(self, found: Touched) -> bool:
         """Whether the event is the last that can be suppressed of what must never be there."""
         first = len(self.policy.public)
-        for each, own in zip(self.policy.private, found[first:], strict=True):
-            if each.weight == NEVER:
-                place = self.policy.last_free(each.pattern)
+        for number, own in found.items():
+            if number >= first and own and self.policy.private[number - first].weight == NEVER:
+                place = self.policy.last_free(self.policy.patterns[number])
                 if any(len(prefix.held) - 1 == place for prefix in own):
                     return True
         return False
 
-    def _weighed(self, found: list[list[Prefix]]) -> tuple[float, float]:
+    def _weighed(self, found: Touched) -> tuple[float, float]:
         """Return gain and penalty."""
         first, gain, penalty = len(self.policy.public), 0.0, 0.0
-        for number, each in enumerate(self.policy.public):
-            if found[number] and each.weight:
-                done, open_ = self._expected(number, found[number])
+        for number, own in found.items():
+            is_public = number < first
+            each = self.policy.public[number] if is_public else self.policy.private[number - first]
+            if not own or not each.weight:
+                continue
+            done, open_ = self._expected(number, own)
+            if is_public:
                 gain += each.weight * (done + open_)
-        for number, each in enumerate(self.policy.private, first):
-            if found[number] and each.weight:
-                done, open_ = self._expected(number, found[number])
+            else:
                 for part in (done, self.patience * open_):
                     penalty -= each.weight * part if part else 0.0
         return gain, penalty
@@ -232,12 +238,21 @@ class Decider:
         place = len(prefix.held)
         if any(step.type in self.level.dropped for step in pattern.steps[place:]):
             return 0.0
-        flow = self.tally.flow(number, pattern.key(prefix.held[0]))
+        flow = self._flow(number, pattern.key(prefix.held[0]))
         span = float(pattern.window + prefix.first - prefix.order[0])
         if self.policy.wang:
             kinds = [step.type for step in pattern.steps[place:]]
             return expected_wang(kinds, flow.rates[place:], span)
         return expected(flow.rates[place:], flow.leaving[place:], span)
+
+    def _flow(self, number: int, key: Key) -> Flow:
+        """Return the rates of a pattern, which stay where nothing more is learned."""
+        if self.policy.online:
+            return self.tally.flow(number, key)
+        own = key if self.policy.by is not None else ()
+        if (number, own) not in self.flows:
+            self.flows[number, own] = self.tally.flow(number, key)
+        return self.flows[number, own]
 
     # As a value -------------------------------------------------------------------------------
 
@@ -270,6 +285,15 @@ class Decider:
         made.period, made.patience = value["period"], value["patience"]
         made.cycles = Cycles(made.tally, made.period) if made.period else None
         return made
+
+
+def _readers(patterns: Sequence[Pattern]) -> dict[str | None, list[int]]:
+    """Return which patterns an event of a type matters to."""
+    found: dict[str | None, list[int]] = {}
+    for number, pattern in enumerate(patterns):
+        for kind in pattern.types | pattern.guards:
+            found.setdefault(kind, []).append(number)
+    return found
 
 
 def _worths(policy: Policy, numbers: Sequence[float]) -> list[Worth]:
