@@ -104,7 +104,8 @@ def unless_refused(script: str, stream: list[Row], history: list[Row]) -> Sessio
     try:
         return opened(script, stream, history)
     except QueryError as refused:
-        if {each.code for each in refused.diagnostics} != {"A113"}:
+        errors = {each.code for each in refused.diagnostics if each.severity == "error"}
+        if errors != {"A113"}:
             raise
         return None
 
