@@ -58,9 +58,10 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	$(BIN)/python benchmarks/check_speed.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/first_answer.py
 	$(BIN)/python benchmarks/push_overhead.py
-	$(BIN)/python benchmarks/matching/throughput.py
-	$(BIN)/python benchmarks/matching/standing_queries.py
-	$(BIN)/python benchmarks/matching/long_sequences.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/limits.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/throughput.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/standing_queries.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/long_sequences.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/throughput.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/quality.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/realtime.py
@@ -68,7 +69,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/throughput.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/window.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/quality.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/calibration.py docs/benchmarks
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/calibration.py
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/movement.py
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/workers.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/windows.py

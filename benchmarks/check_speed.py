@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from augury.analysis.script import check_text
+from augury.errors import Source
+from augury.language.parser import parse
 from generated_script import script_of
 
 QUERIES = 1_000
@@ -24,13 +27,14 @@ def timed(name: str, work: Callable[[], T]) -> T:
     return result
 
 
-if __name__ == "__main__":
-    from augury.analysis.script import check_text
-    from augury.errors import Source
-    from augury.language.parser import parse
-
+def main() -> None:
+    """Print the figures."""
     text = script_of(QUERIES)
     print(f"{QUERIES:,} queries, {text.count(chr(10)):,} lines, best of {RUNS}")
     timed("parse", lambda: parse(Source("generated.sql", text)))
     checked = timed("check (with parsing)", lambda: check_text(text, "generated.sql"))
     print(f"{len(checked.queries):,} queries checked, {len(checked.diagnostics)} findings")
+
+
+if __name__ == "__main__":
+    main()

@@ -24,6 +24,11 @@ def best_seconds(command: list[str]) -> float:
     return min(seconds)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print the figures."""
     for name, command in COMMANDS.items():
         print(f"{name:16} {best_seconds(command):6.3f} s")
+
+
+if __name__ == "__main__":
+    main()

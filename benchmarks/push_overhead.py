@@ -27,6 +27,7 @@ WITHIN {window} HAVING CONFIDENCE >= 0.2
 RETURN x.price AS price;
 """
 KEYS, PER_KEY, EVENTS, RUNS = 100, 10, 20_000, 7
+LIVE, MANY_KEYS = (1_000, 1_000_000), 2000
 TYPES = "ABCDEFGH"
 
 
@@ -95,7 +96,8 @@ def bytes_per_live_event(keys: int) -> tuple[float, int]:
     return used / live, live
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print the figures."""
     stream = list(rows(EVENTS, KEYS))
     microseconds_per_push(stream)
     runs = [microseconds_per_push(stream) for _ in range(RUNS)]
@@ -104,8 +106,12 @@ if __name__ == "__main__":
         f"push, one 3-step query: {statistics.median(times):.1f} us per event (median of {RUNS} "
         f"runs, {min(times):.1f} to {max(times):.1f}; {runs[0][1]} matches in {EVENTS} events)"
     )
-    for live in (1_000, 1_000_000):
+    for live in LIVE:
         spent = microseconds_with_live_events(live, EVENTS)
         print(f"push, {live:,} live events: {spent:.1f} us per event")
-    used, live = bytes_per_live_event(2000)
-    print(f"memory: {used:.0f} bytes per live event ({live} live events of 2000 keys)")
+    used, live = bytes_per_live_event(MANY_KEYS)
+    print(f"memory: {used:.0f} bytes per live event ({live} live events of {MANY_KEYS} keys)")
+
+
+if __name__ == "__main__":
+    main()

@@ -12,9 +12,9 @@ import sys
 
 import numpy as np
 import pyarrow as pa
-from harness import answer, chart, checked, median_seconds, on_one_core, record
 
 from augury.matching import find
+from matching.harness import answer, chart, checked, median_seconds, on_one_core, record
 
 WINDOW, TYPES = 3000, "ABCDEFG"
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

@@ -13,9 +13,9 @@ import time
 
 import numpy as np
 import pyarrow as pa
-from harness import checked, median_seconds, on_one_core, rates, record
 
 from augury.evaluation.evaluator import Evaluator
+from matching.harness import checked, median_seconds, on_one_core, rates, record
 
 QUERIES, LENGTH, POOL, LOOSE, WINDOW = 1000, 10, 50, 2, 100
 STREAM = "CREATE STREAM s (id LONG, v LONG, t LONG) ID id TIME t;"

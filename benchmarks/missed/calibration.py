@@ -1,21 +1,18 @@
 """Of all matches reported with a confidence of about 0.8, are 80 % real? With charts of the answer.
 
-    python benchmarks/missed/calibration.py docs/benchmarks
-
-Writes missed-calibration.json and two reliability charts: by the law, and by AYAC's formulas. Only
-matches with something unseen count: the others are certain.
+Writes docs/benchmarks/missed-calibration.json and two reliability charts: by the law, and by AYAC's
+formulas. Only matches with something unseen count: the others are certain.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
 from augury import Session
+from matching.harness import FIGURES
 from missed.simulated import FAMILIES, Case, case, script
 
 SEQUENCES = 200_000
@@ -113,17 +110,17 @@ def chart(found: dict[str, object], title: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main(folder: Path) -> None:
+def main() -> None:
     """Measure both scorings and write what came out."""
     results = {}
     for scoring, name in (("LAW", "law"), ("AYAC", "ayac")):
         found = summary(*measure(scoring))
         results[scoring] = found
         title = f"SCORING {scoring}: error {found['expected_calibration_error']:.3f}"
-        (folder / f"missed-calibration-{name}.svg").write_text(chart(found, title))
+        (FIGURES / f"missed-calibration-{name}.svg").write_text(chart(found, title))
         print(scoring, found["expected_calibration_error"], found["worst_bin"], found["matches"])
-    (folder / "missed-calibration.json").write_text(json.dumps(results, indent=1) + "\n")
+    (FIGURES / "missed-calibration.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

@@ -87,7 +87,7 @@ def chosen_threshold(seed: int) -> float:
     return round(best[tags[int(np.flatnonzero(precise)[-1])]] - 1e-6, 6)
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
     """Measure, print and write."""
     threshold = chosen_threshold(9)
     reads, true = store(10)
@@ -100,12 +100,12 @@ def main(arguments: list[str]) -> None:
         "points of recall gained": round(100 * (own["recall"] - plain["recall"]), 1),
         "points of precision gained": round(100 * (own["precision"] - plain["precision"]), 1),
     }
-    if arguments:
-        figures["bed exits"] = bed_exits(arguments[0])
+    if len(sys.argv) > 1:
+        figures["bed exits"] = bed_exits(sys.argv[1])
     for name, each in figures.items():
         print(name, each)
     (FIGURES / "missed-quality.json").write_text(json.dumps(figures, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

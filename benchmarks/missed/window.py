@@ -70,8 +70,9 @@ def measured(reads: pa.Table, scoring: str, window: int, allow: str) -> dict[str
             "edges_removed": removed}  # fmt: skip
 
 
-def main(n: int) -> None:
+def main() -> None:
     """Measure, print and write."""
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else EVENTS
     on_one_core()
     figures: dict[str, object] = {"events": n}
     lines = {}
@@ -93,4 +94,4 @@ def main(n: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else EVENTS)
+    main()

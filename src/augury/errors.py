@@ -151,3 +151,7 @@ class DataError(AuguryError):
 
 class StateError(AuguryError):
     """Stored state is missing, of another query, or of a version that cannot be read."""
+
+
+class RowsWarning(UserWarning):
+    """Rows or files were put aside, and answers do not know of them."""

@@ -7,6 +7,7 @@ Shapes: T events, C attribute columns, M matches.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -187,3 +188,14 @@ def _picked(starts: Words, numbers: Words) -> tuple[Words, Words]:
     firsts, lengths = starts[:-1][numbers], np.diff(starts)[numbers]
     fresh = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return np.arange(fresh[-1]) + np.repeat(firsts - fresh[:-1], lengths), fresh
+
+
+# One object for all of them: as a key, Python finds NaN again only where it is the same object.
+NOT_A_NUMBER = float("nan")
+
+
+def as_key(value: Any) -> Any:
+    """Return a value as dictionaries and sets tell it apart: one NaN, one zero, as in SQL."""
+    if not isinstance(value, float):
+        return value
+    return NOT_A_NUMBER if math.isnan(value) else value + 0.0

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from augury.errors import AuguryError, Diagnostic, QueryError, Source, Span
+from augury.errors import AuguryError, Diagnostic, QueryError, RowsWarning, Source, Span
 
 if TYPE_CHECKING:
     from augury.analysis.checked import CheckedQuery
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 Engine = Literal["spark", "local"]
 Format = Literal["text", "json", "svg", "mermaid"]
+# How many rows were put aside, and why the first of them.
+Aside = tuple[int, str]
 
 
 class Session:
@@ -75,6 +77,7 @@ class Session:
         self._queries: dict[str, tuple[CheckedQuery, Source]] = {}
         self._warnings: tuple[Diagnostic, ...] = ()
         self._said: set[str] = set()
+        self._told: dict[tuple[str, str], int] = {}
         self._bound: dict[str, Any] = {}
         self._suppressed: dict[str, Suppressed] | None = None
         self._decided: set[str] = set()
@@ -172,6 +175,7 @@ class Session:
                 f"bind the rows of {kept.stream}"
             )
         self._bound[declared.name.lower()] = self._rows(declared, data)
+        self._told.pop((declared.name.lower(), "rejected"), None)
         self._runner, self._suppressed, self._sketches = None, None, {}
 
     def _rows(self, declared: StreamSchema | TableSchema, data: Any) -> Any:
@@ -179,13 +183,16 @@ class Session:
         from augury.sources.tables import arrow_table, is_path
 
         if is_path(data) and self.engine == "spark":
-            return self.spark.read.parquet(os.fsdecode(data))
+            from augury.sources.files import bound_folder
+
+            return bound_folder(self.spark, declared.name, os.fsdecode(data))
         if is_path(data):
             from augury.runners.local.stored_rows import stored_rows
 
             return stored_rows(declared, data)
         keeps = self.engine == "spark" and type(data).__module__.startswith("pyspark.sql")
-        return data if keeps else arrow_table(declared.name, data)
+        kinds = {column.name: column.type.value for column in declared.columns}
+        return data if keeps else arrow_table(declared.name, data, kinds)
 
     def table(self, query: str, columns: Sequence[str] | None = None) -> Any:
         """Return the answer of a query over the bound rows: one row per match, in no set order.
@@ -193,8 +200,9 @@ class Session:
         On Spark a lazy DataFrame, streaming where an input is; otherwise an Arrow table. Who names
         the `columns` that are needed saves the making, and on Spark the sending, of others. Where
         missed events cannot matter as the query asks (P005, P006), or the values of MISS RATE BY do
-        not fit the rows, a Python warning says so, once. A stream AS SUPPRESS has a table, too: the
-        events that its policy has kept.
+        not fit the rows, a Python warning says so, once. So it does, with the engine 'local', where
+        events of equal time are in no sequence, for want of ORDER BY. A stream AS SUPPRESS has a
+        table, too: the events that its policy has kept.
         """
         from augury.planning.refusal import PlanError
 
@@ -208,6 +216,7 @@ class Session:
             raise error.at(source, checked.span) from error
         for notice in unsaid:
             warnings.warn(notice, stacklevel=2)
+        self._announce(self._bad_rows())
         return answer
 
     def _kept(self, stream: str, columns: Sequence[str] | None) -> Any:
@@ -238,9 +247,40 @@ class Session:
             raise AuguryError(f"stream {found.stream} has no data; bind it, or push rows")
         return decided.audit
 
+    def _bad_rows(self) -> dict[tuple[str, str], Aside]:
+        """Return how many rows of the bound streams that were read are bad, and why the first is.
+
+        DataFrames of Spark are lazy: nothing is known of their rows before they are asked for.
+        """
+        from augury.runners.local.runner import LocalRunner
+
+        runner = self._run()
+        if not isinstance(runner, LocalRunner):
+            return {}
+        return {
+            (stream.schema.name, "rejected"): (bad.num_rows, bad.column("reason")[0].as_py())
+            for stream in runner.streams_read
+            if (bad := stream.rejected).num_rows
+        }
+
+    def _announce(self, found: Mapping[tuple[str, str], Aside], *, again: bool = False) -> None:
+        """Say of which streams rows were put aside: once of each, and `again` where it was more."""
+        from augury.sources.announced import announcement
+
+        for (stream, kind), (count, first) in found.items():
+            # Of a stream under a policy nothing is told, not even how many rows are bad.
+            if stream.lower() in self._catalog.guarded:
+                continue
+            told = self._told.get((stream.lower(), kind), 0)
+            if count > told and (again or not told):
+                self._told[stream.lower(), kind] = count
+                sentence = announcement(stream, kind, count, first)
+                warnings.warn(f"{sentence}; see {kind}({stream!r})", RowsWarning, stacklevel=3)
+
     def _unsaid(self, query: CheckedQuery) -> list[str]:
-        """Return what was not said yet of missed events, as a query and its rows have them."""
+        """Return what was not said yet of missed and tied events in the rows of a query."""
         from augury.evaluation.notices import unmatched_rates, warnings_below
+        from augury.evaluation.ties import tie_notice
         from augury.runners.local.runner import LocalRunner
 
         runner, found = self._run(), list[str]()
@@ -249,7 +289,13 @@ class Session:
             self._warnings += tuple(each for each in own if each not in self._warnings)
         if isinstance(runner, LocalRunner):
             found += unmatched_rates(runner.streams_read)
-        unsaid = [each for each in found if each not in self._said]
+            tied = runner.tied(query.name).items()
+            found += [tie_notice(self._queries[name.lower()][0], count) for name, count in tied]
+        return self._not_said(found)
+
+    def _not_said(self, notices: Iterable[str]) -> list[str]:
+        """Return those of the notices that were not given yet; they are now."""
+        unsaid = [each for each in dict.fromkeys(notices) if each not in self._said]
         self._said |= set(unsaid)
         return unsaid
 
@@ -312,17 +358,31 @@ class Session:
         live = self._live_runner()
         if self._catalog.policy_of(stream) is not None:
             self._decided.add(stream.lower())
+        live, name = self._live_runner(), self._stream_name(stream)
         if isinstance(rows, Mapping):
-            return live.push(self._stream_name(stream), (rows,))
-        if not isinstance(rows, list | tuple):
-            from augury.sources.tables import arrow_table
+            rows = (rows,)
+        elif not isinstance(rows, list | tuple):
+            from augury.sources.tables import plain_rows
 
-            rows = arrow_table(stream, rows).to_pylist()
-        return live.push(self._stream_name(stream), rows)
+            rows = plain_rows(stream, rows)
+        found = live.push(name, rows)
+        if live.has_put_aside(name):
+            self._announce(live.put_aside(name))
+        return found
 
     def finish(self) -> list[dict[str, Any]]:
-        """End all pushed streams; return the matches that were still waiting for the watermark."""
-        return self._live_runner().finish()
+        """End all pushed streams; return the matches that were still waiting for the watermark.
+
+        Where events of equal time were in no sequence, for want of ORDER BY, a Python warning says
+        how many of each query.
+        """
+        live = self._live_runner()
+        found = live.finish()
+        for name in live.entrances:
+            self._announce(live.put_aside(name), again=True)
+        for notice in self._not_said(live.notices()):
+            warnings.warn(notice, stacklevel=2)
+        return found
 
     def checkpoint(self) -> bytes:
         """Return all that pushed events have left behind, for `restore` in another session."""

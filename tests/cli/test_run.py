@@ -293,6 +293,19 @@ def test_answers_without_a_target_are_printed(spark: SparkSession, home: Path) -
 
 
 @pytest.mark.spark
+def test_a_match_of_the_first_year_is_printed(spark: SparkSession, home: Path) -> None:
+    text = (home / "in" / "reads.json").read_text()
+    (home / "in" / "reads.json").write_text(text.replace('"2026-01-', '"0001-01-'))
+    shown = run(home)
+    assert shown.exit_code == 0, shown.output
+    found = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert sorted(row["start_ts"] for row in found) == [
+        "0001-01-01T00:00:00Z",
+        "0001-01-01T00:02:10Z",
+    ]
+
+
+@pytest.mark.spark
 def test_a_streaming_run_goes_on_with_files_that_arrive(spark: SparkSession, home: Path) -> None:
     lines = (home / "in" / "reads.json").read_text().splitlines()
     (home / "in" / "reads.json").write_text("\n".join(lines[:3]) + "\n")
@@ -342,3 +355,44 @@ def test_a_stream_without_a_source_says_how_to_give_one(spark: SparkSession, hom
     shown = augury("run", str(home / "store.sql"))
     assert shown.exit_code == 1
     assert "stream reads has no FROM" in shown.output
+
+
+# Rows that are put aside -------------------------------------------------------------------------
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("arguments", [(), ("--json",), ("--once",)])
+def test_bad_rows_are_announced_with_their_number_and_a_reason(
+    spark: SparkSession, home: Path, arguments: tuple[str, ...]
+) -> None:
+    shown = run(home, "--sink", f"theft=parquet:{home / 'hits'}", *arguments)
+    assert shown.exit_code == 0, shown.output
+    (said,) = [line for line in shown.stderr.splitlines() if "reads" in line]
+    assert said.startswith("1 row of reads rejected: see ")
+    assert said.endswith("; the first: the text is not a JSON object")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("arguments", [(), ("--once",)])
+def test_a_run_that_rejects_every_row_exits_with_1(
+    spark: SparkSession, home: Path, arguments: tuple[str, ...]
+) -> None:
+    (home / "in" / "reads.json").write_text("{oops\n{again\n")
+    shown = run(home, "--sink", f"theft=parquet:{home / 'hits'}", *arguments)
+    assert shown.exit_code == 1
+    assert "every row was rejected, of 2 rows that came; the first: the text is" in shown.output
+
+
+@pytest.mark.spark
+def test_a_run_over_no_rows_is_no_fault(spark: SparkSession, home: Path) -> None:
+    (home / "in" / "reads.json").write_text("")
+    assert run(home, "--sink", f"theft=parquet:{home / 'hits'}").exit_code == 0
+
+
+@pytest.mark.spark
+def test_a_stray_file_is_named(spark: SparkSession, home: Path) -> None:
+    (home / "in" / "readme.txt").write_text("What this is\n")
+    shown = run(home, "--sink", f"theft=parquet:{home / 'hits'}")
+    assert shown.exit_code == 0, shown.output
+    assert "readme.txt in " in shown.stderr
+    assert shown.stderr.count("1 row of reads rejected") == 1

@@ -12,7 +12,7 @@ from augury import Session
 from augury.evaluation.answers.answers import Answers
 from augury.evaluation.executor import Executor
 from augury.evaluation.stream_rows import StreamRows
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """

@@ -113,6 +113,20 @@ def test_state_stays_bounded_under_a_stream_many_times_as_long(within: tuple[str
     assert short < 300
 
 
+def test_a_contiguous_run_is_reported_by_the_step_that_brings_its_end() -> None:
+    events = tuple(Event(str(k), k, kind, 1.0) for k, kind in enumerate("AABAAB"))
+    asked = Query(Comp("a", "A", 1, None), strategy="strict", within=("time", 1_000))
+    case = Case((asked,), events)
+    network = network_of(case)
+    executor = Executor(network)
+    (rows,) = rows_of(case, network, executor).values()
+    state, found = executor.start(), list[int]()
+    for k in range(rows.num_rows):
+        state, answers = executor.advance(state, {"s": rows.slice(k, 1)}, k + 1)
+        found.append(sum(table.num_rows for table in answers.found.values()))
+    assert found == [0, 0, 2, 0, 0, 2]
+
+
 def stored() -> tuple[Executor, bytes, dict[int, bytes]]:
     case = plain(("time", 5), 6)
     network = network_of(case)

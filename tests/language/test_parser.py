@@ -98,6 +98,7 @@ def test_each_clause_knows_its_place() -> None:
         ),
         ("RETURN *", "returns", Return("STAR")),
         ("RETURN COUNT", "returns", Return("COUNT")),
+        ("RETURN TOTAL COUNT", "returns", Return("TOTAL COUNT")),
         ("RETURN PROBABILITY BY TIME", "returns", Return("PROBABILITY BY TIME")),
         (
             "RETURN PROBABILITY BY TIME OVER 30",

@@ -192,7 +192,8 @@ tables = st.builds(tree.CreateTable, names, columns, optional(sources))
 
 returned = st.one_of(
     st.builds(
-        tree.Return, st.sampled_from(["STAR", "COUNT", "PROBABILITY", "PROBABILITY BY TIME"])
+        tree.Return,
+        st.sampled_from(["STAR", "COUNT", "TOTAL COUNT", "PROBABILITY", "PROBABILITY BY TIME"]),
     ),
     st.builds(
         tree.Return,

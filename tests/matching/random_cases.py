@@ -7,6 +7,7 @@ put between is mostly uncertain, because a certain event can end every match.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -322,6 +323,58 @@ def conditions(m: Maker, strategy: str) -> Case:
     return plain_case(m, strategy, Seq(tuple(parts)), windowed=True, where=where)
 
 
+def odd_numbers(m: Maker, strategy: str) -> Case:
+    """NaN, minus zero, infinity, and whole numbers that a fraction cannot tell apart."""
+    parts: list[Any] = m.comps(2, 3)
+    if m.chance(0.3):
+        parts.insert(1, Not(m.comp()))
+    elif m.chance(0.4):
+        parts.insert(1, m.repetition())
+    pattern = Seq(tuple(parts))
+    where = tuple(_about_numbers(m, pattern) for _ in range(m.rng.choice((1, 1, 2))))
+    case = plain_case(m, strategy, pattern, windowed=True, where=where)
+    if m.chance(0.3):
+        case = replace(case, queries=(replace(case.queries[0], equate=("w",)),))
+    events = [replace(e, attrs={**e.attrs, **_odd(m)}) for e in case.events]
+    return replace(case, events=tuple(events))
+
+
+def _odd(m: Maker) -> dict[str, Any]:
+    drawn = {
+        "v": m.rng.choice((0, 1, 2**53, 2**53 + 1, 2**63 - 1)),
+        "w": m.rng.choice((math.nan, math.nan, 0.0, -0.0, 0.5, math.inf, 2.0**53)),
+    }
+    return {name: None if m.chance(0.07) else value for name, value in drawn.items()}
+
+
+def _about_numbers(m: Maker, pattern: Any) -> Expr:
+    """Return a comparison of numbers on at most one negated component of `pattern`."""
+    bound = [c.name for c in positive(pattern)]
+    x, y = m.rng.choice([c.name for c in leaves(pattern)]), m.rng.choice(bound)
+    (vx, wx), (vy, wy) = ((("attr", n, "v"), ("attr", n, "w")) for n in (x, y))
+    compare = m.rng.choice(("=", "<>", "<", "<=", ">", ">=", "=", ">="))
+    tests: list[Expr] = [
+        (compare, wx, wy),
+        (compare, wx, wy),
+        (compare, vx, wy),
+        (compare, wx, vy),
+        (compare, vx, vy),
+        (compare, wx, ("lit", m.rng.choice((0.0, 1.0, 2.0**53)))),
+        (compare, vx, ("lit", 2.0**53)),
+        (compare, wx, ("lit", 2**53 + 1)),
+        ("not", (compare, wx, wy)),
+        ("in", wx, [wy, ("lit", 1.0)]),
+        ("in", vx, [0.0, 2.0**53]),
+        ("in table", (wx,), ((0,), (2**53,))),
+        ("in table", (vx,), ((0.0,), (2.0**53,))),
+    ]
+    if m.repeated and x == y == m.repeated[0]:
+        last = m.rng.choice([n for n in bound if n != x])
+        how = m.rng.choice(("MIN", "MAX"))
+        tests = [(compare, ("agg", how, x, "w"), ("attr", last, m.rng.choice("vw")))]
+    return m.rng.choice(tests)
+
+
 def after_where(m: Maker, strategy: str) -> Case:
     """AFTER WHERE: a condition on the candidate once chosen."""
     parts: list[Any] = m.comps(2, 3)
@@ -563,6 +616,43 @@ def windows_around_neighbours(m: Maker, strategy: str) -> Case:
     return _keyed(m, case, m.rng.choice((("tag",), ("v",)))) if m.chance(0.8) else case
 
 
+def runs(m: Maker, strategy: str) -> Case:
+    """Repetitions at the end, and NEXT(...) of one: keys, alternatives, ties, windows of events."""
+    m.types = "AB"
+    last = replace(m.repetition(), minimum=m.rng.choice((1, 1, 2)), maximum=m.rng.choice((None, 3)))
+    parts: list[Any] = m.comps(0, 1)
+    if m.chance(0.2):
+        parts.append(m.repetition())
+    pattern: Any = Seq((*parts, Next((last,)) if m.chance(0.3) else last))
+    if not parts and m.chance(0.2):
+        pattern = Next((Or((last, m.comp())),))
+    events = stream_of(m, kinds_of_events(m, pattern), same_time=m.rng.choice((0.0, 0.1, 0.4)))
+    with_ties = m.chance(0.2)
+    if with_ties:
+        events = [replace(e, tie=m.rng.choice((1, 2, 2, 3, None))) for e in events]
+    within = window(m, events, always=True)
+    if m.chance(0.15):
+        within = "events", m.rng.randint(2, 5)
+    where: tuple[Expr, ...] = ()
+    if parts and m.chance(0.4):
+        where = (_about_repetition(m, last.name, [parts[0].name]),)
+    if m.chance(0.4):
+        events = (_exclusive if m.chance(0.5) else _grouped)(m, events)
+    query = Query(pattern, strategy=strategy, within=within, where=where)
+    case = Case((query,), tuple(events), ATTRIBUTES, ties=with_ties)
+    return _keyed(m, case, ("tag",)) if m.chance(0.5) else case
+
+
+def _exclusive(m: Maker, events: list[Event]) -> list[Event]:
+    """Let two events of one time exclude each other, so that one of them is sure to happen."""
+    k = m.rng.randrange(len(events) - 1)
+    time = events[k].ts
+    for number, p in ((k, 0.25), (k + 1, 0.75)):
+        attrs = {**events[number].attrs, "t": time}
+        events[number] = replace(events[number], ts=time, p=p, group="g0", attrs=attrs)
+    return events
+
+
 # --- several streams, hierarchy, thresholds ---
 
 
@@ -719,6 +809,7 @@ CONSTRUCTS: dict[str, Callable[[Maker, str], Case]] = {
         nesting,
         first_and_last,
         conditions,
+        odd_numbers,
         after_where,
         keys,
         alternatives,
@@ -726,6 +817,7 @@ CONSTRUCTS: dict[str, Callable[[Maker, str], Case]] = {
         windows,
         windows_around_negations,
         windows_around_neighbours,
+        runs,
         streams,
         hierarchy,
         ties_of_derived_events,

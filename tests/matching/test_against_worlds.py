@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from matching.as_text import Case, declared, engine_answers, query_text, session_of, stream_table
 from matching.random_cases import CONSTRUCTS, Maker, large, random_case
+from oracles.model import Comp, First, Last, Next, Not, Seq
 from oracles.worlds import network
 
 STRATEGIES = ("any", "next", "strict", "partition")
@@ -104,13 +105,32 @@ def assert_within(inner: Answers, outer: Answers, case: Case) -> None:
     assert all(inner[k] <= outer[k] + 1e-9 for k in inner), told(case)
 
 
+def ends_openly(node: Any) -> bool:
+    """Tell whether a repetition or an option may stand at the end of a pattern."""
+    match node:
+        case Comp():
+            return (node.minimum, node.maximum) != (1, 1)
+        case Not() | First() | Last():
+            return False
+        case Seq() | Next():
+            # What may be absent lets what stands before it be the end.
+            closed = next((p for p in reversed(node.parts) if not isinstance(p, Not)), None)
+            return closed is not None and ends_openly(closed)
+        case _:
+            return any(ends_openly(part) for part in node.parts)
+
+
 @HALF
 @given(construct=st.sampled_from(sorted(CONSTRUCTS)), seed=SEEDS)
-def test_strict_lies_within_next_and_next_within_any(construct: str, seed: int) -> None:
+def test_strict_and_next_lie_within_any_and_strict_within_next_but_for_open_ends(
+    construct: str, seed: int
+) -> None:
     case = random_case(construct, "any", seed)
     any_, next_, strict = (asked(with_strategy(case, s)) for s in ("any", "next", "strict"))
     assert_within(next_, any_, case)
-    assert_within(strict, next_, case)
+    assert_within(strict, any_, case)
+    if not ends_openly(case.queries[-1].pattern):
+        assert_within(strict, next_, case)
 
 
 @HALF
@@ -124,19 +144,19 @@ def test_where_the_key_is_equated_partition_contiguity_lies_between(seed: int) -
     next_, partition, strict = (
         asked(with_strategy(case, s)) for s in ("next", "partition", "strict")
     )
-    assert_within(partition, next_, case)
-    assert_within(strict, partition, case)
+    if not ends_openly(query.pattern):
+        assert_within(partition, next_, case)
+        assert_within(strict, partition, case)
 
 
 @HALF
 @given(
-    construct=st.sampled_from(sorted(set(CONSTRUCTS) - {"alternatives"})),
-    strategy=st.sampled_from(STRATEGIES),
-    seed=SEEDS,
+    construct=st.sampled_from(sorted(CONSTRUCTS)), strategy=st.sampled_from(STRATEGIES), seed=SEEDS
 )
 def test_where_all_is_certain_so_are_the_answers(construct: str, strategy: str, seed: int) -> None:
     case = random_case(construct, strategy, seed)
-    case = replace(case, events=tuple(replace(e, p=1.0) for e in case.events))
+    certain = tuple(replace(e, p=1.0, group=None) for e in case.events)
+    case = replace(case, events=certain)
     assert set(asked(case).values()) <= {1.0}
     judge(case)
 
@@ -210,12 +230,14 @@ def pushed(case: Case, rng: random.Random) -> Answers:
     """Return what the asked query answers when events come one by one, or a few at a time."""
     ag = declared(case)
     events = sorted(case.events, key=lambda e: e.ts)
+    whole = replace(case, events=tuple(events))
+    rows = {stream: iter(stream_table(whole, stream).to_pylist()) for stream in case.streams}
     found, k = [], 0
     while k < len(events):
         size = rng.choice((1, 1, 2, 3))
         for stream in case.streams:
-            batch = stream_table(replace(case, events=tuple(events[k : k + size])), stream)
-            found += ag.push(stream, batch.to_pylist())
+            coming = [e for e in events[k : k + size] if e.stream == stream]
+            found += ag.push(stream, [next(rows[stream]) for _ in coming])
         k += size
     found += ag.finish()
     return keyed(row for row in found if row["query"] == case.queries[-1].name)
@@ -226,9 +248,11 @@ def keyed(matches: Iterable[Mapping[str, Any]]) -> Answers:
 
 
 def match_key(row: Mapping[str, Any]) -> Any:
-    taken: dict[str, list[str]] = {}
+    taken: dict[str, list[Any]] = {}
     for item in row["events"]:
-        taken.setdefault(item["component"], []).append(item["event_id"])
+        # Alternatives share the ID.
+        told_apart = item["event_id"], item["ts"], item["probability"]
+        taken.setdefault(item["component"], []).append(told_apart)
     return frozenset((name, tuple(events)) for name, events in taken.items())
 
 

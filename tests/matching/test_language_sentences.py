@@ -522,11 +522,40 @@ def test_a_run_out_of_the_window_is_no_match():
     assert ask(query, "a1 b2 c6") == {}
 
 
-def test_strict_is_the_next_run_that_skipped_no_event():
+def test_under_strict_what_is_not_the_next_event_of_the_stream_does_not_fit():
     query = "PATTERN SEQ(A a, B b) USING STRICT"
     assert ask(query, "a1 b2") == {"a=a1 b=b2": 1.0}
     assert ask(query, "a1 z2 b3") == {}
     assert ask(query, "a1 z2 .4 b3") == {"a=a1 b=b3": pytest.approx(0.6)}
+
+
+def test_a_strict_run_ends_at_the_first_neighbour_that_fits_nothing():
+    query = "PATTERN SEQ(A a, B+ b) USING STRICT WITHIN 9"
+    assert ask(query, "a1 b2 b3 z4 b5") == {"a=a1 b=b2,b3": 1.0}
+    assert ask(query, "a1 b2 z3 .4 b4") == pytest.approx({"a=a1 b=b2": 0.4, "a=a1 b=b2,b4": 0.6})
+    assert ask(query, "a1 b2 b10 b11") == {"a=a1 b=b2,b10": 1.0}
+
+
+def test_a_strict_run_is_a_match_if_every_component_has_its_minimum_by_then():
+    query = "PATTERN SEQ(A a, B{2,} b, C? c) USING STRICT WITHIN 99"
+    assert ask(query, "a1 b2 z3 b4 c5") == {}
+    assert ask(query, "a1 b2 b3 z4 c5") == {"a=a1 b=b2,b3": 1.0}
+    assert ask(query, "a1 b2 b3 c4 b5") == {"a=a1 b=b2,b3 c=c4": 1.0}
+
+
+def test_a_repetition_at_the_end_takes_the_whole_of_a_contiguous_stretch():
+    query = "PATTERN B+ b USING STRICT WITHIN 99"
+    assert ask(query, "b1 b2 z3 b4") == {"b=b1,b2": 1.0, "b=b2": 1.0, "b=b4": 1.0}
+
+
+def test_next_of_one_repetition_means_so_many_in_a_row():
+    assert ask("PATTERN NEXT(B{2} b) WITHIN 99", "b1 b2 b3 z4 b5") == {
+        "b=b1,b2": 1.0,
+        "b=b2,b3": 1.0,
+    }
+    events = rows("b1 b2 b3", tag=["k", "other", "k"])
+    assert ask("PATTERN NEXT(B{2} b) WITHIN 99", events, clauses=KEYED) == {"b=b1,b3": 1.0}
+    assert ask("PATTERN NEXT(OR(B{2} b, C c)) WITHIN 99", "b1 c2 b3") == {"c=c2": 1.0}
 
 
 def test_partition_contiguity_skips_no_event_of_one_key():
@@ -552,7 +581,7 @@ def test_next_needs_neighbours_of_one_key():
     assert ask("PATTERN NEXT(A a, B b)", events, clauses=KEYED) == {}
 
 
-def test_strict_lies_within_next_and_next_within_any():
+def test_strict_lies_within_next_and_next_within_any_where_no_end_is_open():
     events = "a1 .5 b2 .5 x3 .5 b4 .5"
     by_strategy = [
         ask(f"PATTERN SEQ(A a, B b) USING {strategy}", events)

@@ -338,4 +338,18 @@ def _twin_conjuncts(
         own = [e for e in exprs if {n for n, _, _ in references(e)} == {name}]
         own += [e for e in filters.get(name, []) if e not in own]
         found += [rename(e, name, f"!{name}") for e in own]
+        found += _twin_equalities(name, exprs, places)
     return found
+
+
+def _twin_equalities(name: str, exprs: list[Expr], places: dict[str, Place]) -> Iterator[Expr]:
+    """Yield that the twin of FIRST(A a) or LAST(A a) equals what a equals of others, and a."""
+    for expr in exprs:
+        match expr:
+            case ("=", ("attr", u, x), ("attr", v, y)) if name in (u, v) and u != v:
+                twin, (mine, other) = f"!{name}", ((x, (v, y)) if u == name else (y, (u, x)))
+                if other[0] == twin:
+                    continue
+                yield ("=", ("attr", twin, mine), ("attr", name, mine))
+                if _owner(("=", ("attr", twin, mine), ("attr", *other)), places) is not None:
+                    yield ("=", ("attr", twin, mine), ("attr", *other))

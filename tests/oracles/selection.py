@@ -5,7 +5,7 @@ still satisfy, is the same for all strategies; they differ in what they take:
 
 - ANY takes every event that may be taken, each in a branch of its own;
 - NEXT takes the earliest one, and goes on as long as it can;
-- STRICT and PARTITION CONTIGUITY are the NEXT runs that skipped nothing.
+- STRICT and PARTITION CONTIGUITY do the same, but what is not the neighbour does not fit.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from oracles.model import Event
 from oracles.plan import Negation, Plan, Scope, can_finish, names_in, openings, unfold
 from oracles.values import Bound
 
+Fitting = Callable[["Scene", Bound], list[tuple[str, Event]]]
 MatchKey = frozenset[tuple[str, tuple[Hashable, ...]]]
 
 
@@ -237,26 +238,28 @@ def _any(scene: Scene) -> Iterator[Bound]:
 def _next(scene: Scene) -> Iterator[Bound]:
     """Yield the runs from each start: each event with each component that it can begin."""
     for name, event in _choices(scene, {}):
-        yield from _follow(scene, take({}, name, event))
+        yield from _follow(scene, take({}, name, event), _choices)
 
 
-def _follow(scene: Scene, bound: Bound) -> Iterator[Bound]:
+def _follow(scene: Scene, bound: Bound, fitting: Fitting) -> Iterator[Bound]:
     """Take the earliest event, in one branch for each of several; stop where nothing is left.
 
     A run that could stop here takes nothing beyond the window; a run that must go on is led out
     of it, and lost.
     """
-    steps = [take(bound, name, event) for name, event in _earliest(scene, bound)]
+    earliest = _earliest(scene, bound, fitting(scene, bound))
+    steps = [take(bound, name, event) for name, event in earliest]
     steps = [step for step in steps if _is_within(scene, everything(step))]
     for step in steps:
-        yield from _follow(scene, step)
+        yield from _follow(scene, step, fitting)
     if not steps and can_finish(scene.plan, scene.node, bound):
         yield bound
 
 
-def _earliest(scene: Scene, bound: Bound) -> Iterator[tuple[str, Event]]:
+def _earliest(
+    scene: Scene, bound: Bound, choices: list[tuple[str, Event]]
+) -> Iterator[tuple[str, Event]]:
     """Yield the earliest events that fit anything, each with the component that it plays."""
-    choices = _choices(scene, bound)
     for event in scene.pool:
         names = [name for name, e in choices if e is event]
         if names and not any(before(e, event) for _, e in choices):
@@ -273,11 +276,19 @@ def _preferred(plan: Plan, bound: Bound, names: list[str]) -> str:
 
 
 def _contiguous(scene: Scene) -> Iterator[Bound]:
-    """Yield the NEXT runs that skipped no event of the pool."""
-    for bound in _next(scene):
-        taken = everything(bound)
-        if not any(_lies_between(x, taken) for x in scene.pool):
-            yield bound
+    """Yield the runs from each start that take neighbours only, and end where none fits."""
+    for name, event in _choices(scene, {}):
+        yield from _follow(scene, take({}, name, event), _neighbours_that_fit)
+
+
+def _neighbours_that_fit(scene: Scene, bound: Bound) -> list[tuple[str, Event]]:
+    """Return the choices that skip no event of the pool."""
+    taken = everything(bound)
+    return [
+        (name, event)
+        for name, event in _choices(scene, bound)
+        if not any(_lies_between(x, [*taken, event]) for x in scene.pool)
+    ]
 
 
 def _lies_between(x: Event, taken: list[Event]) -> bool:

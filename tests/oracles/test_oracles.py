@@ -285,6 +285,8 @@ SHAPES = {
     "last": Seq((A, Last(B), C)),
     "any type": Seq((A, Comp("b"), C)),
 }
+# Where a run may end without having all that it could take, STRICT ends it earlier than NEXT.
+OPEN_ENDS = {"trailing"}
 
 
 def random_stream(rng, size=8, certain=False):
@@ -329,15 +331,17 @@ def assert_no_greater(less, more):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_strict_is_part_of_next_is_part_of_any(shape):
+def test_strict_and_next_are_part_of_any_and_strict_of_next_but_for_open_ends(shape):
     rng = random.Random(shape)
     for _ in range(12):
         query, events = random_query(rng, shape), random_stream(rng)
         strict, following, every = (
             matches(replace(query, strategy=s), events) for s in ("strict", "next", "any")
         )
-        assert_no_greater(strict, following)
+        assert_no_greater(strict, every)
         assert_no_greater(following, every)
+        if shape not in OPEN_ENDS:
+            assert_no_greater(strict, following)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -349,8 +353,9 @@ def test_partition_contiguity_lies_between_where_the_key_is_equated(shape):
         strict, partition, following = (
             matches(replace(query, strategy=s), events) for s in ("strict", "partition", "next")
         )
-        assert_no_greater(strict, partition)
-        assert_no_greater(partition, following)
+        if shape not in OPEN_ENDS:
+            assert_no_greater(strict, partition)
+            assert_no_greater(partition, following)
 
 
 @pytest.mark.parametrize("strategy", ["any", "next", "strict", "partition"])

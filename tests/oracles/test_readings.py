@@ -51,10 +51,42 @@ def test_a_conjunct_on_elements_decides_which_elements_are_taken():
     assert shown(matches(replace(ABS, where=(rising,)), events)) == {"a=a1 b=b2,b4 c=c5": 1.0}
 
 
-def test_strict_keeps_a_run_that_skipped_nothing():
+def test_strict_skips_nothing():
     query = Query(Seq((A, B)), strategy="strict")
     assert shown(matches(query, stream("a1 x2 .4 b3"))) == {"a=a1 b=b3": pytest.approx(0.6)}
     assert shown(matches(query, stream("a1 x1' x3' b3"))) == {"a=a1 b=b3": 1.0}
+
+
+def test_a_contiguous_run_ends_at_the_neighbour_that_does_not_fit():
+    query = Query(plus("b"), strategy="strict", within=("time", 100))
+    assert shown(matches(query, stream("b1 b2 x3 b4"))) == {
+        "b=b1,b2": 1.0,
+        "b=b2": 1.0,
+        "b=b4": 1.0,
+    }
+    tight = replace(query, within=("time", 1))
+    assert shown(matches(tight, stream("b1 b2 b3"))) == {
+        "b=b1,b2": 1.0,
+        "b=b2,b3": 1.0,
+        "b=b3": 1.0,
+    }
+
+
+def test_a_contiguous_run_ends_in_the_worlds_where_such_a_neighbour_exists():
+    query = Query(plus("b"), strategy="strict")
+    assert shown(matches(query, stream("b1 x2 .4 b3"))) == pytest.approx(
+        {"b=b1": 0.4, "b=b1,b3": 0.6, "b=b3": 1.0}
+    )
+
+
+def test_a_contiguous_run_that_ends_before_its_minimum_is_no_match():
+    query = Query(plus("b", 2), strategy="strict")
+    assert shown(matches(query, stream("b1 x2 b3 b4 b5"))) == {"b=b3,b4,b5": 1.0, "b=b4,b5": 1.0}
+
+
+def test_items_of_a_repetition_in_next_are_neighbours():
+    query = Query(Next((plus("b", 2, 2),)))
+    assert shown(matches(query, stream("b1 b2 b3"))) == {"b=b1,b2": 1.0, "b=b2,b3": 1.0}
 
 
 def test_partition_contiguity_skips_other_keys():

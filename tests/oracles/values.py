@@ -1,7 +1,8 @@
 """SQL values for the oracle: expressions over bound events, in three-valued logic.
 
 None is NULL and also the truth value "unknown". Division and remainder are Spark's: `/` is true
-division, `%` takes the sign of the dividend, and both give NULL for a divisor of 0.
+division, `%` takes the sign of the dividend, and both give NULL for a divisor of 0. So is the order
+of numbers: NaN equals NaN and is larger than any other, and a whole number meets a fraction as one.
 
 `bound` maps a component to the tuple of events it has taken; `at` maps a repetition to the
 i (from 1) at which b[i] is read.
@@ -77,7 +78,28 @@ def rename(expr: Any, old: str, new: str) -> Any:
 
 def equal(left: Any, right: Any) -> bool | None:
     """Return SQL's `left = right`."""
-    return None if left is None or right is None else left == right
+    return None if left is None or right is None else rank(left, right) == rank(right, left)
+
+
+def rank(value: Any, other: Any) -> Any:
+    """Return what orders a value beside the other one.
+
+    >>> rank(2**53 + 1, 2.0**53) == rank(2.0**53, 2**53 + 1)
+    True
+    >>> rank(float("inf"), math.nan) < rank(math.nan, float("inf"))
+    True
+    """
+    if not isinstance(value, float) and not isinstance(other, float):
+        return value
+    return (True, 0.0) if math.isnan(value) else (False, float(value))
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    return lambda left, right: compare(rank(left, right), rank(right, left))
+
+
+def _rank_alone(value: Any) -> Any:
+    return rank(value, value)
 
 
 def both(truths: list[bool | None]) -> bool | None:
@@ -172,8 +194,8 @@ def _remainder(a: Any, b: Any) -> Any:
 _AGGREGATE: dict[str, Callable[[list[Any]], Any]] = {
     "SUM": sum,
     "AVG": lambda values: sum(values) / len(values),
-    "MIN": min,
-    "MAX": max,
+    "MIN": lambda values: min(values, key=_rank_alone),
+    "MAX": lambda values: max(values, key=_rank_alone),
 }
 
 _MEANING: dict[str, Callable[..., Any]] = {
@@ -182,12 +204,12 @@ _MEANING: dict[str, Callable[..., Any]] = {
     "default": _default,
     "count": lambda args, bound, at: len(bound.get(args[0], ())),
     "agg": _aggregate,
-    "=": _strict(operator.eq),
-    "<>": _strict(operator.ne),
-    "<": _strict(operator.lt),
-    "<=": _strict(operator.le),
-    ">": _strict(operator.gt),
-    ">=": _strict(operator.ge),
+    "=": _strict(_ordered(operator.eq)),
+    "<>": _strict(_ordered(operator.ne)),
+    "<": _strict(_ordered(operator.lt)),
+    "<=": _strict(_ordered(operator.le)),
+    ">": _strict(_ordered(operator.gt)),
+    ">=": _strict(_ordered(operator.ge)),
     "+": _strict(operator.add),
     "-": _strict(operator.sub),
     "*": _strict(operator.mul),

@@ -45,15 +45,16 @@ Readings. Where the language can be read in two ways, this is what the oracle do
     through negated and absent components. A repetition that is equated with anything has equal
     elements. A filter inside a component is a conjunct of WHERE; AFTER WHERE is not.
 10. "with a's own predicates": FIRST and LAST count events that satisfy a's filter and the
-    conjuncts that name a alone; `[tag]` holds for them as for every negated component.
+    conjuncts that name a alone; `[tag]` holds for them as for every negated component, and what the
+    closure makes equal to a's attributes is equal to theirs.
 11. "the component after it": one that the pattern puts after the repetition; in AND there is none.
     `B? b` is a repetition, and gives way at once.
 12. "the earliest event that fits": in an AND, an event of equal order with the last one taken can
     be next. NEXT(...) is part of fitting: an event that is no neighbour is not taken.
-13. "the NEXT run among the events of one key": only the run is confined to the key. Negated events
+13. "likewise among the events of one key": only the run is confined to the key. Negated events
     and `WITHIN n EVENTS` see the whole stream.
 14. "Under NEXT, a repetition in a probability query is Lahar's": under STRICT and PARTITION
-    CONTIGUITY too, since both are NEXT runs. `B?` is a repetition.
+    CONTIGUITY too, where a run takes the earliest event that fits as well. `B?` is a repetition.
 15. "NEXT(...) adjacent": the last event of a part and the first of the part that follows it, and
     the events of a repetition that is a part, or a branch of an OR that is one. Both neighbours
     have one key.

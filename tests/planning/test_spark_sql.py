@@ -38,10 +38,25 @@ def sql(expression: Expression, **fields: Any) -> str:
         ),
         (Unary("-", Literal(2**63)), "CAST('-9223372036854775808' AS BIGINT)"),
         (Like(Attribute("x", "s1"), "a\\b%"), "(`s1` LIKE 'ab%')"),
+        (Binary("<", Attribute("x", "d1"), Literal(5)), "(`d1` < 5.0D)"),
     ],
 )
 def test_nothing_that_spark_could_throw_on_is_written(expression: Expression, text: str) -> None:
     assert sql(expression) == text
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        (Binary(">", Attribute("x", "d1"), Literal(5)), "(5.0D < {})"),
+        (Binary("<>", Attribute("x", "d1"), Literal(5)), "(NOT ({} = 5.0D))"),
+        (Unary("NOT", Binary("<=", Attribute("x", "d1"), Literal(5))), "(NOT ({} <= 5.0D))"),
+    ],
+)
+def test_what_nan_passes_is_kept_from_the_statistics_of_files(
+    expression: Expression, text: str
+) -> None:
+    assert sql(expression) == text.format("nanvl(`d1`, CAST('NaN' AS DOUBLE))")
 
 
 def test_names_are_quoted_whatever_they_hold() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from augury import AuguryError, QueryError, Session
-from augury.errors import DataError, StateError
+from augury.errors import DataError, RowsWarning, StateError
 from augury.runners.local import threads
 from privacy.wards import SHAPE, Row, row, session
 
@@ -201,6 +202,18 @@ def test_an_error_about_rows_tells_nothing_of_them() -> None:
         ag.table("q1")
     assert SECRET not in str(refused.value)
     assert refused.value.__suppress_context__
+
+
+def test_nothing_is_announced_of_rows_that_were_put_aside() -> None:
+    bad = row("c60") | {"p": 7.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RowsWarning)
+        guarded([*ROWS, bad]).table("any_c")
+        ag = session(PUSHED)
+        for each in (*ROWS, bad, row("c1")):
+            ag.push("s", each)
+        ag.finish()
+    assert (ag.rejected("s").num_rows, ag.late("s").num_rows) == (1, 1)
 
 
 def test_the_stream_of_kept_events_takes_no_rows() -> None:

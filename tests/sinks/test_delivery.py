@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 ANSWERS = """
-SELECT * FROM VALUES ('match', 'theft', 2L), ('match', 'Theft', 1L), ('late', 'reads', 4L),
-                     ('rejected', 'reads', 1L), ('repeated', 'reads', 2L) AS t(kind, name, n)
+SELECT *, concat(kind, '!') AS reason
+FROM VALUES ('match', 'theft', 2L), ('match', 'Theft', 1L), ('late', 'reads', 4L),
+            ('rejected', 'reads', 1L), ('repeated', 'reads', 2L) AS t(kind, name, n)
 """
 
 
@@ -55,6 +56,7 @@ def test_rows_go_to_the_sinks_of_their_kind_and_name(spark: SparkSession) -> Non
     assert theft.asked == [("open", 0, 0), ("write", 5, 2)]
     assert other.asked == [("open", 0, 0), ("clear", 5, 0)]
     assert late.asked == [("open", 0, 0), ("write", 5, 1)]
+    assert delivery.first_reasons == {("late", "reads"): "late!"}
 
 
 def test_rows_inside_the_answers_are_counted(spark: SparkSession) -> None:

@@ -160,23 +160,13 @@ def test_frames_are_folded_as_tables_are(spark: SparkSession) -> None:
 # Sinks --------------------------------------------------------------------------------------------
 
 
-class Rows:
-    """As much of a DataFrame as the console asks for."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self.table = table
-
-    def toLocalIterator(self) -> Any:  # noqa: N802
-        for row in self.table.to_pylist():
-            yield type("Row", (), {"asDict": lambda _, recursive, row=row: row})()
-
-
-def test_the_console_shows_every_revision_with_its_number() -> None:
+@pytest.mark.spark
+def test_the_console_shows_every_revision_with_its_number(spark: SparkSession) -> None:
     lines: list[tuple[int, float]] = []
     sink = ConsoleSink("q", lambda _, row: lines.append((row["revision"], row["confidence"])))
     assert sink.mode == "append"
     for batch, table in enumerate(logs(BATCHES)):
-        sink.write(Rows(table), batch)  # type: ignore[arg-type]
+        sink.write(spark.createDataFrame(table).coalesce(1), batch)
     assert lines == [(0, 0.9), (1, 0.5), (2, 0.7), (0, 0.9), (3, 0.0), (1, 0.5), (2, 0.7)]
 
 

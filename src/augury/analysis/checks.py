@@ -33,6 +33,7 @@ RULES: tuple[Rule, ...] = (
     windows.over_looks_back_from_a_time,
     windows.probability_windows_are_of_time,
     windows.streaming_needs_a_window,
+    windows.matches_may_straddle_windows,
     selection.after_where_follows_a_choice,
     selection.strategy_is_over_components,
     selection.contiguity_has_a_key,

@@ -105,4 +105,5 @@ CODES: dict[str, str] = {
     "W014": "the query has no safe plan",
     "W015": "MISS RATE BY has no rate for a component, but one for a value like its own",
     "W016": "an option of the source is probably misspelt",
+    "W018": "a match may lie across the border of two windows",
 }

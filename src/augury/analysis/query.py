@@ -20,6 +20,9 @@ from augury.analysis.findings import Findings
 from augury.analysis.unread import unread_of
 from augury.language.tree import CreateQuery, Subgoals
 
+# What a query returns, by what RETURN says; a count in total is one without keys.
+_RETURNS = {"COLUMNS": "MATCHES", "STAR": "MATCHES", "TOTAL COUNT": "COUNT"}
+
 
 def read_query(
     name: str,
@@ -160,9 +163,9 @@ def _checked(draft: Draft, verdict: Verdict) -> CheckedQuery:
         correlated_by=statement.correlated_by,
         group_by=draft.group_by,
         having=statement.having,
-        returns="MATCHES" if kind in ("COLUMNS", "STAR") else kind,  # type: ignore[arg-type]
+        returns=_RETURNS.get(kind, kind),  # type: ignore[arg-type]
         outputs=draft.outputs,
-        keys=draft.keys,
+        keys=() if kind == "TOTAL COUNT" else draft.keys,
         approximate=statement.approximate,
         match_limit=statement.match_limit,
         scoring=statement.scoring or "LAW",

@@ -135,6 +135,11 @@ class Reporter:
             self._end_line()
             click.echo(findings.printable(text), err=True)
 
+    def announce(self, text: str) -> None:
+        """Print what people must know, also where standard output is for tools."""
+        self._end_line()
+        click.echo(findings.printable(text), err=True)
+
     def row(self, query: str, row: Mapping[str, Any]) -> None:
         """Print an answer of a query whose target is the console."""
         if self.as_json:

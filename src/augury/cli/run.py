@@ -9,6 +9,7 @@ import re
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -16,7 +17,7 @@ import click
 
 from augury.cli import findings, scripts
 from augury.cli.progress import Reporter
-from augury.errors import AuguryError, QueryError
+from augury.errors import AuguryError, DataError, QueryError, RowsWarning
 
 if TYPE_CHECKING:
     from augury.cli.job import Flags, Job
@@ -138,7 +139,8 @@ def _deliver(spark: Any, job: Job, flags: Flags, trigger: Trigger, reporter: Rep
     from augury.runners.process.running import run_batch, run_stream
     from augury.sinks.delivery import Delivery
 
-    pipeline = _pipeline(spark, job)
+    with _said(reporter):
+        pipeline = _pipeline(spark, job)
     run_id = _claimed(spark, job, flags)
     delivery = Delivery(pipeline, _sinks(spark, job, flags, run_id, reporter))
     delivery.open()
@@ -151,6 +153,21 @@ def _deliver(spark: Any, job: Job, flags: Flags, trigger: Trigger, reporter: Rep
         else:
             run_batch(pipeline.answers, delivery)
     _sum_up(delivery, flags.aside(streaming=job.streaming), reporter)
+    _tell_ties(delivery, job, reporter)
+    _refuse_nothing_but_bad_rows(spark, job, delivery)
+
+
+@contextlib.contextmanager
+def _said(reporter: Reporter) -> Iterator[None]:
+    """Say what files are skipped as this command says things, and not as a warning of Python."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RowsWarning)
+        yield
+    for each in caught:
+        if issubclass(each.category, RowsWarning):
+            reporter.announce(str(each.message))
+        else:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
 def _pipeline(spark: Any, job: Job) -> Any:
@@ -254,5 +271,35 @@ def _sum_up(delivery: Delivery, aside: str, reporter: Reporter) -> None:
         reporter.note(findings.number(counts["match"], "match"))
     for (kind, name), count in sorted(delivery.totals.items()):
         if kind in ("late", "rejected") and count:
-            rows = findings.number(count, "row")
-            reporter.note(f"{rows} of {name} {kind}: see {aside}/{kind}/{name}")
+            rows, first = findings.number(count, "row"), delivery.first_reasons.get((kind, name))
+            place = f"{aside}/{kind}/{name}"
+            reporter.announce(f"{rows} of {name} {kind}: see {place}; the first: {first}")
+
+
+def _refuse_nothing_but_bad_rows(spark: Any, job: Job, delivery: Delivery) -> None:
+    """Raise where rows came, and none of them could be used."""
+    bad = [name for kind, name in delivery.totals if kind == "rejected"]
+    if not bad or delivery.total("late") or (job.streaming and delivery.total("match")):
+        return
+    from augury.runners.spark.catalyst_rows import has_good_row
+    from augury.sources.spark_sources import read
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RowsWarning)
+        # What is read here is what is there now, all of it; one good row ends it.
+        if any(has_good_row(read(spark, each, False), each) for each in job.streams.values()):
+            return
+    rows = findings.number(delivery.total("rejected"), "row")
+    first = delivery.first_reasons.get(("rejected", bad[0]), "")
+    raise DataError(f"every row was rejected, of {rows} that came; the first: {first}")
+
+
+def _tell_ties(delivery: Delivery, job: Job, reporter: Reporter) -> None:
+    """Say of each query how many of its events are in no sequence, for want of a tie-breaker."""
+    from augury.evaluation.ties import tie_notice
+
+    for query in job.checked.queries:
+        count = delivery.totals.get(("tied", query.name.lower()), 0)
+        if count:
+            reporter.tell("tied", query=query.name, events=count)
+            reporter.note(f"warning: {tie_notice(query, count)}")

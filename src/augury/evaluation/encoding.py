@@ -21,13 +21,20 @@ from augury.kernels.rows.texts import classify
 from augury.planning.expressions.arrow import evaluate_column
 from augury.planning.expressions.typed import Typed, inputs_within
 from augury.planning.match_plan import MatchPlan, Play
-from augury.records import Events, Flags, Reals, Words
+from augury.records import Events, Flags, Reals, Words, as_key
 from augury.sources.rows import Declaration, relation_rows
 
 Tables = Mapping[str, Sequence[Sequence[Any]]]
 NULL_CODE = -1
 # Whole numbers within such a span are numbered by a table of it, which a cache holds.
 CLOSE = 2**16
+
+
+def keys_of(column: Any) -> list[Any]:
+    """Return the values of a column as keys of a dictionary."""
+    values: list[Any] = column.to_pylist()
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return [as_key(value) for value in values] if pa.types.is_floating(kind) else values
 
 
 class Codes:
@@ -44,7 +51,7 @@ class Codes:
         encoded = whole if pa.types.is_dictionary(whole.type) else pc.dictionary_encode(whole)
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.unify_dictionaries().combine_chunks()
-        indices, values = encoded.indices, encoded.dictionary.to_pylist()
+        indices, values = encoded.indices, keys_of(encoded.dictionary)
         places = _filled(indices, 0)
         if self._begins_with(values):
             found: Words = places.astype(np.int64)
@@ -199,13 +206,14 @@ class Encoder:
         values, nulls = self._attributes(table)
         # The key mostly is what partitions, too.
         numbered = Numbered(table)
+        key = self._key(stream, numbered, place)
         return Events(
             time=whole(table.column(stream.time)),
             tie=tie,
             # An event without a tie-breaker has equal order with all others of its time.
             stream=np.full(len(row), number) if known.all() else np.where(known, number, -2 - row),
-            key=self._key(stream, numbered, place),
-            partition=self._partition(stream, numbered),
+            key=key,
+            partition=self._partition(stream, numbered, key),
             mask=mask,
             p=chances_of(stream, table),
             group=np.where(groups < 0, -1, groups + first_row) if stream.alternatives else groups,
@@ -235,9 +243,12 @@ class Encoder:
         columns = [numbered[name] for name in stream.key]
         return _joint(self.keys, columns, numbered.table.num_rows)
 
-    def _partition(self, stream: StreamSchema, numbered: Numbered) -> Words:
+    def _partition(self, stream: StreamSchema, numbered: Numbered, key: Words) -> Words:
         names = self.plan.partition_by.get(stream.name)
         n = numbered.table.num_rows
+        if self.plan.pattern.stays_in_a_key and not names:
+            # Here NULL is a key like others, whose code is -1.
+            return key + 1
         if not names:
             return np.zeros(n, np.int64)
         columns = [numbered[name] for name in names]
@@ -297,7 +308,7 @@ def _joint(codes: Codes, columns: list[Any], n: int) -> Words:
         return np.full(n, codes.code(()), np.int64)
     if len(columns) == 1:
         return codes.encode(columns[0])
-    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    rows = zip(*(keys_of(column) for column in columns), strict=True)
     return np.array([codes.code(row) for row in rows], np.int64)
 
 

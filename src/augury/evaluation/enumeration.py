@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from augury.evaluation.encoding import Encoder
 from augury.evaluation.prune_by_threshold import prune_by_threshold
 from augury.evaluation.stream_rows import StreamRows
 from augury.kernels.search.predicates import Predicates
+from augury.matching.backwards import reversed_events, reversed_pattern
 from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.counting import Counts, count, is_countable, listed
 from augury.matching.lineage import Formula, Is
 from augury.matching.matcher import ALWAYS, Matcher, sort_order, with_dense_groups
+from augury.matching.pattern import Pattern
 from augury.matching.resolve_confidence import ConfidenceResolver
 from augury.matching.step_limits import limits_of
 from augury.operator import NEVER_YET
@@ -26,7 +28,18 @@ from augury.records import Events, Matches
 
 # From when, and until when, a match becomes known that is reported.
 Span = tuple[int, int]
+# Which matches of a world are wanted: all, or enough to know with which events one starts or ends.
+Kept = Literal["all", "starts", "ends"]
 ALL_TIME: Span = (NEVER_YET, ALWAYS)
+
+
+def one_of_each(pattern: Pattern, keeps: Kept) -> Pattern | None:
+    """Return what finds one match of each start or end in one world; None: all are listed."""
+    # Whether an instance of a composite is in the way is not known to the search.
+    if keeps == "all" or pattern.is_composite or pattern.count_window is not None:
+        return None
+    own = reversed_pattern(pattern) if keeps == "ends" else pattern
+    return None if own is None or own.strategy != "ANY" else replace(own, first_only=True)
 
 
 @dataclass(frozen=True)
@@ -70,6 +83,26 @@ class Enumeration:
         if self.lineage:
             return settlement.settle(found)
         return settlement.settle_open_ones(found), []
+
+    def with_few_matches(self, most: int) -> Enumeration:
+        """Return the same search that refuses to list more matches."""
+        pattern = replace(self.plan.pattern, most_matches=most)
+        return replace(self, plan=replace(self.plan, pattern=pattern))
+
+    @property
+    def has_one_world(self) -> bool:
+        """Whether every event surely happened, and excludes none."""
+        base = all(source.formulas is None for source in self.sources)
+        return base and bool((self.events.p >= 1.0).all() and (self.events.group < 0).all())
+
+    def in_one_world(self, keeps: Kept = "all") -> Matches:
+        """Return the matches of certain events; where that will do, one of each start or end."""
+        pattern = one_of_each(self.plan.pattern, keeps)
+        if pattern is None:
+            return replace(self, lineage=False).matches()[0]
+        events = reversed_events(self.events) if keeps == "ends" else self.events
+        plan = replace(self.plan, pattern=pattern)
+        return replace(self, plan=plan, events=events, lineage=False).matches()[0]
 
     def counts(self) -> Counts:
         """Return how many matches there are: by sums where that is possible, or by listing them."""

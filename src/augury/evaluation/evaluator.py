@@ -187,8 +187,14 @@ class Evaluator:
         return count_table(*self._enumeration(query))
 
     def _by_lineage(self, query: CheckedQuery) -> pa.Table:
-        """Return the probabilities of a query from the lineage of all its matches."""
-        return probability_table(*self._enumeration(query, lineage=True))
+        """Return the probabilities of a query from lineage, or from worlds that are sampled."""
+        enumeration, inputs = self._enumeration(query, lineage=True)
+        markov = [source for source in enumeration.sources if source.schema.markov]
+        if markov:
+            _refuse_linked(query)
+        first = dict(zip((s.name for s in query.streams), inputs.first_rows, strict=True))
+        hidden = [(first[source.schema.name], self._objects(source)) for source in markov]
+        return probability_table(enumeration, inputs, hidden)
 
     def _by_joining(self, query: CheckedQuery) -> pa.Table:
         program = join_program(query, self.catalog)

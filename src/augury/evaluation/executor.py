@@ -31,7 +31,7 @@ from augury.evaluation.stream_rows import EVENT_ID, StreamRows, with_event_ids
 from augury.matching.codec import Format, fingerprint
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET, Operator
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
 
 FORMAT = Format(b"AUGURYHD", 1)
 # Rows of fewer windows than that are not worth steps.
@@ -148,7 +148,8 @@ class Executor:
             found, more = self._stepped(state, fresh, horizon, clock)
             put_aside(rejected, more)
             self._forget(state, fresh, horizon)
-        return state, Answers(found, rejected, clock.measured)
+        tied = self.network.tied(fresh.values())
+        return state, Answers(found, rejected, clock.measured, tied)
 
     def _stepped(
         self, state: ExecutorState, fresh: Mapping[str, StreamRows], horizon: int, clock: Clock

@@ -40,7 +40,8 @@ from augury.inference.smoothing import (
 )
 from augury.inference.tables import DUST, Columns, Stated, alternatives, transitions
 from augury.language.tree import InferStream
-from augury.sources.rows import ARROW_TYPES, REASON
+from augury.sources.columns import ARROW_TYPES
+from augury.sources.rows import REASON
 
 Rows = list[tuple[Any, int, Any, Any]]
 Table = list[dict[str, Any]]

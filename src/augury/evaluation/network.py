@@ -16,6 +16,8 @@ import pyarrow as pa
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, Inferred, ModelSchema, StreamSchema
 from augury.evaluation.encoding import rows_of_table
+from augury.evaluation.stream_rows import StreamRows
+from augury.evaluation.ties import TieRule, tie_rule
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.matching.pattern import Pattern
@@ -38,7 +40,7 @@ class Network:
 
     `texts` are the queries as they were written. `whole_rows` lets every column travel, not only
     those that are read, so that what is put aside is complete. `made` are the columns of the
-    answers that are made; None: all.
+    answers that are made; None: all. `counts_ties` lets it be told how many events are tied.
     """
 
     names: tuple[str, ...]
@@ -48,6 +50,7 @@ class Network:
     texts: Mapping[str, str] = field(default_factory=dict)
     whole_rows: bool = False
     made: frozenset[str] | None = None
+    counts_ties: bool = False
 
     @classmethod
     def of(
@@ -102,6 +105,23 @@ class Network:
         asking = {name: query for name, query in self.queries.items() if asks_whether(query)}
         found = {name: plan_chain(query, self.catalog) for name, query in asking.items()}
         return {name: plan for name, plan in found.items() if isinstance(plan, ChainPlan)}
+
+    @cached_property
+    def _tie_rules(self) -> list[TieRule]:
+        names = self.names if self.counts_ties else ()
+        rules = (tie_rule(self.queries[name], self.catalog) for name in names)
+        return [rule for rule in rules if rule is not None]
+
+    def tied(self, sources: Iterable[StreamRows]) -> dict[str, int]:
+        """Return how many of some rows are tied, by the name of the query, if they are counted."""
+        if not self._tie_rules:
+            return {}
+        rows = list(sources)
+        found = {
+            rule.query.name: sum(rule.count(each, self.relations) for each in rows)
+            for rule in self._tie_rules
+        }
+        return {name: count for name, count in found.items() if count}
 
     @property
     def keeps_chains(self) -> bool:

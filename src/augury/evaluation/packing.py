@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.encoding import whole
 from augury.evaluation.stream_rows import EVENT_ID, row_hashes
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
 
 # Names of columns beside the declared ones, which cannot have them: a space needs backquotes.
 SHARD, FAULT, ROW_TEXT = "augury shard", "augury fault", "augury row text"

@@ -21,7 +21,8 @@ from augury.evaluation.packing import SHARD
 from augury.kernels.rows import numbering
 from augury.kernels.rows.identity import deal, mix_hashes
 from augury.records import Flags, Words
-from augury.sources.rows import ARROW_TYPES, is_sound
+from augury.sources.columns import ARROW_TYPES
+from augury.sources.rows import is_sound
 
 # Texts of a dictionary that are looked at in every step rather than written anew as codes.
 FEW_TEXTS = 256

@@ -97,7 +97,7 @@ def _numbered(hashes: Any, time: Words) -> Any:
     it may take the first and leave the others. Equal rows have equal times, and most rows have a
     time of their own.
     """
-    tied = _tied(time)
+    tied = rows_of_equal_time(time)
     if not len(tied):
         return hashes
     flat = hashes.combine_chunks() if isinstance(hashes, pa.ChunkedArray) else hashes
@@ -123,7 +123,7 @@ def _with_number(words: np.ndarray, numbers: Words) -> Any:
     return hexadecimal_texts(word_hashes(words.view(np.int64) + numbers, 0))
 
 
-def _tied(time: Words) -> Words:
+def rows_of_equal_time(time: Words) -> Words:
     """Return the rows that share their time with another, in the order of time."""
     order = None
     if (time[1:] < time[:-1]).any():

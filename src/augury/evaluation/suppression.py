@@ -21,7 +21,8 @@ from augury.evaluation.stream_rows import StreamRows, event_ids
 from augury.planning.policy_plan import PolicyPlan, plan_policy
 from augury.privacy.pattern import Event, Face, Values
 from augury.privacy.policy import Decider, Decision
-from augury.sources.rows import ARROW_TYPES, alternative_groups, conform, sift
+from augury.sources.columns import ARROW_TYPES
+from augury.sources.rows import alternative_groups, conform, sift
 
 # NaN equals NaN here, and Python knows it by identity.
 _NAN = float("nan")

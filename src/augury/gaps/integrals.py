@@ -21,7 +21,7 @@ NODES = 10
 FINE = 1e-11
 NOTHING = 1e-290
 # How many values are computed at once, so that the memory stays small.
-MOST_NODES = 100_000
+MOST_NODES = 20_000
 _X, _W = np.polynomial.legendre.leggauss(NODES)
 
 

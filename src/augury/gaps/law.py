@@ -220,7 +220,9 @@ def _ends(stretch: Ends, top: float) -> Parts:
     later = _tabulated(stretch.end.steps, ending).true if is_free else None
 
     def true(lengths: Reals) -> Reals:
-        return each_mean(lengths, lambda window: _true_at_ends(stretch, window, end.cuts, later))
+        if later is not None and stretch.start.first is not None:
+            return _free_at_ends(stretch, lengths, end.cuts, later)
+        return each_mean(lengths, lambda window: _true_at_ends(stretch, window, end.cuts))
 
     first, missed = stretch.start.first, [step.missed for step in stretch.end.steps]
     gaps = [part.gap for part in (first, *missed) if part is not None]
@@ -234,9 +236,19 @@ def _ends(stretch: Ends, top: float) -> Parts:
     return Parts(true, lambda lengths: start.silent(lengths) * end.silent(lengths), cuts, slow)
 
 
-def _true_at_ends(
-    stretch: Ends, window: float, turns: Iterable[float], later: Function | None
-) -> float:
+def _free_at_ends(stretch: Ends, lengths: Reals, turns: Iterable[float], later: Function) -> Reals:
+    """Return the same where nothing is negated beyond the seen: all windows at once."""
+    first, after = stretch.start.first, stretch.start.after
+    assert first is not None
+
+    def inside(u: Reals, window: Reals) -> Reals:
+        return _absent(after, u) * later(window - u)
+
+    where = Range(stretch.start.least, stretch.start.most, _own_cuts(after), tuple(turns))
+    return first.rate * means_over(first.gap, inside, lengths, where)
+
+
+def _true_at_ends(stretch: Ends, window: float, turns: Iterable[float]) -> float:
     """Return the chance that all at both ends is as needed within what the window leaves."""
     first, leading = stretch.start.first, stretch.start.before
     steps, whole = stretch.end.steps, np.array([window])
@@ -245,11 +257,8 @@ def _true_at_ends(
 
     def inside(u: Reals) -> Reals:
         # Negated components must not have been read in what the window leaves the seen.
-        rest = (
-            _needed(steps, window - u, np.full_like(u, window), Leading(leading, window - u))
-            if later is None
-            else later(window - u)
-        )
+        zone = np.full_like(u, window)
+        rest = _needed(steps, window - u, zone, Leading(leading, window - u))
         return _absent(stretch.start.after, u) * rest
 
     bent = (*_own_cuts((*stretch.start.after, *leading)), *(window - turn for turn in turns))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -50,16 +51,21 @@ class Table:
 
     def __call__(self, lengths: Reals) -> Reals:
         """Return the value at each length."""
-        inside = np.clip(lengths, self.cuts[0], self.cuts[-1])
-        piece = np.searchsorted(self.cuts, inside, side="right") - 1
-        piece = np.clip(piece, 0, len(self.cuts) - 2)
-        width = self.cuts[piece + 1] - self.cuts[piece]
-        share = 2.0 * (inside - self.cuts[piece]) / width - 1.0
-        own = self.coefficients[piece]
-        value = own[..., DEGREE]
+        share = np.clip(np.asarray(lengths, np.float64), self.cuts[0], self.cuts[-1])
+        piece = np.searchsorted(self.cuts, share, side="right") - 1
+        piece = np.minimum(piece, len(self.cuts) - 2)
+        widths, by_power = self._pieces
+        share = 2.0 * (share - self.cuts[piece]) / widths[piece] - 1.0
+        value = np.asarray(by_power[DEGREE][piece])
         for power in range(DEGREE - 1, -1, -1):
-            value = value * share + own[..., power]
+            value *= share
+            value += by_power[power][piece]
         return value
+
+    @cached_property
+    def _pieces(self) -> tuple[Reals, Reals]:
+        """The widths of the pieces, and the coefficients by power: small enough to stay at hand."""
+        return np.diff(self.cuts), np.ascontiguousarray(self.coefficients.T)
 
     def best(self, longest: float) -> float:
         """Return a bound of table and function at lengths up to `longest`, off by the error.

@@ -56,6 +56,7 @@ KEYWORDS: dict[str, Keyword] = {
     **_words("query", "EVENTS EVERY ALLOW ALL MISSED OF HAVING CONFIDENCE CONF THRESHOLD GROUP"),
     **_words("query", "RETURN AS OVER APPROXIMATE LIMIT CORRELATED SCORING AYAC LAW"),
     **_unless("query", "PROBABILITY COUNT", _MEASURE),
+    **_followed("query", "TOTAL", ("COUNT",)),
     **_words("pattern", "PATTERN EVENT"),
     **_followed("pattern", "SEQUENCE SEQ NEXT ANY FIRST LAST", _CALLED),
     **_followed("expression", "AND OR CAST", _CALLED),
@@ -102,5 +103,5 @@ PATTERN_WORDS = frozenset({"SEQUENCE", "SEQ", "NEXT", "AND", "OR", "ANY"})
 CONTENDED: frozenset[str] = CLAUSES | {
     *("AND", "ANY", "CASE", "CAST", "COUNT", "DATE", "FALSE", "FIRST", "FORMAT", "INTERVAL"),
     *("LAST", "NEXT"),
-    *("NOT", "NULL", "OR", "PROBABILITY", "SELECT", "SEQ", "TIMESTAMP", "TRUE"),
+    *("NOT", "NULL", "OR", "PROBABILITY", "SELECT", "SEQ", "TIMESTAMP", "TOTAL", "TRUE"),
 }

@@ -245,9 +245,9 @@ class ReturnColumn(Node):
 
 @dataclass(frozen=True, slots=True)
 class Return(Node):
-    """RETURN columns, `*`, COUNT, PROBABILITY or PROBABILITY BY TIME, which may be OVER a while."""
+    """RETURN columns, `*`, a count, PROBABILITY, or that BY TIME, which may be OVER a while."""
 
-    kind: Choice["COLUMNS", "STAR", "COUNT", "PROBABILITY", "PROBABILITY BY TIME"]
+    kind: Choice["COLUMNS", "STAR", "COUNT", "TOTAL COUNT", "PROBABILITY", "PROBABILITY BY TIME"]
     columns: tuple[ReturnColumn, ...] = ()
     over: Window | None = None
 

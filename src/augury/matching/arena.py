@@ -118,6 +118,7 @@ def _scalars(pattern: Pattern, report: Report, room: Room) -> dict[int, int]:
         layout.BOUND_AFTER: room.work_before_bounds,
         layout.OUTLOOK_AFTER: room.passes_before_outlook if room.events_ahead else -1,
         layout.OUTLOOK_STOP: -1,
+        layout.FIRST_ONLY: pattern.first_only,
         layout.OUT_MATCHES: 0,
         layout.OUT_ITEMS: room.matches * layout.MATCH_SIZE,
         layout.OUT_ABSENTS: room.matches * layout.MATCH_SIZE + room.items * layout.ITEM_SIZE,

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from augury.errors import StateError
+from augury.records import as_key
 
 _HEADER = struct.Struct("<8sH32sI")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -88,7 +89,7 @@ def plain(value: Any) -> Any:
 def value_of(written: Any) -> Any:
     """Return the value that `plain` wrote."""
     if not isinstance(written, list):
-        return written
+        return as_key(written)
     kind, *parts = written
     if kind == "time":
         return _EPOCH + timedelta(microseconds=parts[0])

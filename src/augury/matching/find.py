@@ -17,7 +17,7 @@ from augury.kernels.search.predicates import Predicates
 from augury.kernels.search.search import search
 from augury.matching.arena import Report, Room, lay_out, output_size
 from augury.matching.pattern import Pattern
-from augury.matching.step_limits import StepLimits, limits_of
+from augury.matching.step_limits import StepLimits, TooManyMatchesError, limits_of
 from augury.records import Events, Flags, Reals, Words
 
 FIRST_ROOM = 4096
@@ -254,7 +254,7 @@ def found_in(arena: Words, out: Words, missed: int) -> Found:
 
 def too_many(pattern: Pattern) -> DataError:
     """Return the error for more matches than MATCH LIMIT allows."""
-    return DataError(
+    return TooManyMatchesError(
         f"query {pattern.query}: more than {pattern.match_limit} matches begin with one event; "
         "uncertain events make exponentially many matches possible: narrow WITHIN, add conjuncts, "
         "raise HAVING CONFIDENCE, or set MATCH LIMIT to what you expect"

@@ -78,13 +78,20 @@ def as_matches(found: Found, row: Words, *, is_final: bool) -> Matches:
         row=row[found.items[:, 1]],
         first_absent=found.first_absent,
         absent_row=row[who],
-        absent_since=np.where(since < 0, since, row[since]) if len(since) else since.copy(),
+        absent_since=_since_rows(since, row),
         confidence=found.confidence,
         report_time=found.report_time,
         is_final=~found.is_conditional & is_final,
         missed=found.missed,
         revision=np.zeros(len(found.confidence), np.int64),
     )
+
+
+def _since_rows(since: Words, row: Words) -> Words:
+    """Return rows in place of positions; what is no position says how an event may exist."""
+    if not len(since):
+        return since.copy()
+    return np.where(since < 0, since, row[np.maximum(since, 0)])
 
 
 def with_dense_groups(events: Events) -> Events:

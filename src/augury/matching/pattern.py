@@ -95,7 +95,9 @@ class Pattern:
 
     `stretches` score what was not read. `variants` are the same pattern with components `missed`:
     each is searched too, its missed components being guards, because nothing that fits one may have
-    been read where it is said to have been missed.
+    been read where it is said to have been missed. `first_only` asks for one match of each start
+    under any-match, whichever: enough to know whether there is one. `most_matches` (0: the setting)
+    are those that a step may make.
     """
 
     query: str
@@ -121,6 +123,8 @@ class Pattern:
     missed: int = 0
     variants: tuple[Pattern, ...] = ()
     written_limit: int = 0
+    first_only: bool = False
+    most_matches: int = 0
 
     @property
     def best_score(self) -> float:
@@ -145,6 +149,17 @@ class Pattern:
             not (self.closed_by[c] >> b) & 1 and not (self.closed_by[b] >> c) & 1
             for b, c in combinations(bound, 2)
         )
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether a run takes neighbours only, and ends where the neighbour fits nothing."""
+        return self.strategy in ("STRICT", "PARTITION")
+
+    @property
+    def stays_in_a_key(self) -> bool:
+        """Whether nothing but the events of one KEY matters to a match."""
+        apart = not self.guards and self.count_window is None
+        return self.strategy == "PARTITION" and apart
 
     @property
     def is_composite(self) -> bool:

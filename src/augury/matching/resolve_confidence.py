@@ -1,15 +1,16 @@
 """Settle matches whose confidence is not a plain product: build their lineage and value it.
 
-Needed where a neighbour of a NEXT(...) or the end of a window of events is in doubt, where a
-negation has several components, where ties lead to one match in several ways, and where events are
-derived from others. Exact, event by event, and in plain Python: the search kernel has already
-dropped what cannot reach the threshold, and most matches never come here.
+Needed where a neighbour of a NEXT(...), the end of a contiguous run or of a window of events is in
+doubt, where a negation has several components, where ties lead to one match in several ways, and
+where events are derived from others. Exact, event by event, and in plain Python: the search kernel
+has already dropped what cannot reach the threshold, and most matches never come here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +31,7 @@ from augury.matching.lineage import (
     probability,
 )
 from augury.matching.pattern import Guard, Pattern, Stretch
+from augury.matching.walked_confidence import Walks
 from augury.records import Events, Matches
 
 TOLERANCE = 1e-9
@@ -64,11 +66,28 @@ class ConfidenceResolver:
         return passing.settled(np.array(confidences, np.float64)), formulas
 
     def settle_open_ones(self, matches: Matches) -> Matches:
-        """Settle only what is not final yet."""
+        """Settle only what is not final yet: by walks where they tell, by formulas otherwise."""
         final, pending = np.flatnonzero(matches.is_final), np.flatnonzero(~matches.is_final)
-        done = matches.only(final)
-        settled, _ = self.settle(matches.only(pending))
-        return Matches.joined(done.settled(done.confidence), settled)
+        done, doubtful = matches.only(final), matches.only(pending)
+        told = self._walked(doubtful)
+        passing = [m for m, p in enumerate(told) if p is not None and self._passes(p)]
+        known = doubtful.only(np.array(passing, np.int64))
+        known = known.settled(np.array([told[m] for m in passing], np.float64))
+        rest = np.array([m for m, p in enumerate(told) if p is None], np.int64)
+        settled, _ = self.settle(doubtful.only(rest))
+        joined = Matches.joined(done.settled(done.confidence), known)
+        return Matches.joined(joined, settled)
+
+    def _walked(self, matches: Matches) -> list[float | None]:
+        """Return the confidence of each match that needs no formula."""
+        walks = Walks.of(self.pattern, self.events)
+        if walks is None:
+            return [None] * len(matches)
+        place = {int(row): k for k, row in enumerate(self.events.row)}
+        return [
+            walks.confidence(_items(matches, m, place), _absents(matches, m, place))
+            for m in range(len(matches))
+        ]
 
     def _united(self, matches: Matches, place: dict[int, int]) -> Iterator[tuple[int, Formula]]:
         """Yield each match once, by its first number, with all ways in which it is an answer."""
@@ -140,11 +159,30 @@ class ConfidenceResolver:
         for previous in since:
             if previous == layout.UNLESS_OUTSIDE:
                 parts.append(self._is_within([*items, (-1, who)]))
+            elif previous == layout.UNLESS_SKIPPED:
+                parts += [negation(self._exists(e)) for e in self._skipped(who, items)]
             elif previous != layout.ALWAYS_ABSENT:
                 inside = range(previous + 1, who)
                 between = (e for e in inside if self._lies_between(previous, e, who))
                 parts += [negation(self._exists(e)) for e in between]
         return negation(conjunction(parts))
+
+    def _skipped(self, who: int, items: Sequence[Item]) -> Iterator[int]:
+        """Yield what a contiguous run would have skipped after its last event by taking `who`.
+
+        What it would have skipped before that must be absent anyway.
+        """
+        taken = [e for _, e in takewhile(lambda item: not self.is_before(who, item[1]), items)]
+        time, key = self.events.time, self.events.key
+        first = taken[-1]
+        while first > 0 and time[first - 1] == time[taken[-1]]:
+            first -= 1
+        for e in range(first, who):
+            apart = all(self.is_before(t, e) or self.is_before(e, t) for t in taken)
+            follows = apart and any(self.is_before(t, e) for t in taken)
+            counts = self.pattern.strategy != "PARTITION" or key[e] == key[who]
+            if follows and counts and self.is_before(e, who):
+                yield e
 
     def _is_within(self, items: Sequence[Item]) -> Formula:
         """Say that the window of events, if there is one, holds the items and what lies between."""
@@ -251,6 +289,8 @@ def _joined(absents: Iterable[tuple[int, int]]) -> list[tuple[int, list[int]]]:
     for who, since in absents:
         if since == layout.ALSO_SINCE:
             found[-1][1].append(who)
+        elif since == layout.ALSO_SKIPPED:
+            found[-1][1].append(layout.UNLESS_SKIPPED)
         else:
             found.append((who, [since]))
     return found

@@ -25,11 +25,20 @@ def ends_late(pattern: Pattern) -> bool:
     return any(_ends_late(way) for way in pattern.ways)
 
 
+def ends_with_any_event(pattern: Pattern) -> bool:
+    """Whether an event that plays nothing may let a match be known: it ends a contiguous run."""
+    return pattern.is_contiguous and any(_goes_on(way) for way in pattern.ways)
+
+
 def _ends_late(pattern: Pattern) -> bool:
-    left = {edge.source for edge in pattern.edges}
-    is_open = any(ends and state in left for state, ends in enumerate(pattern.accepting))
     waits = pattern.waits or any(can_lack(pattern, guard.later) for guard in pattern.guards)
-    return waits or (is_open and pattern.strategy != "ANY")
+    return waits or (pattern.strategy != "ANY" and _goes_on(pattern))
+
+
+def _goes_on(pattern: Pattern) -> bool:
+    """Whether a complete match may take further events."""
+    left = {edge.source for edge in pattern.edges}
+    return any(ends and state in left for state, ends in enumerate(pattern.accepting))
 
 
 def can_lack(pattern: Pattern, components: int) -> bool:

@@ -8,7 +8,7 @@ with one event; a larger one than the setting `step_match_limit` takes that sett
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from augury.config import value_of
 from augury.errors import DataError
@@ -21,6 +21,10 @@ PER_MATCH, PER_ITEM, PER_ABSENT = 200, 80, 32
 PER_LINEAGE, PER_LITERAL = 1000, 300
 # A column of ids, of 32 characters each, has room for no more.
 MOST_ROWS = 2**26
+
+
+class TooManyMatchesError(DataError):
+    """A step makes more matches than it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ class StepLimits:
     def too_many(self, what: str, setting: str, seen: str) -> DataError:
         """Return the error, with what to write."""
         own = ", or write the MATCH LIMIT that you expect" if setting == "step_match_limit" else ""
-        return DataError(
+        return TooManyMatchesError(
             f"query {self.query}: {what} in one step{seen}; narrow WITHIN, add conjuncts, raise "
             f"HAVING CONFIDENCE, or ask RETURN COUNT or RETURN PROBABILITY instead{own}; the limit "
             f"is the setting {setting} (AUGURY_{setting.upper()})"
@@ -91,4 +95,5 @@ class StepLimits:
 
 def limits_of(pattern: Pattern) -> StepLimits:
     """Return the limits of a pattern's query."""
-    return StepLimits.of(pattern.query, pattern.written_limit)
+    limits = StepLimits.of(pattern.query, pattern.written_limit)
+    return replace(limits, matches=pattern.most_matches) if pattern.most_matches else limits

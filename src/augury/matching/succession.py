@@ -40,6 +40,8 @@ def can_follow(pattern: Pattern, events: Events, report: Report) -> bool:
     """Whether the matches of a pattern are found by following, unless events are of one time."""
     if not report.independent or not is_plain(pattern) or not _is_within_reach(events.time):
         return False
+    if pattern.first_only and pattern.strategy == "ANY":
+        return False
     if pattern.strategy == "NEXT" and not _has_one_world(pattern, events):
         return False
     return bool(succession.are_free(events.group))

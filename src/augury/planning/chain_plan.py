@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from augury.analysis.checked import CheckedQuery, EqualityClass
-from augury.analysis.declarations.catalog import Catalog
+from augury.analysis.clauses.shapes import always_present
+from augury.analysis.declarations.catalog import Catalog, DataType
 from augury.analysis.expressions.equalities import equal_attributes, pinned_attribute
 from augury.language import expressions as ex
 from augury.matching.waiting_line import Node, WaitingLine
@@ -140,9 +141,21 @@ def _unsuited_rules(
     late = next((c for c in classes if _guards_too_early(query, c)), None)
     if late is not None:
         return "negates a component that is equated with a later one only"
-    loose = [c for c, name in _groups(query) if not is_of_the_chain(query, columns, name)]
-    if any(query.components[component].repeats for component in loose):
-        return "groups by an attribute of a repetition"
+    if any(_is_looser_between_types(query, c) for c in classes):
+        return "equates whole numbers with each other, and with fractions"
+    return _unsuited_groups(query, columns)
+
+
+def _unsuited_groups(query: CheckedQuery, columns: Columns) -> str | None:
+    """Return why a run cannot tell its group: the component may be absent, or be many events."""
+    sure = always_present(query.shape, query.components)
+    for node, (component, name) in zip(query.group_by, _groups(query), strict=True):
+        shared = isinstance(node, ex.Attribute) and node.default is not None
+        if not shared and component not in sure:
+            return "groups by an attribute of a component that need not be there"
+        loose = not is_of_the_chain(query, columns, name)
+        if loose and (shared or query.components[component].repeats):
+            return "groups by an attribute of a repetition"
     return None
 
 
@@ -164,6 +177,22 @@ def _guards_too_early(query: CheckedQuery, equality: EqualityClass) -> bool:
     members = [c for c, _ in equality.members]
     sure = [c for c in members if not query.components[c].negated and query.components[c].minimum]
     return any(query.components[c].negated and not any(s < c for s in sure) for c in members)
+
+
+def is_mixed(query: CheckedQuery, equality: EqualityClass) -> bool:
+    """Return whether whole numbers and fractions are equated, which meet as fractions."""
+    return len({query.type_of_attribute(*member) for member in equality.members}) > 1
+
+
+def _is_looser_between_types(query: CheckedQuery, equality: EqualityClass) -> bool:
+    """Return whether one value does not stand for all: two LONGs may equal a DOUBLE, and differ."""
+    whole = [
+        query.components[component]
+        for component, name in equality.members
+        if query.type_of_attribute(component, name) is DataType.LONG
+    ]
+    several = len(whole) > 1 or any(component.maximum != 1 for component in whole)
+    return several and is_mixed(query, equality)
 
 
 # Equalities ---------------------------------------------------------------------------------------

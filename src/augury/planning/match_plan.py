@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, Column
 from augury.matching.pattern import Pattern
+from augury.planning.bounded_window import bounded
 from augury.planning.evaluated import refuse_unevaluated
 from augury.planning.expressions.program import ProgramSet
 from augury.planning.expressions.typed import Typed
@@ -73,6 +74,7 @@ def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
     if query.correlated_by is not None:
         # Conditional probabilities may exceed the events' own, so the threshold comes afterwards.
         pattern = replace(pattern, threshold=0.0, strict_threshold=False)
+    pattern = bounded(query, pattern)
     return MatchPlan(
         query=query,
         pattern=pattern,

@@ -1,31 +1,78 @@
 """The console as a sink: each row is shown once it is known; a repeated batch is shown again.
 
-What was shown cannot be taken back, so a match that is revised is a further line.
+What was shown cannot be taken back, so a match that is revised is a further line. Moments leave
+Spark as numbers: its Python side makes them in the zone of the process, and fails at those that
+this zone has no year for, such as 0001-01-01.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+import numpy as np
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql.types import ArrayType, DataType, StructType, TimestampType
 
+if TYPE_CHECKING:
     from augury.sinks.sink import Mode
 
 Show = Callable[[str, dict[str, Any]], None]
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def in_utc(value: Any) -> Any:
-    """Return a value with its moments as text in UTC: Spark gives them in the process's zone."""
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    if isinstance(value, dict):
-        return {name: in_utc(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [in_utc(inner) for inner in value]
+def moment_text(microseconds: int) -> str:
+    """Return a moment as text in UTC.
+
+    >>> moment_text(-62135596800000000), moment_text(1_500_000)
+    ('0001-01-01T00:00:00Z', '1970-01-01T00:00:01.500000Z')
+    >>> moment_text(253402300800000000)
+    '10000-01-01T00:00:00.000000Z'
+    """
+    try:
+        moment = _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        # Python's years end at 9999.
+        return f"{np.datetime64(microseconds, 'us')}Z"
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def as_numbers(rows: DataFrame) -> DataFrame:
+    """Return the rows with their moments as microseconds since 1970, inside of others, too."""
+    return rows.select(
+        *(_number(rows[quoted(each.name)], each.dataType).alias(each.name) for each in rows.schema)
+    )
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column in backquotes."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _number(column: Column, kind: DataType) -> Column:
+    if isinstance(kind, TimestampType):
+        return f.unix_micros(column)
+    if isinstance(kind, ArrayType):
+        return f.transform(column, lambda item: _number(item, kind.elementType))
+    if isinstance(kind, StructType):
+        fields = [_number(column[each.name], each.dataType).alias(each.name) for each in kind]
+        return f.when(column.isNotNull(), f.struct(*fields))
+    return column
+
+
+def with_moments(value: Any, kind: DataType) -> Any:
+    """Return a value whose moments are numbers with their text in their place."""
+    if value is None:
+        return None
+    if isinstance(kind, TimestampType):
+        return moment_text(value)
+    if isinstance(kind, ArrayType):
+        return [with_moments(item, kind.elementType) for item in value]
+    if isinstance(kind, StructType):
+        return {each.name: with_moments(value[each.name], each.dataType) for each in kind}
     return value
 
 
@@ -41,8 +88,8 @@ class ConsoleSink:
         """There is nothing to open."""
 
     def write(self, rows: DataFrame, batch: int) -> None:
-        for row in rows.toLocalIterator():
-            self.show(self.query, in_utc(row.asDict(recursive=True)))
+        for row in as_numbers(rows).toLocalIterator():
+            self.show(self.query, with_moments(row, rows.schema))
 
     def clear(self, batch: int) -> None:
         """There is nothing to clear."""

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 ROWS_PER_FILE = 500_000
 # What is counted under one name: rows that came again are rejected too.
 _KINDS = {"repeated": "rejected"}
+# The kinds of rows that were put aside, which have a reason.
+ASIDE, REASON = ("late", "rejected"), "reason"
 
 Counts = dict[tuple[str, str], int]
 
@@ -45,12 +47,14 @@ class Delivery:
     """Sinks by (kind, name): ('match', query), ('late', stream) and ('rejected', stream).
 
     `revised` are the places whose rows may come again: others need not be compared by their ids.
+    `first_reasons` has why a row of each place was put aside.
     """
 
     pipeline: Answers
     sinks: Mapping[tuple[str, str], Sequence[Sink]]
     revised: Collection[tuple[str, str]] = ()
     totals: Counts = field(default_factory=dict)
+    first_reasons: dict[tuple[str, str], str] = field(default_factory=dict)
     stopping: Event = field(default_factory=Event)
     failure: BaseException | None = None
     _is_first: bool = True
@@ -82,6 +86,7 @@ class Delivery:
         kept = answers.persist()
         try:
             counts = counted(kept)
+            self._note_reasons(kept, counts)
             for place, sinks in self.sinks.items():
                 for sink in sinks:
                     self._hand_over(kept, place, counts.get(place, 0), sink, batch)
@@ -90,6 +95,13 @@ class Delivery:
         for place, count in counts.items():
             self.totals[place] = self.totals.get(place, 0) + count
         self._is_first = False
+
+    def _note_reasons(self, kept: DataFrame, counts: Counts) -> None:
+        """Remember why the first row of each kind that is put aside was, of every stream."""
+        for place in counts:
+            if place[0] in ASIDE and place in self.sinks and place not in self.first_reasons:
+                row = self.pipeline.rows(kept, *place).select(REASON).first()
+                self.first_reasons[place] = row[REASON] if row is not None else ""
 
     def _hand_over(
         self, kept: DataFrame, place: tuple[str, str], count: int, sink: Sink, batch: int

@@ -1,8 +1,8 @@
 """Take in rows of one stream, one at a time: read values, put aside what is bad or late.
 
 The watermark is the greatest time seen minus LATENESS. A row before it came too late, because what
-lies before the watermark may have been reported. Values become what they are inside: times are
-microseconds, dates days.
+lies before the watermark may have been reported. Values become what they are inside
+(`sources.values`).
 
 A row that is delivered twice has an id that is known, or is late. An id that comes again with a
 later time is found as long as the row that had it first waits for the watermark, or is one that a
@@ -12,9 +12,8 @@ query holds; `memory` says how long that can be.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -23,21 +22,16 @@ from augury.errors import DataError
 from augury.language.nearest import nearest
 from augury.operator import NEVER_YET
 from augury.records import ROUNDING
+from augury.sources.columns import ARROW_TYPES
 from augury.sources.recent import RecentIds
 from augury.sources.rows import (
-    ARROW_TYPES,
     MOST_TICKS,
     REASON,
     Declaration,
     beyond_count,
     improbable,
 )
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FIRST_DAY = date(1970, 1, 1).toordinal()
-_MICROSECOND = timedelta(microseconds=1)
-_NAN = float("nan")
-_LEAST, _MOST = -(2**63), 2**63 - 1
+from augury.sources.values import READERS, UNFIT, is_missing, stored, unfit, written
 
 Values = dict[str, Any]
 
@@ -74,7 +68,7 @@ class Intake:
         self.watermark = NEVER_YET
         self.late: list[tuple[Values, str]] = []
         self.rejected: list[tuple[Values, str]] = []
-        self._readers = [(name, _READERS[kind], kind) for name, kind in declared.columns.items()]
+        self._readers = [(name, READERS[kind], kind) for name, kind in declared.columns.items()]
         self.known: dict[Hashable, Alternatives | bool] = {}
         self.ages: deque[tuple[int, Hashable]] = deque()
         self._spellings: set[frozenset[Any]] = set()
@@ -118,8 +112,9 @@ class Intake:
             if value is not None:
                 try:
                     value = read(value)
-                except (ValueError, TypeError, OverflowError):
-                    reason = reason or f"{name} is declared {kind}, but is {value!r}"
+                except UNFIT:
+                    if not is_missing(value):
+                        reason = reason or unfit(name, kind, value)
                     value = None
             values[name] = value
         return values, reason
@@ -233,81 +228,3 @@ def _whatever_the_case(row: Mapping[str, Any], name: str) -> Any:
         if isinstance(own, str) and own.lower() == lower:
             return value
     return None
-
-
-# Values: from outside to inside and back --------------------------------------------------------
-
-
-def _long(value: Any) -> int:
-    if isinstance(value, str | bytes):
-        raise TypeError
-    number = int(value)
-    if number != value or not _LEAST <= number <= _MOST:
-        raise ValueError
-    return number
-
-
-def _double(value: Any) -> float:
-    if isinstance(value, str | bytes):
-        raise TypeError
-    number = float(value)
-    # One NaN for all, because dicts know it by identity, and here NaN equals NaN.
-    return _NAN if number != number else number  # noqa: PLR0124
-
-
-def _string(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    raise TypeError
-
-
-def _boolean(value: Any) -> bool:
-    truth = bool(value)
-    if truth != value:
-        raise ValueError
-    return truth
-
-
-def _moment(value: Any) -> int:
-    if isinstance(value, str):
-        value = datetime.fromisoformat(value)
-    if not isinstance(value, datetime):
-        return _long(value)
-    if value.tzinfo is None:
-        value = value.replace(tzinfo=UTC)
-    return int((value - _EPOCH) // _MICROSECOND)
-
-
-def _day(value: Any) -> int:
-    if isinstance(value, str):
-        value = date.fromisoformat(value)
-    return int(value.toordinal()) - _FIRST_DAY
-
-
-_READERS: dict[str, Callable[[Any], Any]] = {
-    "LONG": _long,
-    "DOUBLE": _double,
-    "STRING": _string,
-    "BOOLEAN": _boolean,
-    "TIMESTAMP": _moment,
-    "DATE": _day,
-}
-
-
-def stored(value: Any, kind: str) -> Any:
-    """Return a value from inside as people and Arrow have it."""
-    if value is None:
-        return None
-    if kind == "TIMESTAMP":
-        return _EPOCH + value * _MICROSECOND
-    return date.fromordinal(value + _FIRST_DAY) if kind == "DATE" else value
-
-
-def written(value: int, kind: str) -> str:
-    """Return a time as text."""
-    try:
-        return str(stored(value, kind))
-    except OverflowError:
-        return str(value)

@@ -1,7 +1,8 @@
 """Check rows against their declaration: good rows go on, bad ones go to the dead-letter table.
 
-A bad row never stops a stream and never vanishes: it keeps all its columns and gets a reason. What
-is wrong with the whole table (a column is missing, or of another type) is an error.
+A bad row never stops a stream and never vanishes: it keeps its columns and gets a reason, which has
+the value of a cell that is none of its type. What is wrong with the whole table (a column is
+missing, or of another type) is an error.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import pyarrow.compute as pc
 
 from augury.errors import DataError
 from augury.records import ROUNDING
+from augury.sources.columns import ARROW_TYPES, Faults, Fitted, can_hold, fit
+from augury.sources.declared import FAULT
 
 REASON = "reason"
 # Beyond it a time and the length of a window cannot be added in 64 bits.
@@ -24,13 +27,10 @@ MOST_TICKS = 2**62 - 1
 
 # Texts as codes, as Arrow reads them from files.
 CODES = pa.dictionary(pa.int32(), pa.string())
-ARROW_TYPES: dict[str, Any] = {
-    "BOOLEAN": pa.bool_(),
-    "LONG": pa.int64(),
-    "DOUBLE": pa.float64(),
-    "STRING": pa.string(),
-    "TIMESTAMP": pa.timestamp("us", tz="UTC"),
-    "DATE": pa.date32(),
+_WHY_NOT = {
+    "LONG": " (text is not a number)",
+    "DOUBLE": " (text is not a number)",
+    "TIMESTAMP": " (a number may count seconds or microseconds)",
 }
 
 
@@ -50,23 +50,41 @@ class Declaration:
 def conform(table: pa.Table, declared: Declaration, coded: str | None = None) -> pa.Table:
     """Return the table with the declared columns, in their order and types.
 
-    The texts of the column `coded` stay codes where they are, unless it identifies events.
+    Where a cell is none of its type, a last column, FAULT, says so. The texts of the column `coded`
+    stay codes where they are, unless it identifies events.
     """
     if not table.num_rows and not table.column_names:
         kinds = {name: ARROW_TYPES[kind] for name, kind in declared.columns.items()}
         return pa.schema(kinds.items()).empty_table()
     by_name = {name.lower(): name for name in table.column_names}
-    columns = []
+    columns, faults = {}, _faults_of(table)
     for name, kind in declared.columns.items():
         if name.lower() not in by_name:
+            have = ", ".join(own for own in table.column_names if own != FAULT)
             raise DataError(
                 f"{declared.name} declares column {name}, which the data do not have; "
-                f"they have {', '.join(table.column_names)}: rename one, or change the declaration"
+                f"they have {have}: rename one, or change the declaration"
             )
         column = table.column(by_name[name.lower()])
         stays = name == coded and name not in (declared.id, *declared.key) and _has_codes(column)
-        columns.append(column if stays else _cast(column, kind, name, declared.name))
-    return pa.table(columns, names=list(declared.columns))
+        fitted = Fitted(column) if stays else _fitted(column, kind, name, declared.name)
+        columns[name] = fitted.column
+        faults = fitted.faults | faults
+    return with_faults(pa.table(columns), faults)
+
+
+def with_faults(table: pa.Table, faults: Faults) -> pa.Table:
+    """Return a table that says which of its rows have cells that are none of their type."""
+    if not faults:
+        return table
+    said = pa.array([faults.get(k) for k in range(table.num_rows)], pa.string())
+    return table.append_column(FAULT, said)
+
+
+def _faults_of(table: pa.Table) -> Faults:
+    if FAULT not in table.column_names:
+        return {}
+    return {k: why for k, why in enumerate(table.column(FAULT).to_pylist()) if why is not None}
 
 
 def _has_codes(column: Any) -> bool:
@@ -74,30 +92,27 @@ def _has_codes(column: Any) -> bool:
     return column.type == CODES and not any(c.dictionary.null_count for c in column.chunks)
 
 
-def _cast(column: Any, kind: str, name: str, stream: str) -> Any:
-    target = ARROW_TYPES[kind]
-    if column.type == target:
-        return column
+def _fitted(column: Any, kind: str, name: str, stream: str) -> Fitted:
+    if column.type == ARROW_TYPES[kind]:
+        return Fitted(column)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    try:
-        if kind == "TIMESTAMP" and pa.types.is_timestamp(column.type) and column.type.tz is None:
-            return pc.assume_timezone(column.cast(pa.timestamp("us")), "UTC")
-        if kind in ("LONG", "DOUBLE", "BOOLEAN") and pa.types.is_string(column.type):
-            raise pa.ArrowInvalid("text is not a number")
-        if kind == "TIMESTAMP" and pa.types.is_integer(column.type):
-            raise pa.ArrowInvalid("a number may count seconds or microseconds")
-        return column.cast(target)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
+    if not can_hold(kind, column.type):
         raise DataError(
-            f"column {name} of {stream} is declared {kind}, but the data have "
-            f"{column.type} that cannot be read so ({problem}); cast it, or change the declaration"
-        ) from problem
+            f"column {name} of {stream} is declared {kind}, but the data have {column.type} that "
+            f"cannot be read so{_WHY_NOT.get(kind, '')}; cast it, or change the declaration"
+        )
+    return fit(column, name, kind)
 
 
 def relation_rows(table: pa.Table, name: str, columns: Mapping[str, str]) -> list[tuple[Any, ...]]:
-    """Return the rows of a bound table by its declared columns; times are numbers, as inside."""
+    """Return the rows of a bound table by its declared columns; times are numbers, as inside.
+
+    To leave a row out would change answers, so a cell that is none of its type is an error.
+    """
     found = conform(table, Declaration(name, columns, time=""))
+    for k, why in _faults_of(found).items():
+        raise DataError(f"row {k + 1} of {name} cannot be read: {why}; correct or remove it")
     inside = {
         "TIMESTAMP": lambda column: column.cast(pa.int64()),
         "DATE": lambda column: column.cast(pa.int32()),
@@ -114,7 +129,7 @@ class Reasons:
 
     def __init__(self, n_rows: int) -> None:
         self._texts = [""]
-        self._number = np.zeros(n_rows, np.int8)
+        self._number = np.zeros(n_rows, np.int32)
 
     @property
     def are_none(self) -> bool:
@@ -131,6 +146,12 @@ class Reasons:
         flags = np.asarray(wrong, np.bool_)
         if flags.any():
             self._number[flags & self.good] = len(self._texts)
+            self._texts.append(reason)
+
+    def note_each(self, faults: Faults) -> None:
+        """Give rows the reasons that they have of their own."""
+        for k, reason in faults.items():
+            self._number[k] = len(self._texts)
             self._texts.append(reason)
 
     def texts(self) -> list[str]:
@@ -155,6 +176,8 @@ def sift(table: pa.Table, declared: Declaration) -> tuple[pa.Table, pa.Table]:
         _note_overfull(reasons, table, declared)
     elif declared.id:
         _note_repeated(reasons, table.column(declared.id), declared.id)
+    if FAULT in table.column_names:
+        table = table.drop_columns(FAULT)
     if reasons.are_none:
         return table, table.slice(0, 0).append_column(REASON, pa.array([], pa.string()))
     good = reasons.good
@@ -173,6 +196,7 @@ def is_sound(table: pa.Table, declared: Declaration) -> np.ndarray:
 def _own_reasons(table: pa.Table, declared: Declaration) -> Reasons:
     """Return why rows are bad, as far as each tells by itself."""
     reasons = Reasons(table.num_rows)
+    reasons.note_each(_faults_of(table))
     for name in (*declared.key, declared.time):
         if table.column(name).null_count:
             reasons.note(pc.is_null(table.column(name)), f"{name} is null")

@@ -13,9 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem
 
 from augury.errors import DataError
-from augury.sources.rows import ARROW_TYPES, Declaration, conform
+from augury.sources.columns import ARROW_TYPES
+from augury.sources.rows import Declaration, conform
+from augury.sources.strays import own_files, warn_of_strays
 
 
 def stored_table(
@@ -28,15 +31,35 @@ def stored_table(
     """
     place = os.fsdecode(path)
     try:
-        found = pq.ParquetDataset(place, partitioning=None)
-        parts = [_Stored(declared, each, found.filesystem).rows(coded) for each in found.files]
+        filesystem, files = _files(declared, place)
+        parts = [_Stored(declared, each, filesystem).rows(coded) for each in files]
     except FileNotFoundError:
         parts = []
     except (OSError, pa.ArrowException) as problem:
         raise _unread(declared, place, str(problem)) from problem
     if not parts:
         raise _unread(declared, place, "no Parquet file is there")
-    return pa.concat_tables(parts)
+    # Where a cell of some file is none of its type, the others have no such column.
+    return pa.concat_tables(parts, promote_options="default")
+
+
+def _files(declared: Declaration, place: str) -> tuple[Any, list[str]]:
+    """Return the files at a place and where they lie; strays are skipped with a word."""
+    filesystem, root = FileSystem.from_uri(place) if "://" in place else (LocalFileSystem(), place)
+    if filesystem.get_file_info(root).type is FileType.File:
+        return filesystem, [root]
+    found = filesystem.get_file_info(FileSelector(root, recursive=True))
+    paths = sorted(each.path for each in found if each.type is FileType.File)
+    own, strays = own_files("parquet", [path for path in paths if not _is_hidden(path, root)])
+    if strays:
+        warn_of_strays(declared.name, "parquet", place, strays)
+    return filesystem, own
+
+
+def _is_hidden(path: str, root: str) -> bool:
+    """Whether Spark and Arrow take a file for one of their own: its name or folder says so."""
+    below = path.removeprefix(root).split("/")
+    return any(part[:1] in ("_", ".") and "=" not in part for part in below)
 
 
 def _unread(declared: Declaration, place: str, reason: str) -> DataError:

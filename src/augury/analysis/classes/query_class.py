@@ -69,7 +69,7 @@ def _is_uncertain(draft: Draft) -> bool:
 
 def _enumerated_reason(draft: Draft) -> str:
     returns = draft.statement.returns
-    if returns is not None and returns.kind == "COUNT":
+    if returns is not None and returns.kind in ("COUNT", "TOTAL COUNT"):
         return "RETURN COUNT counts matches, so the query asks for matches, not for a probability"
     return "the query returns matches, each with its own confidence"
 

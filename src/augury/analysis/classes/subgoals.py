@@ -103,7 +103,7 @@ def constants_of(draft: Draft) -> dict[tuple[int, str], ex.Literal]:
 
 def _grouped(draft: Draft) -> set[tuple[int, str]]:
     by_name = {c.name: c.index for c in draft.components}
-    return {(by_name[g.component or ""], g.name) for g in draft.group_by}
+    return {(by_name[a.component or ""], a.name) for g in draft.group_by for a in attributes(g)}
 
 
 def _is_confined(equality: EqualityClass, draft: Draft, fixed: Collection[tuple[int, str]]) -> bool:

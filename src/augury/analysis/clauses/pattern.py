@@ -7,7 +7,7 @@ otherwise it is a name. Groups of one operator flatten, FIRST and LAST become ne
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from augury.analysis.checked import Branch, Component, Leaf, Negated, PlayedBy, Shape
@@ -115,9 +115,19 @@ class _Reader:
                 group.span,
                 "add a component without !",
             )
-        if group.operator == parent or len(parts) < 2:
+        alone = len(parts) < 2 and not (group.operator == "NEXT" and self._repeats(parts))
+        if group.operator == parent or alone:
             return parts
         return [Branch(group.operator, tuple(parts))]
+
+    def _repeats(self, parts: Iterable[Shape]) -> bool:
+        """Return whether a NEXT of one part says something: the items of a repetition adjoin."""
+        return any(
+            self.components[part.component].maximum != 1
+            if isinstance(part, Leaf)
+            else isinstance(part, Branch) and part.operator == "OR" and self._repeats(part.parts)
+            for part in parts
+        )
 
     def _negation(self, part: tree.Not, parent: str) -> list[Shape]:
         if self.negated:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from augury.analysis.checked import Component, Output
+from augury.analysis.clauses.shapes import always_present
 from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
 from augury.analysis.draft import Draft
 from augury.analysis.expressions.attributes import report_bare
@@ -125,25 +126,40 @@ def _value(draft: Draft, node: ex.Expression) -> tuple[ex.Expression | None, Dat
 
 
 def _with_component(draft: Draft, node: ex.Expression) -> ex.Expression:
-    """Return a bare column with the component that every match takes it from, if one is clear."""
+    """Return a bare column with the component that every match takes it from, if one is clear.
+
+    Of components that need not be there, such as the branches of an OR, each is the default of the
+    one before it: what is there tells the value.
+    """
     if not isinstance(node, ex.Attribute) or node.component is not None:
         return node
-    component = _shared_component(draft, node.name)
-    return (
-        replace(node, component=draft.components[component].name) if component is not None else node
-    )
+    found: ex.Attribute | None = None
+    for component in reversed(_holders(draft, node.name)):
+        own = draft.components[component]
+        found = replace(node, component=own.name, default=found)
+        if own.maximum != 1 and len(draft.positive) > 1:
+            found = replace(found, index=ex.Index("number", 1))
+    return node if found is None else found
 
 
-def _shared_component(draft: Draft, name: str) -> int | None:
+def _holders(draft: Draft, name: str) -> list[int]:
+    """Return the components of which the first that is there has the attribute of all."""
     holders = [c.index for c in draft.positive if draft.column_of(c.index, name)]
     if len(holders) == 1:
-        return holders[0]
+        return holders
     for equality in draft.equalities:
         members = [c for c, n in equality.members if n.lower() == name.lower() and c in holders]
         if set(members) == set(holders) and members:
-            single = [c for c in members if draft.components[c].maximum == 1]
-            return (single or members)[0]
-    return None
+            return _until_one_is_sure(draft, members)
+    return []
+
+
+def _until_one_is_sure(draft: Draft, members: list[int]) -> list[int]:
+    """Return single components first, up to one that is read in every match."""
+    assert draft.shape is not None
+    sure = always_present(draft.shape, draft.components) - set(draft.may_miss)
+    ordered = sorted(members, key=lambda c: (c not in sure, draft.components[c].maximum != 1))
+    return ordered[:1] if ordered[0] in sure else ordered
 
 
 def _has_one_value(draft: Draft, attribute: ex.Attribute, clause: str) -> None:

@@ -6,7 +6,7 @@ negation at an end, and wherever a negation at an end would have nothing to boun
 
 from __future__ import annotations
 
-from augury.analysis.checked import CheckedWindow
+from augury.analysis.checked import CheckedWindow, Leaf, Negated, Shape
 from augury.analysis.clauses.shapes import at_an_end, end_negations, pattern_text
 from augury.analysis.declarations.durations import microseconds
 from augury.analysis.declarations.streams import check_length
@@ -149,3 +149,29 @@ def probability_windows_are_of_time(draft: Draft) -> None:
             draft.clause("WITHIN"),
             "write a length of time, or RETURN PROBABILITY BY TIME",
         )
+
+
+def matches_may_straddle_windows(draft: Draft) -> None:
+    """Tell that a match which two windows of RETURN PROBABILITY cut is in neither of them."""
+    per_window = draft.returns_probability and not draft.by_time and draft.within is not None
+    if not per_window or draft.statement.every is not None or draft.shape is None:
+        return
+    if _most_events(draft, draft.shape) < 2:
+        return
+    draft.findings.warning(
+        "W018",
+        "RETURN PROBABILITY cuts time into windows of WITHIN, one after the other, and a match "
+        "that begins in one and ends in the next is in neither",
+        draft.clause("WITHIN"),
+        "let windows overlap with EVERY, ask RETURN PROBABILITY BY TIME OVER, or leave WITHIN out",
+    )
+
+
+def _most_events(draft: Draft, shape: Shape) -> int:
+    """Return how many events a match may have, counting no further than to two of a component."""
+    if isinstance(shape, Leaf):
+        return min(2, draft.components[shape.component].maximum or 2)
+    if isinstance(shape, Negated):
+        return 0
+    parts = [_most_events(draft, part) for part in shape.parts]
+    return max(parts) if shape.operator == "OR" else sum(parts)

@@ -16,30 +16,34 @@ from augury.language.tree import External, Option
 
 @dataclass(frozen=True, slots=True)
 class _Decided:
-    """An option with the one value that it can have, if any, and what to do instead."""
+    """An option with the values that it can have, if any, and what to do instead."""
 
     option: str
-    value: str | None
+    values: tuple[str, ...]
     instead: str
 
 
 _BIND = "or bind a DataFrame that is read otherwise"
-_TIMES = "write times as ISO text, such as 2026-01-31T12:00:00Z, " + _BIND
 _TEXTS = (
-    _Decided("mode", "permissive", "leave it out: what cannot be read is put aside as rejected"),
-    _Decided("columnNameOfCorruptRecord", None, "leave it out: rejected rows have it as raw"),
-    _Decided("dateFormat", None, "write dates as ISO text, such as 2026-01-31, " + _BIND),
-    _Decided("timestampFormat", None, _TIMES),
-    _Decided("timestampNTZFormat", None, _TIMES),
+    _Decided("mode", ("permissive",), "leave it out: what cannot be read is put aside as rejected"),
+    _Decided("columnNameOfCorruptRecord", (), "leave it out: rejected rows have it as raw"),
+    _Decided("timestampNTZFormat", (), "write timestampFormat"),
 )
+_TRUTHS = ("true", "false")
+# Those that Spark decodes; lines of the wide ones end in several bytes.
+_ENCODINGS = ("utf-8", "us-ascii", "iso-8859-1")
+_WIDE = ("utf-16", "utf-16be", "utf-16le", "utf-32")
+_DECODES = f"write the files in one of these, {_BIND}"
 _DECIDED = {
     "csv": (
-        _Decided("header", "true", f"begin every file with the names of its columns, {_BIND}"),
-        _Decided("enforceSchema", "false", "leave it out: columns are known by the header"),
+        _Decided("header", _TRUTHS, "write true, or false for the declared columns in their order"),
+        _Decided("enforceSchema", ("false",), "leave it out: columns are known by the header"),
         *_TEXTS,
     ),
     "json": (
-        _Decided("multiLine", "false", f"write one object in a line, {_BIND}"),
+        _Decided("multiLine", _TRUTHS, "write true where a file is one object or one list"),
+        _Decided("encoding", _ENCODINGS, _DECODES),
+        _Decided("charset", _ENCODINGS, _DECODES),
         *_TEXTS,
     ),
 }
@@ -77,20 +81,29 @@ _CLIENT, _SERVERS = "kafka.", "bootstrap.servers"
 def source_options_are_heeded(source: External, findings: Findings) -> None:
     """Report options that would be overridden or ignored."""
     for option in source.options:
-        _value_can_be_heeded(source.format, option, findings)
+        _value_can_be_heeded(source, option, findings)
         meant = meant_option(source.format, option.key)
         if meant is not None:
             message = f"option {option.key} is unknown to {source.format} sources"
             findings.warning("W016", message, option.span, f"did you mean {meant}?")
 
 
-def _value_can_be_heeded(kind: str, option: Option, findings: Findings) -> None:
-    for decided in _DECIDED.get(kind, ()):
+def _value_can_be_heeded(source: External, option: Option, findings: Findings) -> None:
+    for decided in _DECIDED.get(source.format, ()):
         is_it = decided.option.lower() == option.key.lower()
-        if is_it and str(option.value).lower() != decided.value:
-            is_always = f", which is always {decided.value}" if decided.value else ""
-            message = f"FROM {kind} cannot heed option {option.key}{is_always}"
+        values = _possible(decided, source)
+        if is_it and str(option.value).lower() not in values:
+            are = "always " if len(values) == 1 else "one of "
+            is_always = f", which is {are}{', '.join(values)}" if values else ""
+            message = f"FROM {source.format} cannot heed option {option.key}{is_always}"
             findings.error("A083", message, option.span, decided.instead)
+
+
+def _possible(decided: _Decided, source: External) -> tuple[str, ...]:
+    """Return the values that an option may have; where files are read as a whole, no line ends."""
+    given = {option.key.lower(): str(option.value).lower() for option in source.options}
+    is_whole = decided.values == _ENCODINGS and given.get("multiline") == "true"
+    return (*decided.values, *_WIDE) if is_whole else decided.values
 
 
 def meant_option(kind: str, key: str) -> str | None:

@@ -2,8 +2,9 @@
 
 `x.id = y.id AND y.id = z.id` gives `x.id = z.id`. Every pair of components in a class gets its
 conjunct (except two negated ones), the events of a repetition are equal to its first, and a
-constant that one member equals holds for all. Conjuncts of AFTER WHERE take no part: they are
-applied to a candidate once chosen.
+constant that one member equals holds for all. What the component of FIRST or LAST equals, its
+negation equals, too. Conjuncts of AFTER WHERE take no part: they are applied to a candidate once
+chosen.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ def close_equalities(draft: Draft) -> None:
     for conjunct in draft.conjuncts:
         if not conjunct.after:
             closure.learn(conjunct)
+    for component, guard in draft.copies:
+        closure.follow(component, guard)
     classes = closure.classes()
     draft.equalities = tuple(
         _class(members, draft) for members in classes if _is_class(members, closure)
@@ -84,6 +87,15 @@ class _Closure:
             self.spans.setdefault(a, span)
             self.spans.setdefault(b, span)
             self.parent[self._root(b)] = self._root(a)
+
+    def follow(self, component: int, guard: int) -> None:
+        """Let the negation of FIRST or LAST equal what its component equals of others."""
+        for members in self.classes():
+            if len({c for c, _ in members}) > 1:
+                for member in (m for m in members if m[0] == component):
+                    twin = (guard, member[1])
+                    self.spans.setdefault(twin, self.spans.get(member, NOWHERE))
+                    self.parent[self._root(twin)] = self._root(member)
 
     def _ties(self, left: ex.Attribute, right: ex.Attribute) -> bool:
         """Return whether the equality makes all events of one repetition equal."""

@@ -32,12 +32,14 @@ class Measured:
 class Answers:
     """New rows of each query, and by stream the rows that were put aside, with their reason.
 
-    `measured` is what each stage did, by its name, in the order of the graph.
+    `measured` is what each stage did, by its name, in the order of the graph. `tied` is how many
+    events of a query no tie-breaker orders, where that is counted.
     """
 
     found: Mapping[str, pa.Table]
     rejected: Mapping[str, pa.Table]
     measured: Mapping[str, Measured] = field(default_factory=dict)
+    tied: Mapping[str, int] = field(default_factory=dict)
 
 
 class Clock:

@@ -26,7 +26,7 @@ from augury.planning.expressions.arrow import Source, evaluate
 from augury.planning.expressions.typed import Aggregated, Input
 from augury.planning.match_plan import MatchPlan
 from augury.records import Matches, Words
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
 
 SEEDS = (0x5851F42D4C957F2D, 0x14057B7EF767814F)
 # What NULL is hashed to.
@@ -293,9 +293,15 @@ def _source(plan: MatchPlan, matches: Matches, inputs: Inputs) -> Source:
         if isinstance(node, Aggregated):
             return _aggregate(node, matches, inputs)
         rows = rows_of(matches, node.component, node.kind, node.number)
-        return gather(inputs, node.column, rows, node.type)
+        values = gather(inputs, node.column, rows, node.type)
+        if node.default is None:
+            return values
+        absent = rows_of(matches, node.component, "each", 1) < 0
+        default = evaluate(node.default, source)
+        return pc.if_else(pa.array(absent), default.cast(values.type), values)
 
-    return Source(read, len(matches))
+    source = Source(read, len(matches))
+    return source
 
 
 def _places(matches: Matches, component: int) -> tuple[Words, Words, Words]:
@@ -331,8 +337,18 @@ def _aggregate(node: Aggregated, matches: Matches, inputs: Inputs) -> Any:
     values = gather(inputs, node.column, rows, kind)
     table = pa.table({"match": match, "value": values})
     how = {"SUM": "sum", "AVG": "mean", "MIN": "min", "MAX": "max"}[node.function]
+    found = _by_match(table, how, len(matches))
+    if how == "max" and kind is DataType.DOUBLE:
+        # NaN is the greatest, and Arrow leaves it out.
+        odd = _by_match(table.set_column(1, "value", pc.is_nan(values)), "max", len(matches))
+        found = pc.if_else(pc.fill_null(odd, False), float("nan"), found)
+    return found
+
+
+def _by_match(table: pa.Table, how: str, n: int) -> Any:
+    """Return an aggregate of the values of each match; NULL where it has none."""
     grouped = table.group_by("match").aggregate([("value", how)])
-    place = np.full(len(matches), -1, np.int64)
+    place = np.full(n, -1, np.int64)
     place[np.asarray(grouped.column("match"))] = np.arange(grouped.num_rows)
     taken = pc.take(grouped.column(f"value_{how}"), pa.array(place, mask=place < 0))
     return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken

@@ -15,7 +15,7 @@ from augury.evaluation.network import Network
 from augury.evaluation.probability.lineage_probability import probability_schema
 from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.match_plan import MatchPlan
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
 
 _SPARK = {
     pa.string(): "string",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from augury.evaluation.encoding import Codes, Tables, chances_of, whole
+from augury.evaluation.encoding import Codes, Tables, chances_of, keys_of, whole
 from augury.evaluation.probability.chain_inputs import accepted_bits, matched_bits
 from augury.evaluation.probability.markov_objects import MarkovObject, Value
 from augury.evaluation.stream_rows import StreamRows
@@ -116,7 +116,7 @@ def _chain_codes(plan: ChainPlan, source: StreamRows, chains: Codes) -> Words:
     columns = [source.table.column(name) for name in names]
     if len(columns) == 1 and not columns[0].null_count:
         return chains.encode(columns[0])
-    rows = enumerate(zip(*(column.to_pylist() for column in columns), strict=True))
+    rows = enumerate(zip(*(keys_of(column) for column in columns), strict=True))
     # NULL equals nothing, so such an event is alone in its chain.
     keys = [(*key, source.schema.name, row) if None in key else key for row, key in rows]
     return np.array([chains.code(_single(key)) for key in keys], np.int64)

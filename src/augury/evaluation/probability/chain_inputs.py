@@ -15,12 +15,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from augury.evaluation.encoding import Tables, chances_of, kinds_of, passing, who_plays, whole
+from augury.evaluation.encoding import (
+    Tables,
+    chances_of,
+    keys_of,
+    kinds_of,
+    passing,
+    who_plays,
+    whole,
+)
 from augury.evaluation.probability.markov_objects import MarkovObject, ObjectStep
 from augury.evaluation.stream_rows import StreamRows
 from augury.matching.waiting_line import Sign
 from augury.matching.worlds import Move, Step
-from augury.planning.chain_plan import ChainPlan, Obstacle, is_of_the_chain
+from augury.planning.chain_plan import ChainPlan, Obstacle, is_mixed, is_of_the_chain
 from augury.records import Flags, Reals, Words
 
 # Equal to nothing, as NULL is; and what takes the place of a double that is no number.
@@ -139,7 +147,8 @@ class _Signs:
         line = self.inputs.plan.line
         matches, accepted = int(rows.matches[row]), int(rows.accepted[row])
         for (component, values), value in zip(rows.loose, self.group, strict=False):
-            if values[row] != value:
+            # As in a tuple, where NaN is itself.
+            if (values[row],) != (value,):
                 accepted &= ~(1 << component)
         if not matches and not line.sees_everything:
             return None
@@ -239,10 +248,11 @@ def _chain_keys(plan: ChainPlan, source: StreamRows) -> list[ChainKey]:
     names = plan.partition_by.get(source.schema.name, ())
     if not names:
         return [()] * source.table.num_rows
-    columns = [source.table.column(name).to_pylist() for name in names]
+    columns = [keys_of(source.table.column(name)) for name in names]
     keys = list(zip(*columns, strict=True))
-    # NULL equals nothing, so such an event is alone in its chain.
-    return [(*key, row) if None in key else key for row, key in enumerate(keys)]
+    # NULL equals nothing, so such an event is alone in its chain, whatever other streams have.
+    name = source.schema.name
+    return [(*key, name, row) if None in key else key for row, key in enumerate(keys)]
 
 
 def _remembered(plan: ChainPlan, source: StreamRows) -> dict[int, dict[int, list[Any]]]:
@@ -250,8 +260,10 @@ def _remembered(plan: ChainPlan, source: StreamRows) -> dict[int, dict[int, list
     for k, equality in enumerate(plan.remembered):
         for component, name in equality.members:
             if source.schema.column(name) is not None:
-                column = _comparable(source.table.column(name).to_pylist())
-                found.setdefault(component, {})[k] = column
+                column = source.table.column(name)
+                if is_mixed(plan.query, equality):
+                    column = column.cast(pa.float64(), safe=False)
+                found.setdefault(component, {})[k] = _comparable(column.to_pylist())
     return found
 
 
@@ -274,8 +286,7 @@ def _loose(plan: ChainPlan, source: StreamRows) -> tuple[tuple[int, list[Any]], 
 def _column(source: StreamRows, name: str) -> list[Any]:
     if source.schema.column(name) is None:
         return [None] * source.table.num_rows
-    values: list[Any] = source.table.column(name).to_pylist()
-    return values
+    return keys_of(source.table.column(name))
 
 
 # Placing ------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.errors import DataError
 from augury.evaluation.answers.answers import Answers
-from augury.evaluation.encoding import declaration_of, whole
+from augury.evaluation.encoding import declaration_of, keys_of, whole
 from augury.evaluation.executor import Executor, Tables, travelling
 from augury.evaluation.inferring import Inferring, Steps
 from augury.evaluation.network import Network
@@ -112,7 +112,8 @@ class ChainShard:
             return state, Answers({}, {})
         turn = _Turn(self, replace(state, horizon=horizon), fresh, {})
         found = {self.network.queries[name].name: turn.answer(name) for name in self.network.names}
-        return turn.after(), Answers(found, {k: t for k, t in turn.aside.items() if t.num_rows})
+        aside = {name: rows for name, rows in turn.aside.items() if rows.num_rows}
+        return turn.after(), Answers(found, aside, tied=self.network.tied(turn.loaded.values()))
 
     def finish(self, state: ChainState) -> tuple[ChainState, Answers]:
         """Report what remains: the streams have ended."""
@@ -325,7 +326,7 @@ class _Turn:
         """Return the groups and times that have rows."""
         found: set[tuple[Any, int]] = set()
         for source in (self._stream(stream) for stream in plan.query.streams):
-            columns = (source.table.column(name).to_pylist() for _, name in plan.groups)
+            columns = (keys_of(source.table.column(name)) for _, name in plan.groups)
             found |= set(zip(zip(*columns, strict=True), _times(source).tolist(), strict=True))
         return found
 
@@ -436,7 +437,7 @@ def _leading_on(
     rows: pa.Table, schema: StreamSchema, key: tuple[str, ...], stands: Mapping[Key, ObjectState]
 ) -> pa.Table:
     """Return the tables that lead on from where their object stands, or from later."""
-    columns = [rows.column(name).to_pylist() for name in key]
+    columns = [keys_of(rows.column(name)) for name in key]
     keys = zip(*columns, strict=True) if columns else iter([()] * rows.num_rows)
     times = whole(rows.column(schema.time)).tolist()
     needed = [

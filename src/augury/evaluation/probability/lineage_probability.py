@@ -18,7 +18,8 @@ from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
 from augury.evaluation.answers.match_answers import Inputs, gather, moment_type, rows_of
 from augury.evaluation.answers.windows import windows_of
-from augury.evaluation.enumeration import Enumeration
+from augury.evaluation.encoding import keys_of
+from augury.evaluation.enumeration import Enumeration, Kept
 from augury.evaluation.probability.beliefs import KeyedBeliefs
 from augury.evaluation.probability.chain_inputs import ChainInputs
 from augury.evaluation.probability.chains import (
@@ -28,9 +29,11 @@ from augury.evaluation.probability.chains import (
     sampled_rows,
     seed_of,
 )
+from augury.evaluation.probability.sampled_worlds import Hidden, is_told_by, sampled_worlds
 from augury.language.expressions import Attribute
 from augury.language.tree import Approximate
 from augury.matching.lineage import (
+    TRUE,
     Formula,
     TooEntangledError,
     conjunction,
@@ -39,38 +42,52 @@ from augury.matching.lineage import (
     probability,
 )
 from augury.matching.sampled import FormulaSampler, sample_size, share
+from augury.matching.step_limits import TooManyMatchesError
 from augury.planning.chain_plan import ChainPlan
 from augury.planning.graph import is_by_time
 from augury.planning.match_plan import MatchPlan
 from augury.records import Matches, Words, chance
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
 
 TOLERANCE = 1e-9
 # Cases after which a query that may be sampled is.
 FEW_CASES = 2000
+# So many possible matches are listed before a query that may be sampled is.
+FEW_MATCHES = 1000
 Valuation = Callable[[Iterable[Formula]], float]
 Row = tuple[tuple[Any, ...], int | None, float]
 
 
-def probability_table(evaluation: Enumeration, inputs: Inputs) -> pa.Table:
+def probability_table(evaluation: Enumeration, inputs: Inputs, hidden: Hidden = ()) -> pa.Table:
     """Return the answer of a probability query: one row per group and time or window.
 
     A hard query that may be sampled is valued exactly where that is soon done; its windows are
-    often small.
+    often small. `hidden` are the objects of Markovian streams, whose events have no lineage.
     """
     query = evaluation.plan.query
-    by_time = is_by_time(query)
-    rows = _by_time if by_time else _by_window
-    if query.approximate is None or query.verdict.kind != "hard":
+    rows = _by_time if is_by_time(query) else _by_window
+    if not hidden and (query.approximate is None or query.verdict.kind != "hard"):
         return answer_table(query, _refusing(rows(evaluation, inputs, _exactly(evaluation)), query))
-    if not by_time:
+    if not hidden and not is_by_time(query):
         try:
-            exact = _exactly(evaluation, FEW_CASES)
-            return answer_table(query, list(rows(evaluation, inputs, exact)))
-        except TooEntangledError:
+            few = evaluation.with_few_matches(FEW_MATCHES)
+            return answer_table(query, list(rows(few, inputs, _exactly(few, FEW_CASES))))
+        except (TooEntangledError, TooManyMatchesError):
             pass
-    sampled = _sampled(evaluation, query.approximate)
-    return answer_table(query, rows(evaluation, inputs, sampled), query.approximate.error)
+    assert query.approximate is not None
+    return answer_table(query, _sampled_rows(evaluation, inputs, hidden), query.approximate.error)
+
+
+def _sampled_rows(evaluation: Enumeration, inputs: Inputs, hidden: Hidden) -> Iterator[Row]:
+    """Yield the rows from sampled worlds; matches of matches are sampled by their lineage."""
+    query = evaluation.plan.query
+    asked = query.approximate
+    assert asked is not None
+    if any(source.formulas is not None for source in evaluation.sources):
+        rows = _by_time if is_by_time(query) else _by_window
+        return rows(evaluation, inputs, _sampled(evaluation, asked))
+    size = sample_size(asked.error, asked.risk)
+    return sampled_worlds(evaluation, inputs, hidden, size, seed_of(query.name))
 
 
 def _exactly(evaluation: Enumeration, cases: int | None = None) -> Valuation:
@@ -133,7 +150,8 @@ def _passes(query: CheckedQuery, value: float) -> bool:
 
 def _by_time(evaluation: Enumeration, inputs: Inputs, value: Valuation) -> Iterator[Row]:
     """Yield P(some match's last event is at t, or in the time OVER it), for each time of rows."""
-    matches, formulas = evaluation.matches()
+    keeps: Kept = "ends" if is_told_by("ends", evaluation.plan) else "all"
+    matches, formulas = _found(evaluation, keeps)
     ends = _ends(matches, inputs)
     groups = _groups(evaluation.plan, matches, inputs)
     found: dict[tuple[tuple[Any, ...], int], list[Formula]] = {}
@@ -154,7 +172,8 @@ def _by_window(evaluation: Enumeration, inputs: Inputs, value: Valuation) -> Ite
         if span is not None:
             held = (events.time >= span[0]) & (events.time < span[1])
             inside = replace(evaluation, events=events.take(held))
-        matches, formulas = inside.matches()
+        keeps: Kept = "starts" if is_told_by("starts", evaluation.plan) else "all"
+        matches, formulas = _found(inside, keeps)
         groups = _groups(evaluation.plan, matches, inputs)
         by_group: dict[tuple[Any, ...], list[Formula]] = {}
         for group, formula in zip(groups, formulas, strict=True):
@@ -163,6 +182,14 @@ def _by_window(evaluation: Enumeration, inputs: Inputs, value: Valuation) -> Ite
             by_group.setdefault((), [])
         for group in sorted(by_group, key=repr):
             yield group, start, value(by_group[group])
+
+
+def _found(evaluation: Enumeration, keeps: Kept) -> tuple[Matches, list[Formula]]:
+    """Return matches and when they are answers: always, where every event is certain."""
+    if not evaluation.has_one_world:
+        return evaluation.matches()
+    matches = evaluation.in_one_world(keeps)
+    return matches, [TRUE] * len(matches)
 
 
 def any_of(
@@ -190,12 +217,17 @@ def _groups(plan: MatchPlan, matches: Matches, inputs: Inputs) -> list[tuple[Any
 def _group_column(
     query: CheckedQuery, node: Any, matches: Matches, inputs: Inputs
 ) -> Sequence[Any]:
+    """Return one attribute of each match: of the first component that is there."""
     assert isinstance(node, Attribute)
     component = next(c.index for c in query.components if c.name == node.component)
     kind = query.type_of_attribute(component, node.name)
     rows = rows_of(matches, component, "each", 1)
-    values: list[Any] = gather(inputs, node.name, rows, kind).to_pylist()
-    return values
+    values = keys_of(gather(inputs, node.name, rows, kind))
+    if node.default is None:
+        return values
+    others = _group_column(query, node.default, matches, inputs)
+    pairs = zip(rows.tolist(), values, others, strict=True)
+    return [value if row >= 0 else other for row, value, other in pairs]
 
 
 def answer_table(query: CheckedQuery, found: Iterable[Row], error: float = 0.0) -> pa.Table:

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.errors import DataError
-from augury.evaluation.encoding import chances_of, whole
+from augury.evaluation.encoding import chances_of, keys_of, whole
 from augury.evaluation.stream_rows import StreamRows
 from augury.matching.matcher import ALWAYS
 from augury.records import Reals
@@ -141,7 +141,7 @@ def _tuples(table: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
     if not names:
         return [()] * table.num_rows
     by_name = {name.lower(): name for name in table.column_names}
-    columns = [table.column(by_name[name.lower()]).to_pylist() for name in names]
+    columns = [keys_of(table.column(by_name[name.lower()])) for name in names]
     return list(zip(*columns, strict=True))
 
 

@@ -26,7 +26,13 @@ from augury.evaluation.stages.row_store import RowStore
 from augury.evaluation.stream_rows import EVENT_ID, NUMBERED, StreamRows, inputs_of
 from augury.matching.matcher import ALWAYS
 from augury.matching.probe import closing_components, final_components
-from augury.matching.retention import ends_late, looks_back, oldest_counted, oldest_needed
+from augury.matching.retention import (
+    ends_late,
+    ends_with_any_event,
+    looks_back,
+    oldest_counted,
+    oldest_needed,
+)
 from augury.operator import NEVER_YET
 from augury.planning.match_plan import MatchPlan
 from augury.records import Events, Matches, Words
@@ -182,7 +188,8 @@ class MatchStage:
             return state.events.events
         ending = list[Words]()
         if fresh is not None:
-            ending.append(fresh.partition[(fresh.mask & self._final) != 0])
+            mask = fresh.mask & self._final
+            ending.append(fresh.partition[(mask != 0) | ends_with_any_event(self.plan.pattern)])
         if self._ends_late and self.plan.pattern.window is not None:
             window = self.plan.pattern.window
             since = max(state.reported, NEVER_YET + window) - window

@@ -14,6 +14,7 @@ from augury.kernels.search.layout import (
     ABSENT_ROOM,
     ABSENTS,
     ALSO_SINCE,
+    ALSO_SKIPPED,
     ALWAYS_ABSENT,
     COUNT,
     COUNT_WINDOW,
@@ -37,6 +38,7 @@ from augury.kernels.search.layout import (
     STRATEGY,
     TIME,
     UNLESS_OUTSIDE,
+    UNLESS_SKIPPED,
     WHO,
     WINDOW,
     absent_at,
@@ -102,12 +104,14 @@ def forbid_if(s, event, since):
 @part
 def forbid_inside(s, event, since):
     """Forbid an event beyond the match; in a window of events, unless it lies outside."""
-    if get(s.m, COUNT_WINDOW) == 0 or since == ALSO_SINCE:
+    if get(s.m, COUNT_WINDOW) == 0 or since in (ALSO_SINCE, ALSO_SKIPPED):
         forbid_if(s, event, since)
         return
     append_absent(s, event, UNLESS_OUTSIDE)
     # A neighbour in doubt has two excuses: the window, and what may lie between.
-    if since != ALWAYS_ABSENT:
+    if since == UNLESS_SKIPPED:
+        append_absent(s, event, ALSO_SKIPPED)
+    elif since != ALWAYS_ABSENT:
         append_absent(s, since, ALSO_SINCE)
 
 
@@ -115,8 +119,10 @@ def forbid_inside(s, event, since):
 def forbid_skipped(s, depth):
     """Forbid what lies between events of the match and beside none (of its key, for PARTITION)."""
     first, last = span_of(s, depth)
-    own_key = get(s.m, STRATEGY) == PARTITION
+    own_key, stamp = get(s.m, STRATEGY) == PARTITION, get(s.m, STAMP)
     for e in range(first + 1, last):
+        if of(s, e, IN_MATCH) == stamp:
+            continue
         if own_key and of(s, e, KEY) != of(s, first, KEY):
             continue
         if follows_some(s, depth, e) and precedes_some(s, depth, e):

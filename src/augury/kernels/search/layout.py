@@ -132,8 +132,10 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     AHEAD,
     AHEAD_FIRST,
     AHEAD_LAST,
+    # Whether one match is enough for each start.
+    FIRST_ONLY,
     HEADER_SIZE,
-) = range(94)
+) = range(95)
 
 # A frame: the item (component and event), the transition that took it, the state reached, the
 # components that are complete (bits); which transition and event to try next; where the events that
@@ -159,8 +161,8 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
 ) = range(14)
 
 # A group of alternatives: the match that took one of them, the match that forbids some, and their
-# total probability (a double).
-GROUP_TAKEN, GROUP_ABSENT, GROUP_MASS, GROUP_SIZE = range(4)
+# total probability (a double); the match that looked at some beyond its end, and where they begin.
+GROUP_TAKEN, GROUP_ABSENT, GROUP_MASS, GROUP_SEEN, GROUP_BLOCK, GROUP_SIZE = range(6)
 
 # A match in `out`; CONDITIONAL tells that it takes more than a product to value it. CONFIDENCE, a
 # double, is then an upper bound.
@@ -172,9 +174,10 @@ POWERS = 8
 # A passed-over or absent event. One that a NEXT(...) would have taken only as the direct neighbour
 # of SINCE need not be absent where something else lies between; with ALSO_SINCE the next row names
 # a further event whose neighbour it would have been. UNLESS_OUTSIDE, it need not be absent where so
-# many events exist that it lies outside the window of events.
+# many events exist that it lies outside the window of events; UNLESS_SKIPPED, where a contiguous
+# run would have skipped something that exists. ALSO_SKIPPED adds that to what the row before says.
 WHO, SINCE, ABSENT_SIZE = range(3)
-ALWAYS_ABSENT, UNLESS_OUTSIDE, ALSO_SINCE = -1, -2, -3
+ALWAYS_ABSENT, UNLESS_OUTSIDE, ALSO_SINCE, UNLESS_SKIPPED, ALSO_SKIPPED = -1, -2, -3, -4, -5
 ITEM_SIZE = 2
 
 

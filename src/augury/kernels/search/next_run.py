@@ -1,7 +1,7 @@
 """Next-match runs: from one start, the earliest event that fits, in every world.
 
 A run takes an event that fits, and also goes on without it, as in the worlds where it did not
-happen. STRICT and PARTITION CONTIGUITY are the runs that skipped nothing.
+happen. Under STRICT and PARTITION CONTIGUITY only a neighbour fits (see `contiguity`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ from augury.kernels.memory import (
 from augury.kernels.search.bounds import (
     can_finish,
     wants_bounds,
+)
+from augury.kernels.search.contiguity import (
+    is_contiguous,
+    wall_off,
 )
 from augury.kernels.search.layout import (
     ACCEPTING,
@@ -38,7 +42,6 @@ from augury.kernels.search.layout import (
     STATE,
     STOP,
     STRATEGY,
-    STRICT,
     TIME,
     TRY,
     WEIGHT,
@@ -52,13 +55,11 @@ from augury.kernels.search.layout import (
 )
 from augury.kernels.search.order import (
     is_before,
-    stands_beside_some,
 )
 from augury.kernels.search.passing import (
     fix_passed,
     is_barred,
     pass_over,
-    raise_barrier,
     refuse_if_in_doubt,
 )
 from augury.kernels.search.report import (
@@ -103,11 +104,10 @@ def look_at(s, depth, event):
         return NOTHING
     if get(s.m, STRATEGY) == PARTITION and of(s, event, KEY) != of(s, last, KEY):
         return NOTHING
+    if is_contiguous(s):
+        wall_off(s, depth, event)
     lane = preferred_lane(s, depth, event)
     if lane < 0 and get(s.m, frame_at(s, depth, REFUSED)) == 0:
-        if get(s.m, STRATEGY) >= STRICT and real_of(s, event, P) >= 1.0:
-            if is_before(s, last, event) and not stands_beside_some(s, depth, event):
-                raise_barrier(s, depth, event)
         return NOTHING
     while lane >= 0:
         outcome = try_lane(s, depth, lane, event)
@@ -145,8 +145,9 @@ def advance_run(s, depth, begin, stop):
         event = get(s.m, frame_at(s, depth, SCAN))
         if is_over(s, start, event, stop):
             return ENDED
-        # Past a barrier nothing can be taken; only an open end still needs to know what fits.
-        if not ends_open and is_barred(s, depth, event):
+        # Past a barrier nothing can be taken; only an open end still needs to know what fits, and
+        # not even that where what is no neighbour does not fit.
+        if (not ends_open or is_contiguous(s)) and is_barred(s, depth, event):
             return ENDED
         put(s.m, frame_at(s, depth, SCAN), event + 1)
         put(s.m, WORK, get(s.m, WORK) + 1)

@@ -76,8 +76,11 @@ def lies_between(s, a, e, b):
 @part
 def stands_beside_some(s, depth, event):
     """Whether the event has equal order with an event of the match."""
-    for d in range(1, depth + 1):
+    for d in range(depth, 0, -1):
         item = event_at(s, d)
+        # Items are taken in the order of time.
+        if of(s, item, TIME) < of(s, event, TIME):
+            return False
         if not is_before(s, item, event) and not is_before(s, event, item):
             return True
     return False

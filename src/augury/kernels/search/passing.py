@@ -1,8 +1,8 @@
 """Passing over: what next-match selection left out, and under which condition it may have been.
 
 An event that fits would have been taken, so a run that goes on without it needs its absence. Where
-a NEXT(...) asks for a neighbour, and something uncertain lies between, it may have fitted or not:
-then the event need only be absent, or be no neighbour.
+a NEXT(...) or contiguity asks for a neighbour, and something uncertain lies between, it may have
+fitted or not: then the event need only be absent, or be no neighbour.
 """
 
 from __future__ import annotations
@@ -15,8 +15,13 @@ from augury.kernels.memory import (
     put,
     put_real,
 )
+from augury.kernels.search.contiguity import (
+    is_contiguous,
+    may_skip,
+)
 from augury.kernels.search.layout import (
     ALSO_SINCE,
+    ALSO_SKIPPED,
     ALWAYS_ABSENT,
     AMBIGUOUS,
     BARRIER,
@@ -34,6 +39,7 @@ from augury.kernels.search.layout import (
     SINCE,
     STATE,
     TIME,
+    UNLESS_SKIPPED,
     WEIGHT,
     WHO,
     P,
@@ -63,11 +69,19 @@ def pass_over(s, depth, event):
     """Note that an event that fits some transition was passed over; False if out of room."""
     noted, state = get(s.m, PASSED), get(s.m, frame_at(s, depth, STATE))
     lane, stop = entry(s, EDGE_ROWS, state), entry(s, EDGE_ROWS, state + 1)
-    in_doubt = entry(s, JOINT_ROWS, lane) < entry(s, JOINT_ROWS, stop)
+    has_joints = entry(s, JOINT_ROWS, lane) < entry(s, JOINT_ROWS, stop)
+    skips = is_contiguous(s) and may_skip(s, depth, event)
+    in_doubt = has_joints or skips
+    if skips and not has_joints:
+        note_passed(s, event, UNLESS_SKIPPED)
+        lane = stop
     while in_doubt and lane < stop:
         if fits(s, depth, lane, event):
             give_back(s, depth + 1)
             in_doubt = note_doubts(s, depth, lane, event)
+            if skips:
+                note_passed(s, event, ALSO_SKIPPED if in_doubt else UNLESS_SKIPPED)
+                in_doubt = True
         lane += 1
     if not in_doubt:
         put(s.m, PASSED, noted)
@@ -154,13 +168,19 @@ def fix_passed(s, depth, event):
     n = get(s.m, PASSED)
     put(s.m, frame_at(s, depth + 1, FIXED), n)
     weight = weight_with(s, depth, event)
-    fixed = False
+    fixed, plain = False, is_contiguous(s) and not get(s.m, AMBIGUOUS)
     for i in range(get(s.m, frame_at(s, depth, OWN)), n):
         other, since = get(s.m, passed_at(s, i, WHO)), get(s.m, passed_at(s, i, SINCE))
-        fixed = fixed if since == ALSO_SINCE else is_before(s, other, event)
+        if plain:
+            # Between the run and what it takes nothing may lie, whatever it would have played.
+            if since in (ALSO_SINCE, ALSO_SKIPPED):
+                continue
+            since = ALWAYS_ABSENT
+        also = since in (ALSO_SINCE, ALSO_SKIPPED)
+        fixed = fixed if also else is_before(s, other, event)
         if fixed:
             note_passed(s, other, since)
-            if is_factor(s, i):
+            if is_factor(s, other, since):
                 weight *= 1.0 - real_of(s, other, P)
     note_refused(s, depth, event)
     put_real(s.m, frame_at(s, depth + 1, WEIGHT), weight)
@@ -168,10 +188,9 @@ def fix_passed(s, depth, event):
 
 
 @part
-def is_factor(s, passed):
+def is_factor(s, event, since):
     """Whether the absence of a passed-over event is a factor of the confidence already."""
     # Alternatives exclude each other, and ties may have another way to the same match.
     if not get(s.m, INDEPENDENT) or get(s.m, AMBIGUOUS):
         return False
-    plain = get(s.m, passed_at(s, passed, SINCE)) == ALWAYS_ABSENT
-    return plain and of(s, get(s.m, passed_at(s, passed, WHO)), GROUP) < 0
+    return since == ALWAYS_ABSENT and of(s, event, GROUP) < 0

@@ -12,6 +12,7 @@ from augury.kernels.search.absence import (
 )
 from augury.kernels.search.conditions import end_rules_hold, rules_hold
 from augury.kernels.search.confidence import absence, presence, room_in_count_window
+from augury.kernels.search.contiguity import chance_of_end, ends_plainly, is_contiguous
 from augury.kernels.search.layout import (
     ABSENT_ROOM,
     ABSENTS,
@@ -20,6 +21,7 @@ from augury.kernels.search.layout import (
     ALWAYS_ABSENT,
     AMBIGUOUS,
     ANY,
+    BARRIER,
     CONDITIONAL,
     CONFIDENCE,
     COUNT_WINDOW,
@@ -43,7 +45,6 @@ from augury.kernels.search.layout import (
     SINCE,
     STAMP,
     STRATEGY,
-    STRICT,
     STRICT_THRESHOLD,
     THRESHOLD,
     TIME,
@@ -84,8 +85,15 @@ def ends_with_negation(s, depth):
 
 @part
 def report_time(s, depth, deadline):
-    """Return when the match is known: at its last event, or at the end of its window."""
-    if deadline or get(s.m, WAITS) or ends_with_negation(s, depth):
+    """Return when the match is known: at its last event, or at the end of its window.
+
+    What must be absent of a contiguous run is known where an event came that nothing can pass.
+    """
+    waits = get(s.m, WAITS) or ends_with_negation(s, depth)
+    barrier = get(s.m, frame_at(s, depth, BARRIER))
+    if deadline and not waits and is_contiguous(s) and barrier >= 0:
+        return of(s, barrier, TIME)
+    if deadline or waits:
         if get(s.m, WINDOW) == FOREVER:
             return FOREVER - 1
         return of(s, event_at(s, 1), TIME) + get(s.m, WINDOW)
@@ -105,10 +113,10 @@ def emit(s, depth, deadline, begin, stop):
     put(s.m, STAMP, get(s.m, STAMP) + 1)
     first_absent = get(s.m, ABSENTS)
     confidence = presence(s, depth) * score_of(s, depth)
-    strategy = get(s.m, STRATEGY)
-    if strategy != ANY:
-        forbid_passed(s, depth, deadline)
-    if strategy >= STRICT:
+    ends_in_itself = deadline and is_contiguous(s) and ends_plainly(s, depth)
+    if get(s.m, STRATEGY) != ANY:
+        forbid_passed(s, depth, deadline and not ends_in_itself)
+    if is_contiguous(s):
         forbid_skipped(s, depth)
     forbid_between_neighbours(s, depth)
     for guard in range(get(s.m, N_GUARDS)):
@@ -121,6 +129,8 @@ def emit(s, depth, deadline, begin, stop):
     united = get(s.m, AMBIGUOUS) and has_ties(s, depth)
     if get(s.m, INDEPENDENT):
         confidence *= 1.0 if united else absence(s, first_absent)
+        if ends_in_itself:
+            confidence *= chance_of_end(s, depth)
         if get(s.m, COUNT_WINDOW) > 0 and not united:
             confidence *= room_in_count_window(s, depth)
         if not passes(s, confidence):

@@ -38,6 +38,13 @@ from augury.kernels.search.bounds import (
     next_hopeful,
     wants_bounds,
 )
+from augury.kernels.search.contiguity import (
+    known_before,
+)
+from augury.kernels.search.count_window import (
+    counted_end,
+    most_items,
+)
 from augury.kernels.search.layout import (
     ABSENTS,
     ACCEPTING,
@@ -49,6 +56,7 @@ from augury.kernels.search.layout import (
     DONE,
     EDGE_COMPONENT,
     EDGE_ROWS,
+    FIRST_ONLY,
     FOREVER,
     ITEMS,
     LIMIT_REACHED,
@@ -185,6 +193,7 @@ def point_at_events(s, depth, stop):
 def search_any(s, start, lane):
     """Find all matches that begin with `start` on a transition; False if out of room."""
     begin, stop = of(s, start, BEGIN), of(s, start, STOP)
+    end, most, before = counted_end(s, start, stop), most_items(s), get(s.m, MATCHES)
     put_real(s.m, frame_at(s, 0, WEIGHT), 1.0)
     if not fits(s, 0, lane, start):
         return True
@@ -192,7 +201,8 @@ def search_any(s, start, lane):
     depth, fine = 1, True
     fine = arrive(s, depth, begin, stop)
     while depth > 0:
-        if fine and next_any(s, depth, stop):
+        enough = get(s.m, FIRST_ONLY) and get(s.m, MATCHES) > before
+        if fine and not enough and depth < most and next_any(s, depth, end):
             depth += 1
             fine = arrive(s, depth, begin, stop)
         else:
@@ -241,7 +251,12 @@ def search_all(s, first):
     for lane in range(entry(s, EDGE_ROWS, 0), entry(s, EDGE_ROWS, 1)):
         can_start |= 1 << entry(s, EDGE_COMPONENT, lane)
     window, reported = get(s.m, WINDOW), get(s.m, REPORTED)
+    partition, known = -1, -FOREVER
     for start in range(first, s.n_events):
+        if of(s, start, STOP) != partition:
+            partition, known = of(s, start, STOP), known_before(s, start)
+        if of(s, start, TIME) < known:
+            continue
         if of(s, start, MASK) & can_start == 0 or not may_pass(s, real_of(s, start, P)):
             continue
         if window != FOREVER and of(s, start, TIME) < reported - window:

@@ -70,8 +70,11 @@ def in_order(s, depth, component, event):
 def is_bound(s, depth, event):
     """Whether the event, or another alternative of it, is in the match."""
     group = of(s, event, GROUP)
-    for d in range(1, depth + 1):
+    for d in range(depth, 0, -1):
         item = event_at(s, d)
+        # Items are taken in the order of time; alternatives may be of any.
+        if group < 0 and of(s, item, TIME) < of(s, event, TIME):
+            return False
         if item == event or (group >= 0 and of(s, item, GROUP) == group):
             return True
     return False

@@ -251,23 +251,33 @@ def _aggregate(name: Any, arguments: Parts, span: Span, findings: Findings) -> A
         over_all = argument.index is None or argument.index.kind == "each"
         if name != "COUNT" and argument.component is not None and over_all:
             return Aggregate(name, argument.component, argument.name, span=span)
-    _refuse_aggregate(name, len(arguments), span, findings)
-    return Aggregate("COUNT", "_", span=span)
+    _refuse_aggregate(name, arguments, span, findings)
+    # What is named is a component, so that no second finding says that there is none.
+    named = argument.component or argument.name if isinstance(argument, Attribute) else "_"
+    return Aggregate("COUNT", named, span=span)
 
 
-def _refuse_aggregate(name: str, count: int, span: Span, findings: Findings) -> None:
+def _refuse_aggregate(name: str, arguments: Parts, span: Span, findings: Findings) -> None:
+    argument = arguments[0] if len(arguments) == 1 else None
     if name == "COUNT":
         message, hint = "COUNT counts the events of one repetition", "for example COUNT(b)"
+        if isinstance(argument, Attribute) and argument.component is not None:
+            message += f", and not values of {argument.name}"
+            hint = (
+                f"write COUNT({argument.component}) for its events; those whose {argument.name} is "
+                "NULL can be left out by a condition"
+            )
     else:
         message = f"{name} is over one attribute of one repetition"
         other = {"MIN": "; of several values: LEAST", "MAX": "; of several values: GREATEST"}
-        hint = f"for example {name}(b.price)" + (other.get(name, "") if count > 1 else "")
+        hint = f"for example {name}(b.price)" + (other.get(name, "") if len(arguments) > 1 else "")
     findings.refuse(codes.FORM, span, message, hint)
 
 
 def _call_star(parts: Parts, span: Span, findings: Findings) -> Call:
     message = f"{parts[0].text.upper()}(*) is not a value of one match"
-    findings.refuse(codes.FORM, span, message, "name a repetition, for example COUNT(b)")
+    hint = "name a repetition, as in COUNT(b); RETURN COUNT counts matches, RETURN TOTAL COUNT all"
+    findings.refuse(codes.FORM, span, message, hint)
     return Call(parts[0].text.upper(), (), span=span)
 
 

@@ -10,7 +10,7 @@ from augury.language import codes
 from augury.language.actions.words import Parts, whole
 from augury.language.findings import Findings
 from augury.language.machine import Action
-from augury.language.tree import Component, Edge, Group, Not, Repetition
+from augury.language.tree import Component, Edge, Group, Not, Pattern, Repetition
 
 
 def _group(operator: Choice["SEQ", "NEXT", "AND", "OR"]) -> Action:
@@ -22,7 +22,25 @@ def _negation(parts: Parts, span: Span, findings: Findings) -> Not:
 
 
 def _edge(which: Choice["FIRST", "LAST"]) -> Action:
-    return lambda parts, span, findings: Edge(which, parts[0], span=span)
+    side = "before" if which == "FIRST" else "after"
+
+    def action(parts: Parts, span: Span, findings: Findings) -> Pattern:
+        inner: Pattern = parts[0]
+        if isinstance(inner, Component):
+            return Edge(which, inner, span=span)
+        message = f"{which} takes one component, not {_kind(inner)}"
+        hint = f"write {which}(A a), or say with ! in a SEQ what must not come {side}"
+        findings.refuse(codes.FORM, span, message, hint)
+        return inner
+
+    return action
+
+
+def _kind(pattern: Pattern) -> str:
+    """Return what stands where a component should."""
+    if isinstance(pattern, Group):
+        return f"{pattern.operator}(...)"
+    return "a negation" if isinstance(pattern, Not) else "another FIRST or LAST"
 
 
 def _component(*fields: str) -> Action:

@@ -207,7 +207,9 @@ def _threshold(parts: Parts, span: Span, findings: Findings) -> Clause:
     return Clause("THRESHOLD", {"having": Having("CONFIDENCE", float(parts[0]), span=span)}, span)
 
 
-def _returns(kind: Choice["STAR", "COUNT", "PROBABILITY", "PROBABILITY BY TIME"]) -> Action:
+def _returns(
+    kind: Choice["STAR", "COUNT", "TOTAL COUNT", "PROBABILITY", "PROBABILITY BY TIME"],
+) -> Action:
     def action(parts: Parts, span: Span, findings: Findings) -> Clause:
         over = parts[0] if parts else None
         return Clause("RETURN", {"returns": Return(kind, over=over, span=span)}, span)
@@ -328,6 +330,7 @@ ACTIONS: dict[str, Action] = {
     "threshold": _threshold,
     "return_star": _returns("STAR"),
     "return_count": _returns("COUNT"),
+    "return_total": _returns("TOTAL COUNT"),
     "return_probability": _returns("PROBABILITY"),
     "return_by_time": _returns("PROBABILITY BY TIME"),
     "return_columns": _return_columns,

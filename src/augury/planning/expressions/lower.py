@@ -265,11 +265,17 @@ def _(expression: syntax.InTable, scope: Scope) -> Typed:
     table = scope.tables.get(expression.table.lower())
     if table is not None:
         operands = tuple(
-            cast(operand, column.type)
+            _as_member(operand, column.type)
             for operand, column in zip(operands, table.columns, strict=False)
         )
     test = Apply(DataType.BOOLEAN, "member", operands, expression.table)
     return _not(test) if expression.negated else test
+
+
+def _as_member(operand: Typed, column: DataType) -> Typed:
+    """Return a value as it is looked up; a fraction stays one, and meets whole numbers so."""
+    is_fraction = operand.type is DataType.DOUBLE and column is DataType.LONG
+    return operand if is_fraction else cast(operand, column)
 
 
 @_lower.register

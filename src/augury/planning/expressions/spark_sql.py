@@ -2,7 +2,8 @@
 
 The text means the same whatever the session's settings are: nothing throws under ANSI rules,
 timestamps are literals in microseconds so that no time zone has a say, and every name is quoted.
-Comparisons of plain columns with constants stay plain, so that they reach Parquet's own filters.
+Comparisons of plain columns with constants stay plain, so that they reach Parquet's own filters;
+but not those that NaN passes, since the statistics of a file may leave it out.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from augury.planning.expressions.types import refuse
 
 Rows = Sequence[Sequence[Value]]
 _DAY = "86400000000L"
+_COMPARISONS = ("equal", "less", "less_equal", "in_list")
 _B, _L, _D, _S = DataType.BOOLEAN, DataType.LONG, DataType.DOUBLE, DataType.STRING
 _T, _G, _I = DataType.TIMESTAMP, DataType.DATE, DataType.INTERVAL
 _NAMES = {_B: "BOOLEAN", _L: "BIGINT", _D: "DOUBLE", _S: "STRING", _T: "TIMESTAMP", _G: "DATE"}
@@ -95,7 +97,8 @@ def _double_literal(value: float) -> str:
 class _Renderer:
     tables: Mapping[str, Rows] | None
 
-    def text(self, node: Typed) -> str:
+    def text(self, node: Typed, *, negated: bool = False) -> str:
+        """Return the text of a node; `negated` tells that it stands below a NOT."""
         if isinstance(node, Constant):
             return constant_sql(node.type, node.value)
         if isinstance(node, Input):
@@ -103,12 +106,19 @@ class _Renderer:
         if isinstance(node, Aggregated):
             raise refuse("an aggregate over a repetition cannot be pushed to Spark")
         if node.operator == "member":
-            return self._member(node)
+            return self._member(node, negated=negated)
         if node.operator == "cast":
             return self._cast(node)
         if node.type in (_T, _I) or any(o.type in (_T, _G) for o in node.operands):
             return self._with_times(node)
-        return _apply(node, [self.text(operand) for operand in node.operands])
+        inside = negated or node.operator == "not"
+        texts = [self.text(operand, negated=inside) for operand in node.operands]
+        if node.operator in _COMPARISONS:
+            # Only what is on the right of < may be NaN where that is true.
+            reached = range(1, 2) if node.operator in ("less", "less_equal") else range(0)
+            for k in range(len(texts)) if negated else reached:
+                texts[k] = _unseen(node.operands[k], texts[k])
+        return _apply(node, texts)
 
     def _cast(self, node: Apply) -> str:
         if not can_be_pushed(node):
@@ -124,8 +134,10 @@ class _Renderer:
         result = _LONG[node.operator](*numbers)
         return f"timestamp_micros({result})" if node.type is _T else result
 
-    def _member(self, node: Apply) -> str:
+    def _member(self, node: Apply, *, negated: bool) -> str:
         values = [self.text(operand) for operand in node.operands]
+        if negated:
+            values = [_unseen(*each) for each in zip(node.operands, values, strict=True)]
         rows = None if self.tables is None else self.tables.get(node.detail.lower())
         if rows is None:
             listed = values[0] if len(values) == 1 else f"({', '.join(values)})"
@@ -133,6 +145,12 @@ class _Renderer:
         kinds = [operand.type for operand in node.operands]
         tests = [_row_test(values, kinds, row) for row in dict.fromkeys(map(tuple, rows))]
         return f"({' OR '.join(tests)})" if tests else "false"
+
+
+def _unseen(operand: Typed, text: str) -> str:
+    """Return a fraction in a form that no filter of Parquet takes: it is the same number."""
+    is_column = isinstance(operand, Input) and operand.type is _D
+    return f"nanvl({text}, CAST('NaN' AS DOUBLE))" if is_column else text
 
 
 def _row_test(values: list[str], kinds: list[DataType], row: Sequence[Value]) -> str:

@@ -5,9 +5,10 @@ Chains carry sequences of single components; patterns of another make are evalua
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from augury.analysis.checked import Branch, CheckedQuery, Leaf, Negated
+from augury.analysis.checked import Branch, CheckedQuery, Leaf, Negated, Shape
 
 MOST_BITS = 30
 
@@ -40,10 +41,9 @@ class Slot:
 
 def slots_of(query: CheckedQuery) -> list[Slot] | None:
     """Return the sequence as slots; None where it is none, or a negation is at an end."""
-    shape = query.shape
-    parts = shape.parts if isinstance(shape, Branch) and shape.operator == "SEQ" else (shape,)
     slots, guards = [], 0
-    for part in parts:
+    operators = ("SEQ", "NEXT") if _takes_neighbours(query) else ("SEQ",)
+    for part in _in_order(query.shape, operators):
         inner = part.part if isinstance(part, Negated) else part
         if not isinstance(inner, Leaf):
             return None
@@ -54,6 +54,21 @@ def slots_of(query: CheckedQuery) -> list[Slot] | None:
             slots.append(Slot(component.index, guards, component.minimum, component.maximum))
             guards = 0
     return slots if slots and not guards and not _may_lead(slots) else None
+
+
+def _takes_neighbours(query: CheckedQuery) -> bool:
+    """Return whether contiguity asks for the neighbours that NEXT(...) asks for, of one key."""
+    keyless = not any(stream.key for stream in query.streams)
+    return query.strategy == "PARTITION" or (query.strategy == "STRICT" and keyless)
+
+
+def _in_order(shape: Shape, operators: tuple[str, ...]) -> Iterator[Shape]:
+    """Yield the parts of a sequence; parts that are sequences themselves lie in it."""
+    if isinstance(shape, Branch) and shape.operator in operators:
+        for part in shape.parts:
+            yield from _in_order(part, operators)
+    else:
+        yield shape
 
 
 def _may_lead(slots: list[Slot]) -> bool:

@@ -6,6 +6,7 @@ events that have no ID of their own, by the hash of their row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -43,8 +44,8 @@ from augury.runners.live.encoding import (
     real_of,
     stream_number,
 )
-from augury.sources.intake import stored as as_stored
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
+from augury.sources.values import stored as as_stored
 
 # The rows of the ring that each component of a match holds.
 Held = dict[int, list[int]]
@@ -217,7 +218,10 @@ class Answers:
         if isinstance(node, Aggregated):
             return _aggregate(node, value)
         place = -1 if node.kind == "last" else max(node.number, 1) - 1
-        return lambda held: _at(held.get(component, []), place, value)
+        default = scalar(node.default, self.encoder.tables, self._read) if node.default else _null
+        return lambda held: (
+            _at(held[component], place, value) if component in held else default(held)
+        )
 
     # Names ------------------------------------------------------------------------------------
 
@@ -318,6 +322,10 @@ def outside(value: Any, kind: str) -> Any:
     return as_stored(value, kind)
 
 
+def _null(_: Held) -> None:
+    return None
+
+
 def _at(rows: list[int], place: int, value: Reader) -> Any:
     there = rows and place < len(rows)
     return value(rows[place]) if there else None
@@ -334,9 +342,15 @@ def _aggregate(node: Aggregated, value: Reader) -> Scalar:
     return computed
 
 
+def _order(value: Any) -> tuple[bool, Any]:
+    """Return what orders a value: NaN is the greatest number."""
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return is_nan, 0.0 if is_nan else value
+
+
 _AGGREGATES: dict[str, Callable[[list[Any]], Any]] = {
     "SUM": sum,
     "AVG": lambda values: sum(values) / len(values),
-    "MIN": min,
-    "MAX": max,
+    "MIN": lambda values: min(values, key=_order),
+    "MAX": lambda values: max(values, key=_order),
 }

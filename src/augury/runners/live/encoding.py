@@ -21,7 +21,7 @@ from augury.matching.pattern import Pattern
 from augury.planning.expressions.scalar import Scalar, Tables, scalar
 from augury.planning.expressions.typed import Aggregated, Input, Typed, inputs_within, nodes_within
 from augury.planning.match_plan import MatchPlan
-from augury.records import Words, chance
+from augury.records import Words, as_key, chance
 from augury.sources.intake import Arrival
 
 FOREVER = layout.FOREVER
@@ -289,13 +289,25 @@ class _StreamEncoder:
 
     def _partition_of(self) -> Callable[[dict[str, Any], int], Hashable]:
         names = self.owner.plan.partition_by.get(self.stream.name) or ()
+        if self.owner.plan.pattern.stays_in_a_key and not names:
+            key = self.stream.key
+            return lambda values, number: tuple(values[name] for name in key)
         if not names:
             return lambda values, number: ()
         if len(names) == 1:
             (name,) = names
+            form = self._form_of(name)
             # NULL equals nothing, so such an event is alone in its partition.
-            return lambda values, number: (None, number) if values[name] is None else values[name]
-        return lambda values, number: _joint([values[name] for name in names], number)
+            return lambda values, number: (
+                (None, number) if values[name] is None else form(values[name])
+            )
+        forms = [(name, self._form_of(name)) for name in names]
+        return lambda values, number: _joint([form(values[name]) for name, form in forms], number)
+
+    def _form_of(self, name: str) -> Callable[[Any], Any]:
+        """Return how values of a column become parts of a partition."""
+        is_real = column_type((self.stream,), name) is DataType.DOUBLE
+        return as_key if is_real else lambda value: value
 
     def _tie(self, values: dict[str, Any]) -> int | None:
         if self.stream.order_by is None:

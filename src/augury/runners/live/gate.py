@@ -16,8 +16,9 @@ from augury.language.printer import to_text
 from augury.planning.policy_plan import PolicyPlan
 from augury.privacy.pattern import Event
 from augury.privacy.policy import Decider, Decision
-from augury.sources.intake import Arrival, stored
-from augury.sources.rows import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES
+from augury.sources.intake import Arrival
+from augury.sources.values import stored
 
 
 class LiveGate:

@@ -7,18 +7,26 @@ one where a window has ended that a match waits for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 
+from augury.analysis.checked import CheckedQuery
 from augury.evaluation.memory_guard import memory_errors_named
+from augury.evaluation.ties import TieCounter, TieRule
 from augury.kernels.search import layout
 from augury.kernels.search.gather import WHEN
 from augury.matching.matcher import ALWAYS
 from augury.matching.probe import Probe, final_components
-from augury.matching.retention import ends_late, looks_back, oldest_counted, oldest_needed
+from augury.matching.retention import (
+    ends_late,
+    ends_with_any_event,
+    looks_back,
+    oldest_counted,
+    oldest_needed,
+)
 from augury.matching.ring import Ring
 from augury.matching.step_limits import limits_of
 from augury.operator import NEVER_YET
@@ -26,20 +34,21 @@ from augury.planning.expressions.link import link
 from augury.planning.expressions.scalar import Tables
 from augury.planning.match_plan import MatchPlan
 from augury.runners.live.answers import Answers
-from augury.runners.live.encoding import Encoded, EqualRows, LiveEncoder
+from augury.runners.live.encoding import Encoded, EqualRows, LiveEncoder, stream_number
 from augury.sources.intake import Arrival
 
 
 class LiveQuery:
     """A query whose events are base events; holds its live events."""
 
-    def __init__(self, plan: MatchPlan, tables: Tables) -> None:
-        self.plan, self.pattern, self.tables = plan, plan.pattern, tables
+    def __init__(self, plan: MatchPlan, tables: Tables, ties: TieRule | None = None) -> None:
+        self.plan, self.pattern, self.tables, self._tie_rule = plan, plan.pattern, tables, ties
         self._final = 0
         for way in self.pattern.ways:
             self._final |= 0 if way.waits else final_components(way)
         self._starts = _starting_components(plan)
         self._ends_late = ends_late(self.pattern)
+        self._any_ends = ends_with_any_event(self.pattern)
         self.restart()
 
     def restart(self) -> None:
@@ -52,6 +61,7 @@ class LiveQuery:
         self.waiting: list[tuple[int, int, int, Encoded]] = []
         self.deadlines: list[tuple[int, int]] = []
         self._counted = 32
+        self._ties = TieCounter(self._tie_rule) if self._tie_rule else None
         self.link()
 
     def link(self) -> None:
@@ -120,9 +130,34 @@ class LiveQuery:
             if arrival and arrival.alternatives and arrival.alternatives.is_overfull:
                 continue
             number = self.enter(equal.numbered(encoded))
-            if encoded.words[2] & final:
+            if self._ties is not None:
+                self._ties.add(encoded.time, *self._place_of(encoded))
+            if self._any_ends or encoded.words[2] & final:
                 touched.add(number)
         return touched
+
+    def _place_of(self, encoded: Encoded) -> tuple[Hashable, int]:
+        """Return the stream and the part of an event, and the components that it may play.
+
+        What another stream orders, and what has a tie-breaker, plays nothing where ties count.
+        """
+        assert self._tie_rule is not None
+        streams, number = self.plan.query.streams, 0
+        if len(streams) > 1:
+            word = encoded.words[int(self.encoder.where[layout.STREAM])]
+            number = stream_number(word, len(streams))
+        counts = streams[number] in self._tie_rule.streams
+        return (number, encoded.partition), encoded.words[2] if counts else 0
+
+    @property
+    def query(self) -> CheckedQuery:
+        """The query that is answered."""
+        return self.plan.query
+
+    @property
+    def tied(self) -> int:
+        """How many events that have entered are tied."""
+        return self._ties.total if self._ties is not None else 0
 
     def _due(self, horizon: int) -> set[int]:
         """Return the partitions where a window has ended that a match may wait for."""

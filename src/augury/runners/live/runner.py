@@ -21,6 +21,7 @@ from augury.evaluation.encoding import declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.probability.streamable import refuse_unstreamable
 from augury.evaluation.suppression import table_rows, taught
+from augury.evaluation.ties import tie_notice, tie_rule
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.planning.evaluated import refuse_inferred
@@ -153,6 +154,22 @@ class LiveRunner:
             found += query.finish()
         return found
 
+    def has_put_aside(self, stream: str) -> bool:
+        """Whether rows of a stream were bad or late."""
+        entrance = self.entrances[stream]
+        return bool(entrance.rejected or entrance.late)
+
+    def put_aside(self, stream: str) -> dict[tuple[str, str], tuple[int, str]]:
+        """Return how many rows were put aside, by stream and kind, and why the first of them."""
+        entrance = self.entrances[stream]
+        name = entrance.declared.name.removeprefix("stream ")
+        kinds = {"rejected": entrance.rejected, "late": entrance.late}
+        return {(name, kind): (len(rows), rows[0][1]) for kind, rows in kinds.items() if rows}
+
+    def notices(self) -> list[str]:
+        """Return what is to be said of the events so far: how many are tied, by query."""
+        return [tie_notice(each.query, each.tied) for each in self.queries.values() if each.tied]
+
     def late(self, stream: str) -> pa.Table:
         """Return the rows of a stream that came too late, with the reason."""
         return self.entrances[stream].tables()[0]
@@ -205,7 +222,8 @@ class LiveRunner:
         if needs_steps(plan):
             return self._in_steps(query, catalog, queries)
         rows = _table_rows(catalog, self.tables)
-        return LiveQuery(plan, rows), [stream.name for stream in query.streams]
+        ties = tie_rule(plan.query, catalog)
+        return LiveQuery(plan, rows, ties), [stream.name for stream in query.streams]
 
     def _in_steps(
         self, query: CheckedQuery, catalog: Catalog, queries: Mapping[str, CheckedQuery]

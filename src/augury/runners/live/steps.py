@@ -22,8 +22,10 @@ from augury.evaluation.probability.chain_shard import shard_for
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.matcher import ALWAYS
 from augury.planning.match_plan import MatchPlan
-from augury.sources.intake import Arrival, Values, stored
-from augury.sources.rows import ARROW_TYPES, REASON
+from augury.sources.columns import ARROW_TYPES
+from augury.sources.intake import Arrival, Values
+from augury.sources.rows import REASON
+from augury.sources.values import stored
 
 Aside = Mapping[str, list[tuple[Values, str]]]
 
@@ -63,10 +65,11 @@ class LiveSteps:
             name = catalog.tables[missing[0]].name
             raise DataError(f"table {name} has no data; bind it before the first push")
         bound = {name: tables[name] for name in network.tables_read}
-        self.query, self.shard = query, shard_for(replace(network, tables=bound))
+        self.query, self.shard = query, shard_for(replace(network, tables=bound, counts_ties=True))
         self.state: Any = self.shard.start()
         self.rows: dict[str, list[tuple[int, Arrival]]] = {name: [] for name in network.bases}
         self.aside: Aside = {}
+        self.tied = 0
 
     @property
     def bases(self) -> list[str]:
@@ -90,6 +93,7 @@ class LiveSteps:
             return []
         batch = {name: self._due(name, horizon) for name in self.rows}
         self.state, answers = self.shard.advance(self.state, batch, horizon)
+        self.tied += sum(answers.tied.values())
         if self.shard.network.keeps_chains:
             self._put_aside(answers.rejected)
         return [row for table in answers.found.values() for row in table.to_pylist()]

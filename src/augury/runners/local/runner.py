@@ -79,6 +79,12 @@ class LocalRunner:
         """The streams that were read so far."""
         return [*self.checked.values(), *self.coded.values()]
 
+    def tied(self, name: str) -> dict[str, int]:
+        """Return how many events are tied, of a query that was answered and of those below it."""
+        network = self._network(name)
+        network = replace(network.only(network.queries), counts_ties=True)
+        return network.tied({**self.coded, **self.checked}.values())
+
     def with_gaps(self, query: CheckedQuery) -> CheckedQuery:
         """Return a query with the gaps that its history teaches."""
         name = query.name.lower()

@@ -19,6 +19,8 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),
     "spark.sql.session.timeZone": "UTC",
+    # Others read what Spark writes unless told so as nanoseconds, which begin in 1677.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

@@ -6,7 +6,7 @@ are told as text, whole, when the pipeline wants them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -28,7 +28,9 @@ from augury.planning.match_plan import Play
 from augury.records import ROUNDING
 from augury.runners.spark.watermark import moment_of_tick
 from augury.sinks.sink import MICROSECONDS
+from augury.sources.frames import can_hold, fitted, is_plain
 from augury.sources.rows import MOST_TICKS, REASON, beyond_count, improbable
+from augury.sources.texts import Case, first_of, unfit
 
 SPARK_TYPES = {
     DataType.BOOLEAN: "boolean",
@@ -38,31 +40,44 @@ SPARK_TYPES = {
     DataType.TIMESTAMP: "timestamp",
     DataType.DATE: "date",
 }
-# What Spark may cast without guessing, by the types that the data have.
-_READABLE = {
-    DataType.BOOLEAN: ("boolean",),
-    DataType.LONG: ("tinyint", "smallint", "int", "bigint"),
-    DataType.DOUBLE: ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
-    DataType.STRING: ("string", "varchar", "char"),
-    DataType.TIMESTAMP: ("timestamp", "timestamp_ntz"),
-    DataType.DATE: ("date",),
-}
 SOURCE_FAULT, SOURCE_RAW, WATERMARK = "_augury_fault", "_augury_raw", "augury watermark"
 # A longer list of a table's rows is no filter any more, but a join; the shards check again anyway.
 MOST_ROWS_IN_A_FILTER = 1000
 
 
 def declared_rows(data: DataFrame, stream: StreamSchema) -> DataFrame:
-    """Return the declared columns, in their types and names, and what the source says of faults."""
+    """Return the declared columns, in their types and names, and what is wrong with single cells.
+
+    What a source says of its rows stays; cells of bound rows are judged here.
+    """
     types = {name.lower(): (name, kind) for name, kind in data.dtypes}
-    columns = [_declared(types, column.name, column.type, stream) for column in stream.columns]
-    extra = [f.col(name) for name in (SOURCE_FAULT, SOURCE_RAW) if name in types]
-    return data.select(*columns, *extra)
+    columns, faults = list[Column](), list[Case]()
+    for column in stream.columns:
+        own, found = _found(types, column.name, column.type, stream)
+        given = f.col(quoted(own))
+        value = fitted(given, column.type.value, found)
+        columns.append(value.alias(column.name))
+        if not is_plain(column.type.value, found):
+            reason = unfit(column.name, column.type.value, given.cast("string"))
+            faults.append((given.isNotNull() & value.isNull(), reason))
+    if SOURCE_FAULT in types:
+        faults.insert(0, (f.col(SOURCE_FAULT).isNotNull(), f.col(SOURCE_FAULT)))
+    extra = [first_of(faults).alias(SOURCE_FAULT)] if faults else []
+    raw = [f.col(SOURCE_RAW)] if SOURCE_RAW in types else []
+    return data.select(*columns, *extra, *raw)
 
 
-def _declared(
+def are_plain(data: DataFrame, stream: StreamSchema, names: Iterable[str]) -> bool:
+    """Whether the values of some columns are all of their declared types."""
+    types = {name.lower(): kind for name, kind in data.dtypes}
+    kinds = {column.name: column.type.value for column in stream.columns}
+    return all(is_plain(kinds[name], types[name.lower()]) for name in names)
+
+
+def _found(
     types: Mapping[str, tuple[str, str]], name: str, kind: DataType, stream: StreamSchema
-) -> Column:
+) -> tuple[str, str]:
+    """Return the name and the type that a declared column has in the data."""
     if name.lower() not in types:
         have = ", ".join(own for own, _ in types.values())
         raise DataError(
@@ -70,22 +85,12 @@ def _declared(
             f"they have {have}: rename one, or change the declaration"
         )
     own, found = types[name.lower()]
-    if found.partition("(")[0] not in (*_READABLE[kind], "void"):
+    if not can_hold(kind.value, found):
         raise DataError(
             f"column {name} of stream {stream.name} is declared {kind.value}, but the data have "
             f"{found}; cast it, or change the declaration"
         )
-    column = f.col(quoted(own))
-    if found == "timestamp_ntz":
-        # A time without a zone is in UTC, whatever the session's zone is.
-        column = f.expr(_moment_in_utc(quoted(own)))
-    return column.cast(SPARK_TYPES[kind]).alias(name)
-
-
-def _moment_in_utc(column: str) -> str:
-    """Return a time without a zone as a moment; a cast would take the zone of the session."""
-    since = f"CAST({column} - TIMESTAMP_NTZ '1970-01-01 00:00:00' AS INTERVAL SECOND)"
-    return f"timestamp_micros(CAST(CAST({since} AS DECIMAL(38, 6)) * 1000000 AS BIGINT))"
+    return own, found
 
 
 def fault_of(stream: StreamSchema, columns: list[str]) -> Column:
@@ -111,6 +116,12 @@ def fault_of(stream: StreamSchema, columns: list[str]) -> Column:
     for case in others:
         chain = chain.when(*case)
     return chain
+
+
+def has_good_row(data: DataFrame, stream: StreamSchema) -> bool:
+    """Whether some row has no fault of its own: reads rows until one has none."""
+    rows = declared_rows(data, stream)
+    return not rows.where(fault_of(stream, rows.columns).isNull()).isEmpty()
 
 
 def _column(stream: StreamSchema, name: str) -> Column:

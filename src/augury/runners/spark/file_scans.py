@@ -20,6 +20,7 @@ from augury.evaluation.packing import BLOBS, Packer
 from augury.evaluation.sharding import Sharding
 from augury.planning.distribution.movement import asks_for_movement
 from augury.runners.process.worker_process import InWorker
+from augury.runners.spark.catalyst_rows import are_plain
 from augury.runners.spark.scanning import (
     EVER,
     FEW_TASKS,
@@ -104,6 +105,8 @@ class FileScans:
         assert stream.time is not None
         frame = self.read(stream)
         packer = Packer(stream, Executor(network).schemas[stream.name.lower()])
+        if not are_plain(frame, stream, packer.columns):
+            return None
         theirs = {name.lower(): name for name in frame.columns}
         names = tuple((own, theirs[own.lower()]) for own in packer.columns)
         asked = stream.name.lower(), names

@@ -30,8 +30,8 @@ import pyarrow as pa
 from augury.evaluation.encoding import whole
 from augury.evaluation.row_blocks import Stored
 from augury.runners.spark.tasks import Answer, Blob, listed, pieces, unpacked
-from augury.sources.intake import written
 from augury.sources.rows import REASON
+from augury.sources.values import written
 
 # A shard of either kind with its own state: both obey `augury.operator`.
 AnyShard = Any

@@ -45,7 +45,8 @@ from augury.runners.spark.tasks import (
     MatchRows,
     Unpacked,
 )
-from augury.sources.rows import ARROW_TYPES, REASON
+from augury.sources.columns import ARROW_TYPES
+from augury.sources.rows import REASON
 
 # What rows are asked for by; repeated ids, a kind of their own on the way, are rejected rows.
 KINDS = ("match", "late", "rejected", "movement")

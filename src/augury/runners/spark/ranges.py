@@ -66,7 +66,14 @@ class Ranges:
         runner = self._runner(kept)
         queries = self.network.queries
         found = {queries[n].name: runner.table(n) for n in self.network.names}
-        return Answers(found, rejected, runner.clock.measured)
+        return Answers(found, rejected, runner.clock.measured, self._tied(kept))
+
+    def _tied(self, kept: Mapping[str, pa.Table]) -> dict[str, int]:
+        """Return how many of the range's own events are tied; it has all of a time."""
+        return self.network.tied(
+            StreamRows(stream, kept[name].filter(kept[name].column(OWN)), kept[name].slice(0, 0))
+            for name, stream in self.network.bases.items()
+        )
 
     def _unpacked(self, blobs: Sequence[Any]) -> dict[str, pa.Table]:
         """Return the rows by stream, which know whether they are the range's own."""

@@ -105,7 +105,7 @@ class SparkRunner:
         """Return one pass that answers several queries; with faults, whole rows travel."""
         network = Network.of(names, self._with_gaps(names), self.catalog)
         tables = {name: self._relation(name) for name in sorted(network.tables_read)}
-        network = replace(network, tables=tables, whole_rows=tells_faults)
+        network = replace(network, tables=tables, whole_rows=tells_faults, counts_ties=tells_faults)
         draft = Pipeline(
             network,
             self.rows,

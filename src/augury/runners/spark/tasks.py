@@ -145,7 +145,7 @@ def listed(answers: Answers) -> list[Answer]:
     ]
     for name, table in answers.rejected.items():
         found += pieces("repeated", name, table)
-    return found
+    return found + [("tied", name, count, b"") for name, count in answers.tied.items()]
 
 
 def only_reported(answers: Sequence[Answer], streams: frozenset[str]) -> list[Answer]:

@@ -1,0 +1,134 @@
+"""Every benchmark that `make bench` runs comes to its end, on a small size.
+
+Those of benchmarks/spark are in test_spark_benchmarks.py.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lahar import lines
+from matching import harness
+
+# Arguments of each script, and what is made smaller in it.
+SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "import_time": ([], {"RUNS": 1}),
+    "check_speed": ([], {"QUERIES": 8, "RUNS": 1}),
+    "push_overhead": ([], {"EVENTS": 300, "RUNS": 1, "LIVE": (50,), "MANY_KEYS": 20}),
+    "limits": ([], {"TIMES": (1, 2)}),
+    "matching.throughput": (["20000"], {}),
+    "matching.standing_queries": (["2000"], {"QUERIES": 20}),
+    "matching.long_sequences": (["3000"], {"THRESHOLDS": (0.5, 0.9)}),
+    "lahar.throughput": (["8", "10"], {"BY_STEPS": (5, 10)}),
+    "lahar.quality": (["3", "900", "1", "1"], {"RESAMPLED": 100}),
+    "lahar.realtime": (["3", "300", "1", "1"], {}),
+    "lahar.home": ([], {}),
+    "lahar.papers_figures": (["5"], {"OBJECTS": (1, 5), "SUBGOALS": (1, 2)}),
+    "lahar.safe_plan": (["2"], {"OBJECTS": (1, 3), "STEPS": 10, "ERRORS": (0.2,)}),
+    "missed.throughput": ([], {"EVENTS": 600, "ROUNDS": 1}),
+    "missed.window": (["600"], {"WINDOWS": (600, 1200)}),
+    "missed.quality": ([], {"TAGS": 2000}),
+    "missed.calibration": ([], {"SEQUENCES": 200, "RATES": (0.1,)}),
+    "hierarchy.windows": (["3000"], {"WINDOWS": (1000,), "KINDS": (10,), "FOR_PLAIN": {1000: 800}}),
+}
+# What has tests of its own: test_spark_benchmarks.py, and tools/check-wheel.
+ELSEWHERE = {"first_answer", "spark.run"}
+ON_SPARK = {"lahar.keys", "dpcep.movement", "dpcep.workers"}
+WITH_DATA = {"hierarchy.caviar", "dpcep.page"}
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """Return how to import a benchmark, made smaller; its figures go to a folder of the test."""
+    threads = pa.cpu_count(), pa.io_thread_count()
+
+    def made(name: str) -> ModuleType:
+        arguments, constants = SMALL.get(name, ([], {}))
+        module = importlib.import_module(name)
+        monkeypatch.setattr(harness, "ROUNDS", 1)
+        monkeypatch.setattr(sys, "argv", [name, *arguments])
+        for each in (harness, lines, module):
+            if hasattr(each, "FIGURES"):
+                monkeypatch.setattr(each, "FIGURES", tmp_path)
+        for constant, value in constants.items():
+            monkeypatch.setattr(module, constant, value)
+        return module
+
+    yield made
+    pa.set_cpu_count(threads[0])
+    pa.set_io_thread_count(threads[1])
+
+
+def test_no_benchmark_of_make_bench_is_left_out(repository: Path) -> None:
+    makefile = (repository / "Makefile").read_text(encoding="utf-8")
+    scripts = re.findall(r"python benchmarks/(\S+)\.py", makefile)
+    tested = {*SMALL, *WITH_DATA, *ON_SPARK, *ELSEWHERE}
+    assert {name.replace("/", ".") for name in scripts} == tested
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_a_benchmark_comes_to_its_end(
+    name: str, small: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if name == "lahar.home":
+        recording(tmp_path / "shared" / "data" / "home_rssi.parquet")
+        (tmp_path / "here").mkdir()
+        monkeypatch.chdir(tmp_path / "here")
+    benchmark = small(name)
+    if name == "limits":
+        # Without a process for each case, and without a plan that takes seconds.
+        few = {case: (made, 30) for case, (made, _) in benchmark.CASES.items()}
+        monkeypatch.setattr(benchmark, "CASES", {**few, "all_missed": (benchmark.pairs, 30)})
+        monkeypatch.setattr(benchmark, "apart", benchmark.measured)
+    benchmark.main()
+
+
+def recording(path: Path) -> None:
+    """Write three walks there and back through a house of three rooms."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for walk in range(3):
+        for sec in range(40):
+            room = (0, 1, 2, 1)[sec // 10]
+            heard = {f"{name}_AP": -60.0 - 10 * abs(room - k) for k, name in enumerate("ABC")}
+            noisy = {name: level + rng.normal() for name, level in heard.items()}
+            rows.append({"walk": walk, "sec": sec, **noisy, "room": f"room {room}"})
+    path.parent.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows), path)
+
+
+def test_the_recordings_are_judged_to_the_end(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    caviar = small("hierarchy.caviar")
+    if not caviar.DATA.exists():
+        pytest.skip("the recordings are not here: ../shared/data")
+    every = caviar.tracked
+
+    def some(noise: str, frames: int = 25) -> Any:
+        events = every(noise, max(frames, 25))
+        return events[events.video.isin(["01-Walk1", "20-Meet_WalkTogether2"])]
+
+    monkeypatch.setattr(caviar, "tracked", some)
+    monkeypatch.setattr(caviar, "LABELS", {"meeting_in_one_frame": "interacting"})
+    caviar.main()
+
+
+def test_the_page_of_distribution_is_written_from_its_figures(
+    small: Any, repository: Path, tmp_path: Path
+) -> None:
+    figures = repository / "docs" / "benchmarks"
+    for name in ("movement.json", "workers.json"):
+        shutil.copy(figures / name, tmp_path)
+    small("dpcep.page").main()
+    assert (tmp_path / "distribution.md").read_text() == (figures / "distribution.md").read_text()
