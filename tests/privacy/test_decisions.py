@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from augury.privacy.pattern import Event, Face, Forbidden, Pattern, Step, plain_pattern
 from augury.privacy.policy import NEVER, Decider, Policy, Weighted
+from augury.privacy.prefixes import matches_in
 from oracles.policies import Oracle, Row, Sequence, expected_matches, is_unbroken, runs
 
 TYPES = "ABC"
@@ -259,16 +260,22 @@ def test_a_decider_that_was_stored_goes_on_as_if_it_was_not(data: st.DataObject)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_expected_matches_of_a_history_are_those_of_all_its_worlds(data: st.DataObject) -> None:
-    from augury.privacy.prefixes import matches_in
-
     sequence = data.draw(sequences("q", public=True))
     rows = data.draw(streams(9, 3, 0))
     assert close(matches_in(pattern(sequence), map(event, rows)), expected_matches(sequence, rows))
 
 
-def test_what_is_forbidden_breaks_strictly_between_its_neighbours() -> None:
-    from augury.privacy.prefixes import matches_in
+def test_an_event_that_is_forbidden_and_would_be_taken_counts_once() -> None:
+    sequence = Sequence("q", (("B", None), ("C", None)), 9, ((), (("C", None),), ()), True)
+    rows = [
+        [{"t": t, "id": t, "type": kind, "p": p, "v": 0, "k": "x"}]
+        for t, (kind, p) in enumerate((("B", 1.0), ("C", 0.5), ("C", 1.0)))
+    ]
+    assert matches_in(pattern(sequence), map(event, rows)) == pytest.approx(1.0)
+    assert expected_matches(sequence, rows) == pytest.approx(1.0)
 
+
+def test_what_is_forbidden_breaks_strictly_between_its_neighbours() -> None:
     sequence = Sequence("q", (("A", None), ("B", None)), 9, ((), (("C", None),), ()))
     rows = [
         [{"t": t, "id": f"{kind}{t}", "type": kind, "p": 1.0, "v": 0, "k": "x"}]

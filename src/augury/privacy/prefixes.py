@@ -88,12 +88,37 @@ class Prefixes:
         return event.time - prefix.first <= self.pattern.window and prefix.order < event.order
 
     def _unbroken(self, prefix: Prefix, event: Event, held: Held) -> float:
-        """Return how likely it is that nothing forbidden came between a prefix and the event."""
-        forbidden = self.pattern.forbidden[len(prefix.held)]
-        if not forbidden:
-            return 1.0
-        between = (each for each in self.guards if prefix.order < each.order < event.order)
-        return _none_of(forbidden, between, held)
+        """Return how likely it is that nothing forbidden came between a prefix and the event.
+
+        An event that is forbidden and would be taken counts once, here; see `_pass_by`.
+        """
+        chance = 1.0
+        if self.pattern.forbidden[len(prefix.held)]:
+            for each in self.guards:
+                if prefix.order < each.order < event.order:
+                    chance *= 1.0 - min(1.0, self._ending(prefix, each, held))
+        return chance
+
+    def _ending(self, prefix: Prefix, event: Event, held: Held) -> float:
+        """Return how likely it is that an event ends the wait of a prefix for its next step."""
+        place, mass = len(prefix.held), 0.0
+        for face in event.faces:
+            alone = Event(event.time, event.tie, event.id, event.type, (face,))
+            forbidden = max(each.mass(alone, held) for each in self.pattern.forbidden[place])
+            taken = self.pattern.takes_next and self._takes(prefix, event, face)
+            mass += face.chance if taken else forbidden
+        return mass
+
+    def _takes(self, prefix: Prefix, event: Event, face: Face) -> bool:
+        """Whether a prefix would go on with an event, if that happened so."""
+        place = len(prefix.held)
+        step, held = self.pattern.steps[place], (*prefix.held, face.values)
+        return (
+            step.type == event.type
+            and step.fits(face.values)
+            and self.pattern.key(face.values) == self.pattern.key(prefix.held[0])
+            and all(condition(held) for condition in self.pattern.conditions[place])
+        )
 
     # Taking in --------------------------------------------------------------------------------
 
@@ -117,7 +142,9 @@ class Prefixes:
     def _pass_by(self, event: Event) -> None:
         """Let runs go on with the event: a later one finds what is left of them."""
         for at, step in enumerate(self.pattern.steps[1:], 1):
-            if step.type != event.type:
+            # What is forbidden there as well is looked at when something else is taken.
+            forbidden = {each.step.type for each in self.pattern.forbidden[at]}
+            if step.type != event.type or event.type in forbidden:
                 continue
             masses: dict[int, tuple[Prefix, float]] = {}
             for face in event.faces:
