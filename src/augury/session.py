@@ -572,7 +572,7 @@ class Session:
         if policy is not None:
             message = f"query {name} is private by the policy {policy}, and cannot be read"
             place, hint = Span(0, len(name)), "read it in a session without the policy"
-            raise QueryError([Diagnostic("A114", message, place, Source("<query>", name), hint)])
+            raise QueryError([Diagnostic("A124", message, place, Source("<query>", name), hint)])
 
     def _unbound(self, name: str) -> Diagnostic:
         from augury.analysis.findings import suggest

@@ -137,7 +137,7 @@ READS: dict[str, Callable[[Session], Any]] = {
 
 @pytest.mark.parametrize("how", READS)
 def test_a_private_query_is_refused_by_name_and_without_data(how: str) -> None:
-    with pytest.raises(QueryError, match=r"A114.*private_one") as refused:
+    with pytest.raises(QueryError, match=r"A124.*private_one") as refused:
         READS[how](guarded())
     assert SECRET not in str(refused.value)
 
@@ -238,7 +238,7 @@ def test_what_is_learned_or_inferred_from_a_stream_binds_every_type(learner: str
     assert ag._catalog.policies["pol"].bound_types is None
     ag.bind("s", ROWS)
     assert ag.table("pub").num_rows == len(ROWS)
-    with pytest.raises(QueryError, match="A113"):
+    with pytest.raises(QueryError, match="A123"):
         session(weighted.replace("WEIGHT 5", "NEVER") + LEARNERS[learner])
 
 
@@ -263,9 +263,9 @@ def test_a_history_is_read_by_its_policy_alone() -> None:
     ag.bind("h", [row(f"c1 k={SECRET}"), row("a2"), row("c3")])
     ag.bind("s", ROWS)
     assert ag.table("any_c").num_rows == 2
-    with pytest.raises(QueryError, match="A115"):
+    with pytest.raises(QueryError, match="A125"):
         ag.sql("CREATE QUERY z ON h PATTERN C a WITHIN 9;")
-    with pytest.raises(QueryError, match="A115"):
+    with pytest.raises(QueryError, match="A125"):
         ag.sql("CREATE CORRELATION z LEARN FROM h;")
     with pytest.raises(QueryError):
         ag.table("h")
@@ -281,7 +281,7 @@ def test_a_query_that_binds_more_is_refused_once_rows_were_read() -> None:
         ag = session(PUSHED.replace("NEVER", "WEIGHT 5"))
         ag.bind("s", ROWS)
         reads(ag)
-        with pytest.raises(QueryError, match="P007"):
+        with pytest.raises(QueryError, match="P009"):
             ag.sql(binding)
         ag.sql("CREATE QUERY fine ON s PATTERN SEQ(A a, C c) WITHIN 9;")
 
@@ -290,7 +290,7 @@ def test_a_policy_is_declared_before_rows_are_pushed() -> None:
     before, policy = SCRIPT.split("CREATE POLICY")
     ag = session(before.replace("RETURN COUNT", "").replace("RETURN PROBABILITY;", ";"))
     ag.push("s", ROWS[0])
-    with pytest.raises(QueryError, match="P007"):
+    with pytest.raises(QueryError, match="P009"):
         ag.sql("CREATE POLICY" + policy)
 
 
@@ -301,5 +301,5 @@ def test_a_policy_is_in_force_from_then_on() -> None:
     assert ag.table("any_c").num_rows == 2
     ag.sql("CREATE POLICY" + policy)
     assert ag.table("any_c").column("t").to_pylist() == [30]
-    with pytest.raises(QueryError, match="A114"):
+    with pytest.raises(QueryError, match="A124"):
         ag.table("private_one")

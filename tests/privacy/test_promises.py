@@ -105,7 +105,7 @@ def unless_refused(script: str, stream: list[Row], history: list[Row]) -> Sessio
         return opened(script, stream, history)
     except QueryError as refused:
         errors = {each.code for each in refused.diagnostics if each.severity == "error"}
-        if errors != {"A113"}:
+        if errors != {"A123"}:
             raise
         return None
 

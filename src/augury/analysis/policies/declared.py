@@ -52,12 +52,12 @@ def read_suppressed(
             known = [each.name for each in ledger.policies.values()]
             hint = suggest(statement.policy, known, "declare it with CREATE POLICY")
             span = places.word(findings.source, statement.span, statement.policy, "USING")
-            findings.error("A110", f"policy {statement.policy} is not declared", span, hint)
+            findings.error("A120", f"policy {statement.policy} is not declared", span, hint)
         return None
     if policy.stream.lower() != statement.stream.lower():
         span = places.word(findings.source, statement.span, statement.stream, "SUPPRESS")
         message = f"policy {policy.name} is on {policy.stream}, and not on {statement.stream}"
-        findings.error("A110", message, span, f"write AS SUPPRESS {policy.stream}")
+        findings.error("A120", message, span, f"write AS SUPPRESS {policy.stream}")
         return None
     stream = ledger.streams[policy.stream.lower()]
     return replace(stream, name=statement.name, source=None)
@@ -81,12 +81,12 @@ class _Task:
             if not self.ledger.has_failed(name):
                 known = [each.name for each in self.ledger.streams.values()]
                 hint = suggest(name, known, "declare it with CREATE STREAM, before the policy")
-                self._report("A110", f"stream {name} is not declared", "ON", name, hint)
+                self._report("A120", f"stream {name} is not declared", "ON", name, hint)
             return None
         reason = self._unprotectable(found)
         if reason:
             message = f"stream {found.name} {reason}"
-            self._report("A110", message, "ON", name, "docs/status.md lists what policies take")
+            self._report("A120", message, "ON", name, "docs/status.md lists what policies take")
             return None
         return found
 
@@ -121,17 +121,17 @@ class _Task:
         seen = set[str]()
         if not node.private:
             hint = "name the queries that must not be put together: PRIVATE therapy"
-            self._report("A112", f"policy {node.name} has no PRIVATE", "POLICY", node.name, hint)
+            self._report("A122", f"policy {node.name} has no PRIVATE", "POLICY", node.name, hint)
         for each in (*node.public, *node.private):
             if each.query.lower() in seen:
                 message = f"query {each.query} is named twice"
-                self.findings.error("A111", message, each.span, "keep one of them")
+                self.findings.error("A121", message, each.span, "keep one of them")
             seen.add(each.query.lower())
             self._query_fits(each, stream)
         for each in node.public:
             if each.never:
                 message = f"query {each.query} is public, and NEVER is for private ones"
-                self.findings.error("A112", message, each.span, "write a WEIGHT")
+                self.findings.error("A122", message, each.span, "write a WEIGHT")
 
     def _query_fits(self, each: WeightedQuery, stream: StreamSchema) -> None:
         query = self.queries.get(each.query.lower())
@@ -141,15 +141,15 @@ class _Task:
                 known = [own.name for own in self.queries.values()]
                 hint = suggest(each.query, known, "declare it with CREATE QUERY, before the policy")
                 message = f"query {each.query} is not declared"
-                self.findings.error("A111", message, each.span, hint)
+                self.findings.error("A121", message, each.span, hint)
             return
         private = each in self.statement.private
         reason = unweighable(query, stream.name, private=private)
         if reason:
             hint = f"a policy weighs sequences of single events of {stream.name} within a time"
-            self.findings.error("A111", f"query {query.name} {reason}", each.span, hint)
+            self.findings.error("A121", f"query {query.name} {reason}", each.span, hint)
         if each.weight is not None and not math.isfinite(each.weight):
-            self.findings.error("A112", "the weight is no number", each.span, "write a number")
+            self.findings.error("A122", "the weight is no number", each.span, "write a number")
 
     # Clauses ----------------------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ class _Task:
         if node.by is not None and stream.column(node.by) is None:
             hint = suggest(node.by, [c.name for c in stream.columns], "name one of its columns")
             message = f"stream {stream.name} has no column {node.by}"
-            self._report("A112", message, "BY", node.by, hint)
+            self._report("A122", message, "BY", node.by, hint)
 
     def _history_fits(self, stream: StreamSchema, name: str) -> None:
         history = self.ledger.streams.get(name.lower())
@@ -170,12 +170,12 @@ class _Task:
             if not self.ledger.has_failed(name):
                 known = [each.name for each in self.ledger.streams.values()]
                 hint = suggest(name, known, "declare it with CREATE STREAM, before the policy")
-                self._report("A112", f"stream {name} is not declared", "FROM", name, hint)
+                self._report("A122", f"stream {name} is not declared", "FROM", name, hint)
             return
         reason = self._other_shape(stream, history)
         if reason:
             hint = f"declare it with the columns of {stream.name}, a TYPE and a TIME like it"
-            self._report("A112", f"history {history.name} {reason}", "FROM", name, hint)
+            self._report("A122", f"history {history.name} {reason}", "FROM", name, hint)
 
     def _other_shape(self, stream: StreamSchema, history: StreamSchema) -> str:
         name = history.name.lower()
@@ -205,7 +205,7 @@ class _Task:
         span = self._clause(keyword)
         if not amount > 0:
             message = f"{keyword} {amount:g} is not positive"
-            self.findings.error("A112", message, span, "write a length above 0")
+            self.findings.error("A122", message, span, "write a length above 0")
         else:
             check_length(length, stream.time_is_ticks, keyword, span, self.findings)
         if self.findings.error_count > before:
@@ -221,20 +221,20 @@ class _Task:
             message = f"policy {node.name} decides by {method}, and has nothing to learn from"
             hint = "add LEARN FROM a history or LEARN ONLINE, or write USING GREEDY"
             span = places.word(self.findings.source, node.span, node.name, "POLICY")
-            self.findings.error("A112", message, span, hint)
+            self.findings.error("A122", message, span, hint)
         if node.period is not None and method != "HYBRID PERIODIC":
             hint = "write USING HYBRID PERIODIC PERIOD ..."
-            self.findings.error("A112", f"PERIOD is not for {method}", self._clause("PERIOD"), hint)
+            self.findings.error("A122", f"PERIOD is not for {method}", self._clause("PERIOD"), hint)
         if node.over is not None and not node.online:
             hint = "write LEARN ONLINE OVER ..., or leave it out"
-            self.findings.error("A112", "OVER is for LEARN ONLINE", self._clause("OVER"), hint)
+            self.findings.error("A122", "OVER is for LEARN ONLINE", self._clause("OVER"), hint)
         if node.by is not None and not learns:
             hint = "write LEARN FROM ... BY, or leave it out"
-            self.findings.error("A112", "BY is for what is learned", self._clause("BY"), hint)
+            self.findings.error("A122", "BY is for what is learned", self._clause("BY"), hint)
         if isinstance(node.patience, float) and not 0.0 <= node.patience <= 1.0:
             message = f"PATIENCE {node.patience:g} is outside [0, 1]"
             hint = "write a number between 0 and 1, or PATIENCE LEARNED"
-            self.findings.error("A112", message, self._clause("PATIENCE"), hint)
+            self.findings.error("A122", message, self._clause("PATIENCE"), hint)
 
     def _clause(self, keyword: str) -> Span:
         found = (span for key, span in self.statement.places if key == keyword)

@@ -94,7 +94,7 @@ class Uses:
                     f"nothing of it may be dropped"
                 )
                 hint = f"its types are bound by {', '.join(by)}; give it a WEIGHT, or change these"
-                self.findings.error("A113", message, self._place(policy, each.query), hint)
+                self.findings.error("A123", message, self._place(policy, each.query), hint)
 
     def _private_queries_are_not_used(self, policy: PolicySchema) -> None:
         for each in policy.statement.private:
@@ -111,7 +111,7 @@ class Uses:
     def _refuse_use(self, policy: PolicySchema, query: str, span: Span) -> None:
         message = f"query {query} is private by the policy {policy.name}, and cannot be used"
         hint = "read it in a session without the policy"
-        self.findings.error("A114", message, span, hint)
+        self.findings.error("A124", message, span, hint)
 
     def _history_is_not_read(self, policy: PolicySchema) -> None:
         history = policy.statement.learn_from
@@ -131,7 +131,7 @@ class Uses:
                 "as private as its stream"
             )
             hint = "declare the rows that it may read as a stream of its own, under a policy"
-            self.findings.error("A115", message, self._of(reader, policy), hint)
+            self.findings.error("A125", message, self._of(reader, policy), hint)
 
     # Places -----------------------------------------------------------------------------------
 
