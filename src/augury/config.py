@@ -75,6 +75,11 @@ SETTINGS: tuple[Setting, ...] = (
         "states of one ward that are told apart to say who did what; of more, a sample",
     ),
     Setting(
+        "type_level_seconds",
+        60,
+        "seconds that the type level of a policy over many types may take to be solved",
+    ),
+    Setting(
         "shards",
         16,
         "parts that a streaming run on Spark cuts its rows into, where a key allows it",

@@ -23,9 +23,16 @@ from augury.errors import AuguryError, Diagnostic, QueryError, RowsWarning, Sour
 
 if TYPE_CHECKING:
     from augury.analysis.checked import CheckedQuery
-    from augury.analysis.declarations.catalog import Catalog, StreamSchema, TableSchema
+    from augury.analysis.declarations.catalog import (
+        Catalog,
+        PolicySchema,
+        StreamSchema,
+        TableSchema,
+    )
     from augury.analysis.declarations.forecasts import CheckedForecast
     from augury.evaluation.identifying import Identities
+    from augury.evaluation.stream_rows import StreamRows
+    from augury.evaluation.suppression import Suppressed
     from augury.language.tree import Explain, Statement
     from augury.planning.acting.moments import Candidates
     from augury.planning.acting.world import Acting
@@ -79,6 +86,8 @@ class Session:
         self._said: set[str] = set()
         self._told: dict[tuple[str, str], int] = {}
         self._bound: dict[str, Any] = {}
+        self._suppressed: dict[str, Suppressed] | None = None
+        self._decided: set[str] = set()
         self._sketches: dict[str, Sketches] = {}
         self._runner: LocalRunner | SparkRunner | None = None
         self._live: LiveRunner | None = None
@@ -118,7 +127,11 @@ class Session:
             raise AuguryError(f"there is no format {format!r}; expected one of {known}")
         if query.lower() in self._forecasts:
             return self._explain_forecast(query, format, analyze=analyze)
+        if (policy := self._catalog.policies.get(query.lower())) is not None:
+            return self._explained_policy(policy, format, analyze=analyze)
         checked, source = self._query(query)
+        if analyze or self._sketches.get(checked.name.lower()):
+            self._refuse_private(checked.name)
         priced = None
         if self._sketches.get(checked.name.lower()):
             priced = self._spark_runner("analyze").priced(checked.name)
@@ -152,11 +165,18 @@ class Session:
         except PlanError as error:
             raise error.at(source, query.span) from error
 
+    def _explained_policy(self, policy: PolicySchema, shape: Format, *, analyze: bool) -> str:
+        from augury.planning.explain.policies import policy_text
+
+        if shape != "text" or analyze:
+            raise AuguryError(f"policy {policy.name} is explained as text, and without data")
+        return policy_text(policy)
+
     def gaps(self, query: str) -> str:
         """Return the gaps of a query as a statement: as written, or as its history teaches them."""
         from augury.planning.missed.written_gaps import gaps_text
 
-        checked, _ = self._query(query)
+        checked, _ = self._readable(query)
         if checked.learn_gaps_from is not None:
             checked = self._run().with_gaps(checked)
         return gaps_text(checked)
@@ -186,9 +206,14 @@ class Session:
                 f"stream {declared.name} is identified from {known.statement.readings}; "
                 f"bind the rows of {known.statement.readings}"
             )
+        if (kept := self._catalog.suppressed.get(declared.name.lower())) is not None:
+            raise AuguryError(
+                f"stream {declared.name} is what policy {kept.policy} keeps of {kept.stream}; "
+                f"bind the rows of {kept.stream}"
+            )
         self._bound[declared.name.lower()] = self._rows(declared, data)
         self._told.pop((declared.name.lower(), "rejected"), None)
-        self._runner, self._sketches = None, {}
+        self._runner, self._suppressed, self._sketches = None, None, {}
 
     def _rows(self, declared: StreamSchema | TableSchema, data: Any) -> Any:
         """Return what is bound as the engine takes it: an Arrow table, or a DataFrame of Spark."""
@@ -213,7 +238,8 @@ class Session:
         the `columns` that are needed saves the making, and on Spark the sending, of others. Where
         missed events cannot matter as the query asks (P005, P006), or the values of MISS RATE BY do
         not fit the rows, a Python warning says so, once. So it does, with the engine 'local', where
-        events of equal time are in no sequence, for want of ORDER BY.
+        events of equal time are in no sequence, for want of ORDER BY. A stream AS SUPPRESS has a
+        table, too: the events that its policy has kept.
         """
         from augury.planning.refusal import PlanError
 
@@ -226,7 +252,9 @@ class Session:
 
             last = self._known(query).last.table
             return last.select(chosen(query, columns, last.column_names)) if columns else last
-        checked, source = self._query(query)
+        if query.lower() in self._catalog.suppressed:
+            return self._kept(query, columns)
+        checked, source = self._readable(query)
         if self._acts(checked.name):
             return _columns_of(self._acting_run(checked.name).table(checked.name), columns)
         try:
@@ -304,6 +332,34 @@ class Session:
             self._announce({(name, "rejected"): (bad.num_rows, bad.column("reason")[0].as_py())})
         return found
 
+    def _kept(self, stream: str, columns: Sequence[str] | None) -> Any:
+        """Return the kept rows of a stream AS SUPPRESS."""
+        from augury.evaluation.answers.schemas import chosen
+        from augury.runners.local.runner import LocalRunner
+
+        runner = self._run()
+        assert isinstance(runner, LocalRunner), "Spark refuses policies as yet"
+        rows = runner.rows(stream)
+        return rows if columns is None else rows.select(chosen(stream, columns, rows.column_names))
+
+    def audit(self, policy: str) -> Any:
+        """Return what a policy has decided: one row per event, in order, kept or not, and why.
+
+        It holds what was suppressed, and is as secret as the raw stream.
+        """
+        found = self._catalog.policies.get(policy.lower())
+        if found is None:
+            known = ", ".join(each.name for each in self._catalog.policies.values()) or "none yet"
+            raise AuguryError(f"there is no policy {policy}; declared: {known}")
+        stream = found.stream.lower()
+        if self.engine == "local" and self._live is not None and stream not in self._bound:
+            return self._live_runner().audit(stream)
+        self._run()
+        decided = (self._suppressed or {}).get(stream)
+        if decided is None:
+            raise AuguryError(f"stream {found.stream} has no data; bind it, or push rows")
+        return decided.audit
+
     def _bad_rows(self) -> dict[tuple[str, str], Aside]:
         """Return how many rows of the bound streams that were read are bad, and why the first is.
 
@@ -325,6 +381,9 @@ class Session:
         from augury.sources.announced import announcement
 
         for (stream, kind), (count, first) in found.items():
+            # Of a stream under a policy nothing is told, not even how many rows are bad.
+            if stream.lower() in self._catalog.guarded:
+                continue
             told = self._told.get((stream.lower(), kind), 0)
             if count > told and (again or not told):
                 self._told[stream.lower(), kind] = count
@@ -465,7 +524,7 @@ class Session:
 
         runner = self._spark_runner("analyze")
         for name in queries:
-            checked, source = self._query(name)
+            checked, source = self._readable(name)
             try:
                 self._acts(checked.name)
                 self._sketches[checked.name.lower()] = runner.analysed(checked.name)
@@ -484,7 +543,7 @@ class Session:
         from augury.planning.refusal import PlanError
 
         runner = self._spark_runner("pipeline")
-        checked = [self._query(name) for name in queries]
+        checked = [self._readable(name) for name in queries]
         if not checked:
             raise AuguryError("a pipeline needs at least one query; name those it should answer")
         query, source = checked[0]
@@ -513,6 +572,14 @@ class Session:
                 f"stream {stream} is identified from {known.statement.readings}, over bound rows; "
                 f"bind the rows of {known.statement.readings}"
             )
+        if (kept := self._catalog.suppressed.get(stream.lower())) is not None:
+            raise AuguryError(
+                f"stream {stream} is what policy {kept.policy} keeps of {kept.stream}; push rows "
+                f"of {kept.stream}"
+            )
+        live = self._live_runner()
+        if self._catalog.policy_of(stream) is not None:
+            self._decided.add(stream.lower())
         live, name = self._live_runner(), self._stream_name(stream)
         if isinstance(rows, Mapping):
             rows = (rows,)
@@ -577,6 +644,10 @@ class Session:
         name = self._stream_name(stream)
         if name in self._catalog.identified:
             return self._known(stream).last.rejected
+        if self.engine == "local" and name in self._catalog.guarded and name in self._bound:
+            from augury.evaluation.suppression import rejected_rows
+
+            return rejected_rows(self._catalog, name, self._bound)
         if self.engine == "spark" or name in self._bound or self._live is None:
             return self._run().rejected(stream)
         return self._live_runner().rejected(name)
@@ -595,15 +666,18 @@ class Session:
 
         if self._live is None:
             self._live = LiveRunner()
-        self._live.tables |= self._bound
+        guarded = self._catalog.guarded
+        self._live.tables |= {n: each for n, each in self._bound.items() if n not in guarded}
         self._live.open_streams(self._catalog)
         acting, queries = self._acting_now(), self._checked_queries()
         queries |= {name: made.query for name, made in acting.candidates.items()}
         self._live.refused = acting.refused
         if acting.candidates:
             self._live.act(acting, self._catalog)
+        self._live.open_policies(self._catalog, queries, self._bound)
         for name in queries:
-            self._live.declare(name, self._catalog, queries)
+            if self._catalog.is_private(name) is None:
+                self._live.declare(name, self._catalog, queries)
         for forecast, _ in self._forecasts.values():
             self._live.declare_forecast(forecast, self._catalog)
         self._live_is_current = True
@@ -613,8 +687,11 @@ class Session:
         if self._runner is None:
             queries = self._checked_queries()
             if self.engine == "spark":
+                from augury.planning.refusal import refuse_policies
                 from augury.runners.spark.runner import SparkRunner
 
+                # Before a session is started for nothing; the runner refuses them, too.
+                refuse_policies(self._catalog, "on Spark")
                 self._runner = SparkRunner(
                     self.spark,
                     self._catalog,
@@ -627,7 +704,8 @@ class Session:
                 from augury.runners.local.runner import LocalRunner
 
                 found = {n: made.query for n, made in self._candidates().items()}
-                self._runner = LocalRunner(self._catalog, queries | found, dict(self._bound))
+                bound, checked = self._behind_policies(queries)
+                self._runner = LocalRunner(self._catalog, queries | found, bound, checked)
         return self._runner
 
     def _candidates(self) -> Mapping[str, Candidates]:
@@ -644,6 +722,19 @@ class Session:
         runner = self._run()
         assert isinstance(runner, LocalRunner)
         return runner
+
+    def _behind_policies(
+        self, queries: Mapping[str, CheckedQuery]
+    ) -> tuple[dict[str, Any], dict[str, StreamRows]]:
+        """Return the rows that readers may see: of streams under a policy, those that are kept."""
+        if not self._catalog.policies:
+            return dict(self._bound), {}
+        from augury.evaluation.suppression import behind_policies, gated
+
+        if self._suppressed is None:
+            self._suppressed = gated(self._catalog, queries, self._bound)
+            self._decided |= set(self._suppressed)
+        return behind_policies(self._catalog, self._bound, self._suppressed)
 
     def _spark_runner(self, asked: str) -> SparkRunner:
         from augury.runners.local.runner import LocalRunner
@@ -694,6 +785,8 @@ class Session:
         found = in_text_order((*parsed.diagnostics, *checked.diagnostics))
         if any(each.severity == "error" for each in found):
             raise QueryError(found)
+        if checked.catalog.policies:
+            self._take_policies(checked.catalog, parsed.statements, source)
         self._catalog = checked.catalog
         self._runner, self._acting, self._live_is_current = None, None, False
         if len(_explains(parsed.statements)) < len(parsed.statements):
@@ -709,6 +802,20 @@ class Session:
         self._warnings += (*found, *planned)
         return parsed.statements
 
+    def _take_policies(
+        self, catalog: Catalog, statements: tuple[Statement, ...], source: Source
+    ) -> None:
+        """Refuse what comes too late for decisions that were made."""
+        from augury.planning.policy_changes import too_late
+
+        pushed = set() if self._live is None else self._live.streams_pushed()
+        late = too_late(self._catalog, catalog, self._decided, pushed)
+        if late:
+            raise QueryError([each.at(statements, source) for each in late])
+        if catalog.policies != self._catalog.policies:
+            self._suppressed = None
+            self._live = None if not pushed else self._live
+
     def _explained(self, statement: Explain) -> str:
         shapes: dict[str, Format] = {shape.upper(): shape for shape in get_args(Format)}
         return self.explain(statement.query, shapes[statement.format], analyze=statement.measured)
@@ -718,6 +825,19 @@ class Session:
         if found is None:
             raise QueryError([self._unknown(name)])
         return found
+
+    def _readable(self, name: str) -> tuple[CheckedQuery, Source]:
+        """Return a query whose answers may be read."""
+        found = self._query(name)
+        self._refuse_private(found[0].name)
+        return found
+
+    def _refuse_private(self, name: str) -> None:
+        policy = self._catalog.is_private(name)
+        if policy is not None:
+            message = f"query {name} is private by the policy {policy}, and cannot be read"
+            place, hint = Span(0, len(name)), "read it in a session without the policy"
+            raise QueryError([Diagnostic("A124", message, place, Source("<query>", name), hint)])
 
     def _unbound(self, name: str) -> Diagnostic:
         from augury.analysis.findings import suggest

@@ -118,3 +118,26 @@ def test_what_is_not_evaluated_yet_is_noted_and_is_no_error() -> None:
     (file,) = json.loads(augury("check", "--json", "-", stdin=MISSED).stdout)["files"]
     assert file["ok"]
     assert file["not_evaluated"] == {"unseen": what}
+
+
+GUARDED = """\
+CREATE STREAM s (kind STRING, t LONG) TIME t TYPE kind;
+CREATE QUERY shown ON s PATTERN SEQ(A a, !C c, B b) WITHIN 9;
+CREATE QUERY hidden ON s PATTERN SEQ(A a, B b) WITHIN 9;
+CREATE POLICY discreet ON s PUBLIC shown PRIVATE hidden USING GREEDY;
+"""
+
+
+def test_the_types_that_a_policy_keeps_are_noted_with_who_binds_them() -> None:
+    shown = augury("check", "-", stdin=GUARDED)
+    assert shown.exit_code == 0
+    assert "note: policy discreet keeps the type C: shown, it is negated" in shown.output
+    (file,) = json.loads(augury("check", "--json", "-", stdin=GUARDED).stdout)["files"]
+    assert file["policies"] == {"discreet": [{"type": "C", "by": "shown", "why": "it is negated"}]}
+
+
+def test_a_script_with_a_policy_is_not_run_on_spark() -> None:
+    for more in ("", "CREATE STREAM kept AS SUPPRESS s USING discreet; WRITE kept TO console;"):
+        shown = augury("run", "-", stdin=GUARDED + more)
+        assert shown.exit_code == 2
+        assert "P003" in shown.output

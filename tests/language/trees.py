@@ -382,6 +382,33 @@ identified = st.builds(
     st.sampled_from(("ANY", "CERTAIN", "NEVER")),
 )
 identified |= st.builds(tree.IdentifyStream, names, names, names, revise=st.just("BY"), by=chances)
+weighted = st.builds(tree.WeightedQuery, names, optional(decimals)) | st.builds(
+    tree.WeightedQuery, names, never=st.just(True)
+)
+lengths = st.builds(tree.Window, durations | naturals | decimals)
+_learning = st.fixed_dictionaries(
+    {
+        "learn_from": optional(names),
+        "online": st.booleans(),
+        "over": optional(lengths),
+        "by": optional(names),
+    }
+)
+policies = st.builds(
+    lambda learning, **given: tree.CreatePolicy(**given, **learning),
+    _learning,
+    name=names,
+    stream=names,
+    public=st.lists(weighted, max_size=3).map(tuple),
+    private=st.lists(weighted, min_size=1, max_size=3).map(tuple),
+    method=optional(
+        st.sampled_from(["TYPES", "GREEDY", "HYBRID", "HYBRID RATES", "HYBRID PERIODIC"])
+    ),
+    period=optional(lengths),
+    wang=st.booleans(),
+    patience=optional(chances | st.just("LEARNED")),
+)
+suppressed = st.builds(tree.SuppressStream, names, names, names)
 statements = st.one_of(
     streams,
     tables,
@@ -395,6 +422,8 @@ statements = st.one_of(
     forecasts,
     moves,
     identified,
+    policies,
+    suppressed,
     explains,
     writes,
 )

@@ -7,7 +7,7 @@ failed is not judged on that account. Nothing raises.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from augury.analysis import places
 from augury.analysis.checked import CheckedQuery
@@ -21,6 +21,8 @@ from augury.analysis.declarations.streams import read_stream, read_table
 from augury.analysis.declarations.targets import check_write
 from augury.analysis.expressions.conditional import history_is_declared, markov_names_transitions
 from augury.analysis.findings import Findings, in_text_order, suggest
+from augury.analysis.policies.declared import read_policy, read_suppressed
+from augury.analysis.policies.uses import Uses
 from augury.analysis.query import read_query
 from augury.errors import Diagnostic, Source, Span
 from augury.language.parser import parse
@@ -30,6 +32,7 @@ from augury.language.tree import (
     CreateGaps,
     CreateModel,
     CreateMoves,
+    CreatePolicy,
     CreateQuery,
     CreateRule,
     CreateStore,
@@ -39,15 +42,24 @@ from augury.language.tree import (
     IdentifyStream,
     InferStream,
     Statement,
+    SuppressStream,
     Write,
 )
 
-_Declared = CreateStream | CreateTable | InferStream | IdentifyStream | CreateCorrelation
+_DECLARED = (
+    CreateStream,
+    CreateTable,
+    InferStream,
+    IdentifyStream,
+    CreateCorrelation,
+    CreatePolicy,
+    SuppressStream,
+)
 
 
-def _kind_of(statement: _Declared) -> str:
-    if isinstance(statement, CreateCorrelation):
-        return "correlation"
+def _kind_of(statement: Statement) -> str:
+    if isinstance(statement, CreateCorrelation | CreatePolicy):
+        return "correlation" if isinstance(statement, CreateCorrelation) else "policy"
     return "table" if isinstance(statement, CreateTable) else "stream"
 
 
@@ -93,6 +105,8 @@ def check(
         if isinstance(statement, CreateStream):
             markov_names_transitions(statement, script.ledger, script.findings)
     script.check_gaps_of_earlier_queries()
+    if script.ledger.policies:
+        script.check_policies(statements)
     found = in_text_order(script.findings.found)
     own = tuple(script.forecasts)
     return Checked(script.ledger.catalog(), tuple(script.queries), found, own)
@@ -126,7 +140,7 @@ class _Script:
                 self._note_gaps(statement)
             elif isinstance(statement, CreateForecast):
                 self.ledger.later[statement.name.lower()] = "forecast"
-            elif isinstance(statement, _Declared):
+            elif isinstance(statement, _DECLARED):
                 self.ledger.later[statement.name.lower()] = _kind_of(statement)
 
     def _is_taken(self, name: str, written: set[str]) -> bool:
@@ -150,7 +164,7 @@ class _Script:
             self.findings.error("A077", message, statement.span, "split it into smaller queries")
             self.ledger.failed.add(self._name(statement).lower())
 
-    def _check(self, statement: Statement) -> None:
+    def _check(self, statement: Statement) -> None:  # noqa: PLR0912
         match statement:
             case CreateStream() | CreateTable():
                 self._declare(statement)
@@ -172,6 +186,10 @@ class _Script:
                 self._moves(statement)
             case IdentifyStream():
                 self._identify(statement)
+            case CreatePolicy():
+                self._policy(statement)
+            case SuppressStream():
+                self._suppress(statement)
             case Write():
                 self._refers(statement)
                 check_write(statement, self.writes, self.findings)
@@ -263,6 +281,46 @@ class _Script:
             return
         self.ledger.identified[name], self.ledger.streams[name] = found
 
+    def _policy(self, statement: CreatePolicy) -> None:
+        name = statement.name.lower()
+        self.ledger.later.pop(name, None)
+        free = self._claim(statement.name, statement.span)
+        policy = read_policy(statement, self.ledger, self._all_queries(), self.findings)
+        if policy is not None and free:
+            self.ledger.policies[name] = policy
+        elif free:
+            self.ledger.failed.add(name)
+
+    def _suppress(self, statement: SuppressStream) -> None:
+        name = statement.name.lower()
+        self.ledger.later.pop(name, None)
+        free = self._claim(statement.name, statement.span)
+        stream = read_suppressed(statement, self.ledger, self.findings)
+        if stream is None or not free:
+            self.ledger.failed |= {name} if free else set()
+            return
+        policy = self.ledger.policies[statement.policy.lower()].name
+        self.ledger.streams[name] = stream
+        self.ledger.suppressed[name] = replace(statement, policy=policy)
+
+    def _all_queries(self) -> dict[str, CheckedQuery]:
+        """Return every query declared so far, those of earlier scripts read again."""
+        own = {query.name.lower(): query for query in self.queries}
+        found = {}
+        for name, statement in self.ledger.queries.items():
+            aside = Findings(self.ledger.sources.get(name, self.findings.source))
+            query = own.get(name) or read_query(
+                statement.name or name, statement, self.ledger, aside
+            )
+            if query is not None:
+                found[name] = query
+        return found
+
+    def check_policies(self, statements: Sequence[Statement]) -> None:
+        """Look at all readers of streams under a policy, and bind what they need."""
+        uses = Uses(self.ledger, self._all_queries(), statements, self.findings)
+        self.ledger.policies |= uses.policies()
+
     def _query(self, statement: CreateQuery) -> None:
         name = self._name(statement)
         self.ledger.later.pop(name.lower(), None)
@@ -325,6 +383,10 @@ class _Script:
         name = statement.query.lower()
         known = {*self.ledger.queries, *self.ledger.failed, *self.ledger.later}
         known |= set(self.ledger.forecasts) if isinstance(statement, Explain) else set()
+        if isinstance(statement, Explain) and not statement.measured:
+            known |= {*self.ledger.policies}
+        if isinstance(statement, Write):
+            known |= {*self.ledger.suppressed}
         if name not in known:
             span = places.word(self.findings.source, statement.span, statement.query)
             hint = suggest(statement.query, self._query_names(), "declare it with CREATE QUERY")

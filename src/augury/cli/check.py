@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,13 @@ class Report:
             "diagnostics": [d.as_dict() for d in self.diagnostics],
             "queries": {q.name: q.verdict.kind for q in self.checked.queries},
             "not_evaluated": self.not_evaluated,
-        }
+        } | ({"policies": self.policies} if self.policies else {})
+
+    @property
+    def policies(self) -> dict[str, list[dict[str, str | None]]]:
+        """The types that each policy never suppresses (None: all), by whom and why."""
+        found = self.checked.catalog.policies.values() if self.checked else ()
+        return {policy.name: [asdict(each) for each in policy.bound] for policy in found}
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -111,7 +117,17 @@ def _print_text(reports: list[Report]) -> None:
             for name, what in report.not_evaluated.items():
                 label = click.style("note[P003]", fg="cyan", bold=True)
                 click.echo(f"{label}: query {name} uses {what}, which is not evaluated yet\n")
+            _print_policies(report)
     click.echo(_summary(reports))
+
+
+def _print_policies(report: Report) -> None:
+    """Print the types that policies never suppress."""
+    label = click.style("note", fg="cyan", bold=True)
+    for name, bound in report.policies.items():
+        for each in bound:
+            kind = "every type" if each["type"] is None else f"the type {each['type']}"
+            click.echo(f"{label}: policy {name} keeps {kind}: {each['by']}, {each['why']}\n")
 
 
 def _summary(reports: list[Report]) -> str:

@@ -20,6 +20,7 @@ from augury.errors import QueryError, Source
 from augury.language.parser import parse
 from augury.language.printer import to_text
 from augury.language.tree import CreateQuery, CreateStream, External, Write
+from augury.planning.refusal import refuse_policies
 
 _CONSOLE = External("console")
 
@@ -88,6 +89,7 @@ def make_job(text: str, name: str, flags: Flags) -> Job:
     if checked.has_errors:
         raise QueryError(checked.diagnostics)
     _refuse_rules(checked)
+    refuse_policies(checked.catalog, "on Spark")
     targets = _targets(text, name, checked, flags)
     queries = _queries(checked, flags, targets)
     streams = _streams(checked, queries, flags)

@@ -15,7 +15,16 @@ from typing import Literal
 from augury.language.expressions import Unit
 
 Topic = Literal[
-    "statement", "stream", "query", "pattern", "expression", "gaps", "model", "forecast", "rule"
+    "statement",
+    "stream",
+    "query",
+    "pattern",
+    "expression",
+    "gaps",
+    "model",
+    "forecast",
+    "rule",
+    "policy",
 ]
 
 
@@ -78,6 +87,8 @@ KEYWORDS: dict[str, Keyword] = {
     **_words("model", "POSITIONS CELLS WALLS ANTENNAS SPEED REST PARTICLES SMOOTHED"),
     **_words("model", "MOVES OBJECTS OWNER PLACE ENTER EXIT HALL DOORS FROM_PLACE PREFER"),
     **_words("model", "IMPOSSIBLE REJECT IDENTIFY REVISE CERTAIN NEVER"),
+    **_words("policy", "POLICY PUBLIC PRIVATE WEIGHT NEVER SUPPRESS TYPES GREEDY HYBRID RATES"),
+    **_words("policy", "PERIODIC PERIOD ONLINE ESTIMATES WANG PATIENCE LEARNED"),
 }
 
 UNITS: dict[str, Unit] = {

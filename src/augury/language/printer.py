@@ -37,6 +37,7 @@ from augury.language.tree import (
     CreateGaps,
     CreateModel,
     CreateMoves,
+    CreatePolicy,
     CreateQuery,
     CreateRule,
     CreateStore,
@@ -63,7 +64,9 @@ from augury.language.tree import (
     Strategy,
     Subgoal,
     Subgoals,
+    SuppressStream,
     Variable,
+    WeightedQuery,
     Window,
     Write,
 )
@@ -431,6 +434,38 @@ def _identified(node: IdentifyStream) -> Iterator[str]:
 
 
 # Explain and write -------------------------------------------------------------------------------
+def _policy(node: CreatePolicy) -> Iterator[str]:
+    yield f"CREATE POLICY {name_text(node.name)} ON {name_text(node.stream)}"
+    for word, queries in (("PUBLIC", node.public), ("PRIVATE", node.private)):
+        if queries:
+            yield f"{word} {', '.join(map(_weighted, queries))}"
+    if node.method is not None:
+        yield f"USING {node.method}"
+    if node.period is not None:
+        yield f"PERIOD {_window(node.period)}"
+    if node.wang:
+        yield "ESTIMATES WANG"
+    if node.patience is not None:
+        yield f"PATIENCE {node.patience}"
+    if node.learn_from is not None:
+        online = " ONLINE" if node.online else ""
+        yield f"LEARN FROM {name_text(node.learn_from)}{online}"
+    elif node.online:
+        yield "LEARN ONLINE"
+    if node.over is not None:
+        yield f"OVER {_window(node.over)}"
+    if node.by is not None:
+        yield f"BY {name_text(node.by)}"
+
+
+def _weighted(node: WeightedQuery) -> str:
+    weight = "" if node.weight is None else f" WEIGHT {node.weight!r}"
+    return name_text(node.query) + (" NEVER" if node.never else weight)
+
+
+def _suppressed(node: SuppressStream) -> Iterator[str]:
+    of = f"{name_text(node.stream)} USING {name_text(node.policy)}"
+    yield f"CREATE STREAM {name_text(node.name)} AS SUPPRESS {of}"
 
 
 def _explain(node: Explain) -> Iterator[str]:
@@ -456,6 +491,8 @@ _STATEMENTS: dict[type, Callable[[Any], Iterator[str]]] = {
     CreateForecast: _forecast,
     CreateMoves: _moves,
     IdentifyStream: _identified,
+    CreatePolicy: _policy,
+    SuppressStream: _suppressed,
     Explain: _explain,
     Write: _write,
 }

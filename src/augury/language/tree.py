@@ -537,6 +537,49 @@ class IdentifyStream(Node):
     by: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class WeightedQuery(Node):
+    """`cleaned WEIGHT 5`, or `therapy NEVER`; weight None is what is meant where none is given."""
+
+    query: str
+    weight: float | None = None
+    never: bool = False
+
+
+PolicyMethod = Choice["TYPES", "GREEDY", "HYBRID", "HYBRID RATES", "HYBRID PERIODIC"]
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePolicy(Node):
+    """CREATE POLICY: what is public and private of a stream, and how it is decided what is kept.
+
+    `patience` is a number, LEARNED, or None where it was not written.
+    """
+
+    name: str
+    stream: str
+    public: tuple[WeightedQuery, ...] = ()
+    private: tuple[WeightedQuery, ...] = ()
+    method: PolicyMethod | None = None
+    period: Window | None = None
+    learn_from: str | None = None
+    online: bool = False
+    over: Window | None = None
+    by: str | None = None
+    wang: bool = False
+    patience: float | Choice["LEARNED"] | None = None
+    places: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressStream(Node):
+    """`CREATE STREAM published AS SUPPRESS behaviour USING discreet`: the events that are kept."""
+
+    name: str
+    stream: str
+    policy: str
+
+
 Statement = (
     CreateStream
     | CreateTable
@@ -550,6 +593,8 @@ Statement = (
     | CreateForecast
     | CreateMoves
     | IdentifyStream
+    | CreatePolicy
+    | SuppressStream
     | Explain
     | Write
 )

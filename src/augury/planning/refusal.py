@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from augury.analysis.declarations.catalog import Catalog
 from augury.errors import NOWHERE, Diagnostic, QueryError, Source, Span
 
 TOO_MANY_STATES = "P001"
@@ -19,6 +20,7 @@ UNREACHABLE = "P005"
 OUT_OF_REACH = "P006"
 NO_HISTORY = "P007"
 NEVER_MET = "P008"
+DECIDED_ALREADY = "P009"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,13 @@ class PlanError(QueryError):
         """Return the error with its place in `source`; `span` serves where none was known."""
         place = self.span if self.span != NOWHERE else span
         return QueryError([Diagnostic(self.code, self.message, place, source, self.hint)])
+
+
+def refuse_policies(catalog: Catalog, where: str) -> None:
+    """Raise where a policy would not be in force: nothing is read there."""
+    for policy in catalog.policies.values():
+        message = f"policy {policy.name} is not in force {where} as yet, so nothing is read there"
+        raise PlanError(NOT_EVALUATED, message, "use Session(engine='local')")
 
 
 def _diagnostic(refusal: PlanError, source: Source) -> Diagnostic:

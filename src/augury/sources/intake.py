@@ -90,6 +90,11 @@ class Intake:
             self._forget()
         return arrival
 
+    @property
+    def has_taken(self) -> bool:
+        """Whether any row has come."""
+        return self.watermark != NEVER_YET or bool(self.late or self.rejected)
+
     def tables(self) -> tuple[pa.Table, pa.Table]:
         """Return the late rows and the bad rows so far, each with its reason."""
         return self._table(self.late), self._table(self.rejected)

@@ -19,6 +19,7 @@ from augury.language.tree import (
     CreateGaps,
     CreateModel,
     CreateMoves,
+    CreatePolicy,
     CreateQuery,
     CreateRule,
     CreateStore,
@@ -26,6 +27,7 @@ from augury.language.tree import (
     IdentifyStream,
     InferStream,
     MissRate,
+    SuppressStream,
 )
 
 
@@ -178,6 +180,33 @@ class Identified:
     step: int
 
 
+@dataclass(frozen=True, slots=True)
+class BoundType:
+    """A type that a policy never suppresses (None: every type), the statement `by`, and why."""
+
+    type: str | None
+    by: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySchema:
+    """A declared policy; `period` and `over` are in microseconds, or ticks."""
+
+    name: str
+    stream: str
+    statement: CreatePolicy
+    period: int | None = None
+    over: int | None = None
+    bound: tuple[BoundType, ...] = ()
+
+    @property
+    def bound_types(self) -> frozenset[str] | None:
+        """The types that are never suppressed; None: all."""
+        types = {each.type for each in self.bound}
+        return None if None in types else frozenset(each for each in types if each is not None)
+
+
 @dataclass(frozen=True)
 class Catalog:
     """Everything declared so far, by lower-case name.
@@ -186,6 +215,7 @@ class Catalog:
     `inferred` has the streams that inference gives, and those of their transitions; `rules` have
     the names of their tables and columns as declared. `identified` has the streams whose events get
     owners.
+    `suppressed` has those of the events that a policy has kept.
     """
 
     streams: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))
@@ -204,6 +234,8 @@ class Catalog:
     rules: Mapping[str, CreateRule] = field(default_factory=lambda: MappingProxyType({}))
     moves: Mapping[str, MovesSchema] = field(default_factory=lambda: MappingProxyType({}))
     identified: Mapping[str, Identified] = field(default_factory=lambda: MappingProxyType({}))
+    policies: Mapping[str, PolicySchema] = field(default_factory=lambda: MappingProxyType({}))
+    suppressed: Mapping[str, SuppressStream] = field(default_factory=lambda: MappingProxyType({}))
 
     def stream(self, name: str) -> StreamSchema | None:
         return self.streams.get(name.lower())
@@ -213,6 +245,24 @@ class Catalog:
 
     def query(self, name: str) -> CreateQuery | None:
         return self.queries.get(name.lower())
+
+    @property
+    def guarded(self) -> frozenset[str]:
+        """The streams whose raw rows only a policy may read, in lower case."""
+        names = ((p.stream, p.statement.learn_from) for p in self.policies.values())
+        return frozenset(name.lower() for pair in names for name in pair if name is not None)
+
+    def policy_of(self, stream: str) -> PolicySchema | None:
+        """Return the policy that stands before a stream."""
+        name = stream.lower()
+        return next((p for p in self.policies.values() if p.stream.lower() == name), None)
+
+    def is_private(self, query: str) -> str | None:
+        """Return the policy that makes a query private; None where none does."""
+        for policy in self.policies.values():
+            if query.lower() in {each.query.lower() for each in policy.statement.private}:
+                return policy.name
+        return None
 
     def readable(self, name: str) -> StreamSchema | None:
         """Return what ON may read under that name: a stream, or a query's output."""

@@ -17,6 +17,7 @@ from augury.analysis.declarations.catalog import (
     Inferred,
     ModelSchema,
     MovesSchema,
+    PolicySchema,
     StreamSchema,
     TableSchema,
 )
@@ -28,6 +29,7 @@ from augury.language.tree import (
     CreateQuery,
     CreateRule,
     CreateStore,
+    SuppressStream,
 )
 
 
@@ -49,6 +51,8 @@ class Ledger:
     rules: dict[str, CreateRule] = field(default_factory=dict)
     moves: dict[str, MovesSchema] = field(default_factory=dict)
     identified: dict[str, Identified] = field(default_factory=dict)
+    policies: dict[str, PolicySchema] = field(default_factory=dict)
+    suppressed: dict[str, SuppressStream] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     later: dict[str, str] = field(default_factory=dict)
 
@@ -69,6 +73,8 @@ class Ledger:
             dict(catalog.rules),
             dict(catalog.moves),
             dict(catalog.identified),
+            dict(catalog.policies),
+            dict(catalog.suppressed),
         )
 
     def catalog(self) -> Catalog:
@@ -87,6 +93,8 @@ class Ledger:
             MappingProxyType(self.rules),
             MappingProxyType(self.moves),
             MappingProxyType(self.identified),
+            MappingProxyType(self.policies),
+            MappingProxyType(self.suppressed),
         )
 
     def readable(self, name: str) -> StreamSchema | None:
@@ -112,5 +120,6 @@ class Ledger:
             ("forecast", self.forecasts),
             ("store", self.stores),
             ("rule", self.rules),
+            ("policy", self.policies),
         )
         return next((kind for kind, names in kinds if name.lower() in names), None)

@@ -14,6 +14,7 @@ from augury.language.actions import (
     models,
     moves,
     patterns,
+    policies,
     queries,
     rules,
     streams,
@@ -32,4 +33,5 @@ ACTIONS: dict[str, Action] = {
     **forecasts.ACTIONS,
     **rules.ACTIONS,
     **moves.ACTIONS,
+    **policies.ACTIONS,
 }

@@ -22,6 +22,7 @@ from augury.evaluation.encoding import declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import below
 from augury.evaluation.probability.streamable import refuse_unstreamable
+from augury.evaluation.suppression import table_rows, taught
 from augury.evaluation.ties import tie_notice, tie_rule
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
@@ -29,9 +30,11 @@ from augury.planning.acting.world import Acting
 from augury.planning.evaluated import refuse_identified, refuse_inferred
 from augury.planning.graph import is_by_time, lists_matches
 from augury.planning.match_plan import plan_match
+from augury.planning.policy_plan import plan_policy
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.runners.live.acting import LiveActing
 from augury.runners.live.forecast import LiveForecast
+from augury.runners.live.gate import LiveGate
 from augury.runners.live.query import LiveQuery
 from augury.runners.live.steps import LiveSteps, needs_steps
 from augury.sources.intake import Intake
@@ -50,6 +53,7 @@ class LiveRunner:
         self.queries: dict[str, Live] = {}
         self.texts: dict[str, str] = {}
         self.rule_texts: dict[str, str] = {}
+        self.gates: dict[str, LiveGate] = {}
         self._left_out: set[str] = set()
         self._readers: dict[str, list[tuple[str, str, list[Intake]]]] = {}
         self.acting: LiveActing | None = None
@@ -86,8 +90,38 @@ class LiveRunner:
         if name not in self.queries and name not in self._left_out:
             self._add(name, queries[name], catalog, queries)
 
+    def open_policies(
+        self,
+        catalog: Catalog,
+        queries: Mapping[str, CheckedQuery],
+        bound: Mapping[str, pa.Table],
+    ) -> None:
+        """Put a gate before every stream under a policy, unless rows went through it already.
+
+        `bound` has the histories, which nothing else sees.
+        """
+        for policy in catalog.policies.values():
+            stream = policy.stream.lower()
+            known = self.gates.get(stream)
+            if known is None or not known.is_used:
+                plan = plan_policy(policy, queries, catalog, table_rows(catalog, bound))
+                aliases = (n for n, e in catalog.suppressed.items() if e.policy == policy.name)
+                decider = taught(plan, catalog, bound)
+                schema = catalog.streams[stream]
+                self.gates[stream] = LiveGate(plan, schema, decider, [stream, *aliases])
+
+    def streams_pushed(self) -> set[str]:
+        """Return the streams of which rows have come."""
+        return {name for name, each in self.entrances.items() if each.has_taken}
+
+    def audit(self, stream: str) -> pa.Table:
+        """Return what the policy of a stream has decided so far."""
+        return self.gates[stream].audit()
+
     def push(self, stream: str, rows: Iterable[Row]) -> Found:
         """Take in rows of one stream, in the order they came; return the new matches."""
+        if stream in self.gates:
+            return self._push_through(self.gates[stream], rows)
         entrance, readers = self.entrances[stream], self._readers.get(stream, ())
         for row in rows:
             if not isinstance(row, Mapping):
@@ -122,11 +156,43 @@ class LiveRunner:
             for name in self._acting_names
         )
 
+    def _push_through(self, gate: LiveGate, rows: Iterable[Row]) -> Found:
+        """Take in rows of a stream under a policy; what is kept goes on."""
+        entrance = self.entrances[gate.stream.name.lower()]
+        for row in rows:
+            if not isinstance(row, Mapping):
+                raise DataError(f"a row of {entrance.declared.name} is no dict of columns")
+            arrival = entrance.take(row)
+            if arrival is not None:
+                # Whether it is kept or not, its id must not come again.
+                entrance.hold(arrival)
+                gate.hold(arrival)
+        return self._let_through(gate, entrance.watermark)
+
+    def _let_through(self, gate: LiveGate, horizon: int) -> Found:
+        self._accept(gate, horizon)
+        found: Found = []
+        for name in gate.names:
+            for _, reader, entrances in self._readers.get(name, ()):
+                found += self.queries[reader].advance(min(each.watermark for each in entrances))
+        return found
+
+    def _accept(self, gate: LiveGate, horizon: int) -> None:
+        """Decide about rows before a time, and let readers have what is kept."""
+        kept = gate.passed(horizon)
+        for name in gate.names:
+            self.entrances[name].watermark = max(self.entrances[name].watermark, horizon)
+            for stream, reader, _ in self._readers.get(name, ()):
+                for arrival in kept:
+                    self.queries[reader].accept(stream, arrival)
+
     def finish(self) -> Found:
         """End all streams; return the matches that were still open."""
         found: Found = []
         for entrance in self.entrances.values():
             entrance.watermark = ALWAYS
+        for gate in self.gates.values():
+            self._accept(gate, ALWAYS)
         for name, query in self.queries.items():
             found += self._told(name, query.finish())
         return found + self._settled()

@@ -16,8 +16,11 @@ import pyarrow as pa
 from augury.errors import StateError
 from augury.kernels.search.gather import LINK
 from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
+from augury.privacy.policy import Decider, Decision
+from augury.privacy.prefixes import event_of, event_value
 from augury.runners.live.encoding import Encoded, LiveCodes
 from augury.runners.live.forecast import LiveForecast
+from augury.runners.live.gate import LiveGate
 from augury.runners.live.query import LiveQuery
 from augury.runners.live.runner import Live, LiveRunner
 from augury.runners.live.steps import LiveSteps
@@ -36,6 +39,7 @@ def dump(runner: LiveRunner) -> bytes:
     about = {
         "entrances": {name: _entrance(each) for name, each in runner.entrances.items()},
         "queries": {name: _query(each, parts) for name, each in runner.queries.items()},
+        "gates": {name: _gate(each) for name, each in runner.gates.items()},
         "parts": [len(part) for part in parts],
         "acting": None if runner.acting is None else runner.acting.dump(),
     }
@@ -56,6 +60,8 @@ def load(runner: LiveRunner, data: bytes) -> None:
         _restore_entrance(entrance, about["entrances"][name])
     if runner.acting is not None:
         runner.acting.load(about["acting"])
+    for name, gate in runner.gates.items():
+        _restore_gate(gate, about["gates"][name], runner)
     for name, query in runner.queries.items():
         if isinstance(query, LiveSteps):
             _restore_steps(query, about["queries"][name], parts, runner)
@@ -67,8 +73,10 @@ def _mark(runner: LiveRunner) -> bytes:
     """Return the fingerprint of the declarations: by their text, which outlives releases."""
     streams = [(name, _essence(each.declared)) for name, each in sorted(runner.entrances.items())]
     # Rules in the order in which they were declared: it decides what they do.
-    rules = list(runner.rule_texts.items())
-    return fingerprint(streams, sorted(runner.texts.items()) + rules)
+    texts = sorted(runner.texts.items()) + list(runner.rule_texts.items())
+    # What was decided by one policy is of no use to another.
+    policies = [(name, *each.essence) for name, each in sorted(runner.gates.items())]
+    return fingerprint(streams, texts, policies) if policies else fingerprint(streams, texts)
 
 
 def _essence(declared: Declaration) -> tuple[object, ...]:
@@ -116,6 +124,26 @@ def _generation(written: list[Any]) -> Generation:
     for word in words:
         made.add(word)
     return made
+
+
+# Gates of policies -----------------------------------------------------------------------------
+
+
+def _gate(gate: LiveGate) -> Plain:
+    log = [
+        [event_value(event), each.kept, each.gain, each.penalty, each.rule]
+        for event, each in gate.log
+    ]
+    waiting = [(each.time, each) for each in gate.waiting]
+    return {"decider": gate.decider.dump(), "log": log, "rows": _rows({"waiting": waiting})}
+
+
+def _restore_gate(gate: LiveGate, about: Plain, runner: LiveRunner) -> None:
+    gate.decider = Decider.load(gate.plan.policy, about["decider"])
+    gate.log = [(event_of(event), Decision(*decision)) for event, *decision in about["log"]]
+    name = gate.stream.name.lower()
+    rows = _restored_rows({name: about["rows"]["waiting"]}, runner)
+    gate.waiting = [arrival for _, arrival in rows[name]]
 
 
 # Queries with a ring ---------------------------------------------------------------------------

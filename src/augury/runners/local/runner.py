@@ -108,6 +108,11 @@ class LocalRunner:
         """Who finds owners, and matches over them, in whole tables."""
         return Evaluator(self.catalog, self.queries, self.bound)
 
+    def rows(self, stream: str) -> pa.Table:
+        """Return the good rows of a declared stream, with its columns."""
+        source = self._checked(stream)
+        return source.table.select([column.name for column in source.schema.columns])
+
     def measures(self, name: str) -> list[dict[str, Any]]:
         """Return what the stages of a query do over the bound rows, in one thread and one step."""
         return as_rows(self._run(self._network(name)).measured)

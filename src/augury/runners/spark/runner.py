@@ -29,7 +29,12 @@ from augury.planning.distribution.movement import Priced
 from augury.planning.expressions.spark_sql import quoted
 from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.join_program import join_program
-from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
+from augury.planning.refusal import (
+    NEEDS_A_WINDOW,
+    NOT_EVALUATED,
+    PlanError,
+    refuse_policies,
+)
 from augury.runners.spark import catalyst_rows as spark_rows
 from augury.runners.spark.joins import SparkJoining, suits_spark, tables_of
 from augury.runners.spark.learning import collected
@@ -57,6 +62,9 @@ class SparkRunner:
     shards: int | None = None
     _taught: dict[str, CheckedQuery] = field(default_factory=dict)
     sketches: Mapping[str, Sketches] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        refuse_policies(self.catalog, "on Spark")
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> DataFrame:
         """Return the lazy answer of a query: all columns, or those that are named."""

@@ -1,0 +1,194 @@
+"""What the statements of a session make of a policy: bound types, and what may not be read.
+
+It is looked at when a whole script has been read, for a policy stands before all readers of its
+stream, whether they were declared before it or after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from augury.analysis import places
+from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import BoundType, PolicySchema
+from augury.analysis.declarations.ledger import Ledger
+from augury.analysis.findings import Findings
+from augury.analysis.policies.bindings import bound_by, reads
+from augury.errors import Span
+from augury.language.tree import (
+    CreateCorrelation,
+    CreateGaps,
+    CreateModel,
+    CreatePolicy,
+    CreateQuery,
+    Explain,
+    InferStream,
+    Statement,
+    Write,
+)
+
+
+@dataclass(frozen=True)
+class Uses:
+    """A script after it was read: `statements` are its own, `queries` those of the session."""
+
+    ledger: Ledger
+    queries: Mapping[str, CheckedQuery]
+    statements: Sequence[Statement]
+    findings: Findings
+
+    def policies(self) -> dict[str, PolicySchema]:
+        """Return all policies with the types that are bound now; refuse what cannot be promised."""
+        found = {}
+        for name, policy in self.ledger.policies.items():
+            self._private_queries_are_not_used(policy)
+            self._history_is_not_read(policy)
+            bound = tuple(dict.fromkeys(self._bound(policy)))
+            found[name] = replace(policy, bound=bound)
+            self._never_can_be_kept(found[name])
+            self._nothing_stands_beside(policy)
+        return found
+
+    # Bound types ------------------------------------------------------------------------------
+
+    def _bound(self, policy: PolicySchema) -> Iterator[BoundType]:
+        names = self._names(policy)
+        private = {each.query.lower() for each in policy.statement.private}
+        for name, query in self.queries.items():
+            if name not in private:
+                yield from bound_by(query, names, self.queries)
+        for text, learns in self._learners():
+            if any(each.lower() in names for each in learns):
+                yield BoundType(None, text, "it is learned from them")
+        for inferred in self.ledger.inferred.values():
+            if inferred.statement.readings.lower() in names:
+                yield BoundType(None, inferred.statement.name, "it is inferred from them")
+
+    def _names(self, policy: PolicySchema) -> frozenset[str]:
+        """Return the names under which the kept events of a policy are read."""
+        own = (n for n, each in self.ledger.suppressed.items() if each.policy == policy.name)
+        return frozenset((policy.stream.lower(), *own))
+
+    def _learners(self) -> Iterator[tuple[str, list[str]]]:
+        for each in self.ledger.correlations.values():
+            yield each.name, [each.learn_from]
+        for model in self.ledger.models.values():
+            learned = (model.statement.learn_from, model.statement.learn_on)
+            yield model.name, [name for name in learned if name is not None]
+        for gaps in self.ledger.gaps.values():
+            yield gaps.name, [gaps.learn_from] if gaps.learn_from else []
+
+    # What is refused --------------------------------------------------------------------------
+
+    def _never_can_be_kept(self, policy: PolicySchema) -> None:
+        bound = policy.bound_types
+        for each in policy.statement.private:
+            query = self.queries.get(each.query.lower())
+            if query is None or each.weight is not None:
+                continue
+            types = {by.type for c in query.components if not c.negated for by in c.played_by}
+            if bound is None or types <= bound:
+                by = sorted({own.by for own in policy.bound if own.type in (None, *types)})
+                message = (
+                    f"policy {policy.name} cannot promise that {query.name} is never put together: "
+                    f"nothing of it may be dropped"
+                )
+                hint = f"its types are bound by {', '.join(by)}; give it a WEIGHT, or change these"
+                self.findings.error("A123", message, self._place(policy, each.query), hint)
+
+    def _private_queries_are_not_used(self, policy: PolicySchema) -> None:
+        for each in policy.statement.private:
+            name = each.query.lower()
+            for statement in self.statements:
+                if name in _uses(statement):
+                    span = places.word(self.findings.source, statement.span, each.query)
+                    self._refuse_use(policy, each.query, span)
+            readers = [own for own, query in self.queries.items() if _reads(query, name)]
+            readers += [g.name for g in self.ledger.gaps.values() if g.query.lower() == name]
+            if readers and not any(name in _uses(own) for own in self.statements):
+                self._refuse_use(policy, each.query, self._place(policy, each.query))
+
+    def _refuse_use(self, policy: PolicySchema, query: str, span: Span) -> None:
+        message = f"query {query} is private by the policy {policy.name}, and cannot be used"
+        hint = "read it in a session without the policy"
+        self.findings.error("A124", message, span, hint)
+
+    def _history_is_not_read(self, policy: PolicySchema) -> None:
+        history = policy.statement.learn_from
+        if history is None:
+            return
+        own = frozenset((history.lower(),))
+        readers = [query.name for n, query in self.queries.items() if reads(n, own, self.queries)]
+        readers += [text for text, learns in self._learners() if history.lower() in _low(learns)]
+        readers += [
+            each.statement.name
+            for each in self.ledger.inferred.values()
+            if each.statement.readings.lower() == history.lower()
+        ]
+        for reader in dict.fromkeys(readers):
+            message = (
+                f"{reader} reads {history}, which is the history of the policy {policy.name} and "
+                "as private as its stream"
+            )
+            hint = "declare the rows that it may read as a stream of its own, under a policy"
+            self.findings.error("A125", message, self._of(reader, policy), hint)
+
+    def _nothing_stands_beside(self, policy: PolicySchema) -> None:
+        """Refuse what a policy does not guard as yet: better no answer than a leak."""
+        forecasts = [each.name for each in self.ledger.forecasts.values()]
+        rules = [each.name for each in self.ledger.rules.values()]
+        owners = [each.statement.name for each in self.ledger.identified.values()]
+        for name in (*forecasts, *rules, *owners):
+            message = f"{name} stands beside the policy {policy.name}, which does not guard it yet"
+            hint = "declare forecasts, rules and identified streams in a session without a policy"
+            self.findings.error("A126", message, self._of(name, policy), hint)
+
+    # Places -----------------------------------------------------------------------------------
+
+    def _place(self, policy: PolicySchema, word: str) -> Span:
+        """Return where a policy names something; the start of the text if it is another text."""
+        return self._of(policy.name, None, word)
+
+    def _of(self, name: str, policy: PolicySchema | None = None, word: str = "") -> Span:
+        """Return the place of a statement of this script, else of a policy, else of the script."""
+        for wanted in (name, policy.name if policy else name):
+            for statement in self.statements:
+                if getattr(statement, "name", None) and _is_named(statement, wanted):
+                    after = "PRIVATE" if word else ""
+                    return places.word(self.findings.source, statement.span, word or wanted, after)
+        return self.statements[-1].span if self.statements else Span(0, 0)
+
+
+def _is_named(statement: Statement, name: str) -> bool:
+    own = getattr(statement, "name", None)
+    return own is not None and own.lower() == name.lower()
+
+
+def _reads(query: CheckedQuery, name: str) -> bool:
+    return any((stream.query or "").lower() == name for stream in query.streams)
+
+
+def _low(names: Iterable[str]) -> set[str]:
+    return {name.lower() for name in names}
+
+
+def _uses(statement: Statement) -> set[str]:
+    """Return the names of what a statement reads, in lower case."""
+    names: tuple[str | None, ...] = ()
+    match statement:
+        case CreateQuery():
+            names = statement.streams
+        case Write() | CreateGaps():
+            names = (statement.query,)
+        case Explain():
+            names = (statement.query,) if statement.measured else ()
+        case CreateModel():
+            names = (statement.learn_from, statement.learn_on)
+        case CreateCorrelation():
+            names = (statement.learn_from,)
+        case InferStream():
+            names = (statement.readings,)
+        case CreatePolicy():
+            names = (statement.stream, statement.learn_from)
+    return _low(name for name in names if name is not None)

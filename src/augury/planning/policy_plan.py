@@ -1,0 +1,202 @@
+"""A declared policy as decisions are made with it: sequences with compiled conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from augury.analysis.checked import CheckedQuery, Leaf, Negated
+from augury.analysis.declarations.catalog import Catalog, PolicySchema
+from augury.analysis.policies.weighable import next_positive, parts_of
+from augury.config import value_of
+from augury.planning.expressions.lower import Scope
+from augury.planning.expressions.scalar import Read, Scalar, Tables, scalar
+from augury.planning.expressions.typed import Aggregated, Input, inputs_within
+from augury.planning.predicates import Predicate, predicates_of
+from augury.privacy.pattern import Forbidden, Held, Pattern, Step, Values
+from augury.privacy.policy import NEVER, Method, Policy, Weighted
+
+_METHODS: dict[str, Method] = {
+    "TYPES": "TYPES",
+    "GREEDY": "GREEDY",
+    "HYBRID": "HYBRID",
+    "HYBRID RATES": "RATES",
+    "HYBRID PERIODIC": "PERIODIC",
+}
+
+
+@dataclass(frozen=True)
+class PolicyPlan:
+    """What decides about the events of a stream, and the columns that it reads of them."""
+
+    schema: PolicySchema
+    policy: Policy
+    columns: tuple[str, ...]
+
+
+def plan_policy(
+    schema: PolicySchema,
+    queries: Mapping[str, CheckedQuery],
+    catalog: Catalog,
+    tables: Tables,
+) -> PolicyPlan:
+    """Return the plan of a policy; `tables` are the rows that conditions look into."""
+    node, columns = schema.statement, dict[str, None]()
+
+    def weighted(name: str, weight: float, *, private: bool) -> Weighted:
+        compiled = _Compiled(queries[name.lower()], catalog, tables, private)
+        columns.update(dict.fromkeys(compiled.columns))
+        return Weighted(compiled.pattern(), weight)
+
+    public = [
+        weighted(each.query, 1.0 if each.weight is None else each.weight, private=False)
+        for each in node.public
+    ]
+    private = [
+        weighted(each.query, NEVER if each.weight is None else each.weight, private=True)
+        for each in node.private
+    ]
+    by = catalog.streams[schema.stream.lower()].column(node.by) if node.by else None
+    policy = Policy(
+        tuple(public),
+        tuple(private),
+        schema.bound_types,
+        _METHODS[node.method or "HYBRID"],
+        schema.period,
+        node.wang,
+        node.patience if isinstance(node.patience, float) else None,
+        node.online,
+        schema.over,
+        by.name if by else None,
+        value_of("type_level_seconds"),
+    )
+    return PolicyPlan(schema, policy, (*columns, *((by.name,) if by else ())))
+
+
+class _Compiled:
+    """A query as a policy sees it: its steps in order, and conditions where they are decided."""
+
+    def __init__(
+        self, query: CheckedQuery, catalog: Catalog, tables: Tables, private: bool
+    ) -> None:
+        parts = parts_of(query.shape, private=private)
+        assert parts is not None, "the checker has refused other patterns"
+        self.query, self.tables, self.private, self.parts = query, tables, private, parts
+        self.predicates = [
+            each.for_a_read_event for each in predicates_of(Scope(query, catalog.tables))
+        ]
+        steps = [part.component for part in parts if isinstance(part, Leaf)]
+        self.place = {component: number for number, component in enumerate(steps)}
+        self.equated = tuple(self._equated())
+
+    def _equated(self) -> list[str]:
+        """Return the columns that are equal over all steps."""
+        counted = {c.index for c in self.query.components if not (self.private and c.negated)}
+        found = list[str]()
+        for each in self.query.equalities:
+            names = {column for c, column in each.members if c in counted}
+            if counted <= {c for c, _ in each.members} and len(names) == 1:
+                found += names
+        return sorted(found)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that conditions read."""
+        read = [i.column for each in self.predicates for i in inputs_within(each.expression)]
+        return [*self.equated, *read]
+
+    def pattern(self) -> Pattern:
+        assert self.query.within is not None
+        count = len(self.place)
+        return Pattern(
+            self.query.name,
+            tuple(self._step(component) for component in self.place),
+            self.query.within.length,
+            tuple(tuple(self._decided_at(number)) for number in range(count)),
+            tuple(tuple(self._forbidden(number)) for number in range(count + 1)),
+            not self.private and self.query.strategy == "NEXT",
+            self.equated,
+        )
+
+    def _step(self, component: int) -> Step:
+        (by,) = self.query.components[component].played_by
+        assert by.type is not None
+        tests = [
+            scalar(each.expression, self.tables)
+            for each in self.predicates
+            if each.components == (component,)
+        ]
+        return Step(by.type, _fits(tests, self.equated))
+
+    def _decided_at(self, number: int) -> list[Callable[[Held], bool]]:
+        """Return the conditions over several steps of which a step is the last."""
+        return [
+            _holds(scalar(each.expression, self.tables, self._of_held))
+            for each in self.predicates
+            if len(each.components) > 1
+            and all(c in self.place for c in each.components)
+            and max(self.place[c] for c in each.components) == number
+        ]
+
+    def _of_held(self, node: Input | Aggregated) -> Scalar:
+        assert isinstance(node, Input)
+        place, column = self.place[node.component], node.column
+        return lambda held: held[place][column]
+
+    def _forbidden(self, gap: int) -> list[Forbidden]:
+        """Return what is negated before a step, or after the last one."""
+        found = []
+        for at, part in enumerate(self.parts):
+            if isinstance(part, Negated) and isinstance(part.part, Leaf):
+                ahead = next_positive(self.parts, at)
+                if gap == (len(self.place) if ahead is None else self.place[ahead]):
+                    found.append(self._negated(part.part.component, gap))
+        return found
+
+    def _negated(self, component: int, gap: int) -> Forbidden:
+        known = {c for c, place in self.place.items() if place <= gap} | {component}
+        tests = [
+            self._of_negated(each, component)
+            for each in self.predicates
+            if component in each.components
+            and len(each.components) > 1
+            and known.issuperset(each.components)
+        ]
+        own = self.query.components[component]
+        (by,) = own.played_by
+        alone = [
+            scalar(each.expression, self.tables)
+            for each in self.predicates
+            if each.components == (component,)
+        ]
+        assert by.type is not None
+        return Forbidden(Step(by.type, _fits(alone, self.equated)), tuple(tests))
+
+    def _of_negated(self, each: Predicate, component: int) -> Callable[[Held, Values], bool]:
+        def read(node: Input | Aggregated) -> Scalar:
+            assert isinstance(node, Input)
+            column = node.column
+            if node.component == component:
+                return lambda both: both[1][column]
+            place = self.place[node.component]
+            return lambda both: both[0][place][column]
+
+        reading: Read = read
+        test = scalar(each.expression, self.tables, reading)
+        return lambda held, own: test((held, own)) is True
+
+
+def _holds(test: Scalar) -> Callable[[Held], bool]:
+    return lambda held: test(held) is True
+
+
+def _fits(tests: list[Scalar], equated: tuple[str, ...]) -> Callable[[Values], bool]:
+    """Return whether an event passes its own conditions, and can be equal to another."""
+
+    def fits(values: Any) -> bool:
+        return all(values[column] is not None for column in equated) and all(
+            test(values) is True for test in tests
+        )
+
+    return fits
