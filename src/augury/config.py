@@ -60,6 +60,11 @@ SETTINGS: tuple[Setting, ...] = (
         "states that the distribution of one chain may spread over",
     ),
     Setting(
+        "forecast_state_limit",
+        100_000,
+        "states that the chain of one forecast may have: what lives, and the last symbols",
+    ),
+    Setting(
         "history_limit",
         100_000,
         "instances of a history that CREATE GAPS ... LEARN FROM learns from; of more, a sample",

@@ -24,11 +24,16 @@ from augury.errors import AuguryError, Diagnostic, QueryError, RowsWarning, Sour
 if TYPE_CHECKING:
     from augury.analysis.checked import CheckedQuery
     from augury.analysis.declarations.catalog import Catalog, StreamSchema, TableSchema
+    from augury.analysis.declarations.forecasts import CheckedForecast
     from augury.evaluation.identifying import Identities
     from augury.language.tree import Explain, Statement
+    from augury.planning.acting.moments import Candidates
+    from augury.planning.acting.world import Acting
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
+    from augury.rules.stage import State
     from augury.runners.live.runner import LiveRunner
+    from augury.runners.local.acting import ActingRun
     from augury.runners.local.runner import LocalRunner
     from augury.runners.spark.pipeline import Pipeline
     from augury.runners.spark.runner import SparkRunner
@@ -69,6 +74,7 @@ class Session:
         self._shards = shards
         self._catalog: Catalog = Catalog()
         self._queries: dict[str, tuple[CheckedQuery, Source]] = {}
+        self._forecasts: dict[str, tuple[CheckedForecast, Source]] = {}
         self._warnings: tuple[Diagnostic, ...] = ()
         self._said: set[str] = set()
         self._told: dict[tuple[str, str], int] = {}
@@ -77,6 +83,8 @@ class Session:
         self._runner: LocalRunner | SparkRunner | None = None
         self._live: LiveRunner | None = None
         self._live_is_current = False
+        self._acting: Acting | None = None
+        self._acted_out: ActingRun | None = None
 
     def sql(self, text: str, *, name: str = "<text>") -> tuple[str, ...]:
         """Add the statements of a script; return what its EXPLAIN statements give, in order.
@@ -108,12 +116,28 @@ class Session:
         if format not in get_args(Format):
             known = ", ".join(get_args(Format))
             raise AuguryError(f"there is no format {format!r}; expected one of {known}")
+        if query.lower() in self._forecasts:
+            return self._explain_forecast(query, format, analyze=analyze)
         checked, source = self._query(query)
         priced = None
         if self._sketches.get(checked.name.lower()):
             priced = self._spark_runner("analyze").priced(checked.name)
         measures = self._measures(checked, source, format) if analyze else None
         return _explain(checked, source, format, self._catalog, (priced, measures))
+
+    def _explain_forecast(self, name: str, shape: Format, *, analyze: bool) -> str:
+        """Return how a forecast will be made, and then how its query is evaluated."""
+        from augury.planning.explain.forecast import explain_forecast
+        from augury.planning.refusal import PlanError
+
+        forecast, source = self._forecasts[name.lower()]
+        if shape != "text" or analyze:
+            raise AuguryError(f"a forecast is explained as text; explain {forecast.query.name} so")
+        try:
+            own = explain_forecast(forecast, self._catalog)
+        except PlanError as error:
+            raise error.at(source, forecast.span) from error
+        return f"{own}\n{self.explain(forecast.query.name)}"
 
     def _measures(self, query: CheckedQuery, source: Source, shape: Format) -> list[dict[str, Any]]:
         """Return what the stages of a query do over the bound rows."""
@@ -122,6 +146,8 @@ class Session:
         if shape not in ("text", "json"):
             raise AuguryError(f"what was measured is text or json, and no {shape}")
         try:
+            if self._acts(query.name):
+                self._acting_now(query.name)
             return self._run().measures(query.name)
         except PlanError as error:
             raise error.at(source, query.span) from error
@@ -154,6 +180,11 @@ class Session:
             raise AuguryError(
                 f"stream {declared.name} is identified from {known.statement.readings}; "
                 f"bind the rows of {known.statement.readings}"
+            )
+        live = None if self._live is None else self._live.acting
+        if live is not None and declared.name in live.state.tables:
+            raise AuguryError(
+                f"table {declared.name} is read by what acts on pushed events; bind it before them"
             )
         self._bound[declared.name.lower()] = self._rows(declared, data)
         self._told.pop((declared.name.lower(), "rejected"), None)
@@ -191,9 +222,19 @@ class Session:
 
             last = self._known(query).last.table
             return last.select(chosen(query, columns, last.column_names)) if columns else last
+        if query.lower() in self._forecasts:
+            return self._forecast_table(query, columns)
+        if self._catalog.rules.get(query.lower()) or self._catalog.table(query):
+            return _columns_of(self._acted(query), columns)
         checked, source = self._query(query)
+        if self._acts(checked.name):
+            return _columns_of(self._acting_run(checked.name).table(checked.name), columns)
         try:
             answer = self._run().table(checked.name, columns)
+            if self.engine == "local" and checked.name.lower() in self._candidates():
+                from augury.runners.local.acting import shown
+
+                answer = shown(answer)
             unsaid = self._unsaid(checked)
         except PlanError as error:
             raise error.at(source, checked.span) from error
@@ -241,6 +282,28 @@ class Session:
             self._announce({(name, "rejected"): (bad.num_rows, bad.column("reason")[0].as_py())})
         return found
 
+    def _forecast_table(self, name: str, columns: Sequence[str] | None) -> Any:
+        """Return the rows of a forecast over the bound rows."""
+        from augury.planning.refusal import NOT_EVALUATED, PlanError
+
+        forecast, source = self._forecasts[name.lower()]
+        try:
+            if self.engine == "spark":
+                message = f"forecast {forecast.name} is not made on Spark yet"
+                raise PlanError(NOT_EVALUATED, message, "use Session(engine='local')")
+            from augury.evaluation.answers.schemas import chosen
+            from augury.runners.local.runner import LocalRunner
+
+            runner = self._run()
+            assert isinstance(runner, LocalRunner)
+            answer = runner.forecast(forecast)
+        except PlanError as error:
+            raise error.at(source, forecast.span) from error
+        self._announce(self._bad_rows())
+        if columns is None:
+            return answer
+        return answer.select(chosen(forecast.name, columns, answer.column_names))
+
     def _bad_rows(self) -> dict[tuple[str, str], Aside]:
         """Return how many rows of the bound streams that were read are bad, and why the first is.
 
@@ -267,6 +330,107 @@ class Session:
                 self._told[stream.lower(), kind] = count
                 sentence = announcement(stream, kind, count, first)
                 warnings.warn(f"{sentence}; see {kind}({stream!r})", RowsWarning, stacklevel=3)
+
+    def changes(self, table: str) -> Any:
+        """Return every change that rules made to a table: when, by which firing, and the row.
+
+        Over the bound rows, or, once events are pushed, those so far. `seq` counts the changes of a
+        key from 1. The row is as it became; of a DELETE, as it last was.
+        """
+        from augury.evaluation.acting.tables import changes_table
+
+        declared = self._catalog.table(table)
+        if declared is None:
+            raise QueryError([self._unbound(table)])
+        queries = self._checked_queries()
+        return changes_table(declared, self._acting_state(), self._catalog, queries)
+
+    # Rules ------------------------------------------------------------------------------------
+
+    def _acts(self, query: str) -> bool:
+        """Return whether tables decide what a query finds; raise where none can be read."""
+        from augury.planning.acting.whom import tested_names
+
+        if query.lower() not in tested_names(self._catalog, self._checked_queries()):
+            return False
+        self._refuse_acting_on_spark(query)
+        return True
+
+    def _refuse_acting_on_spark(self, name: str) -> None:
+        if self.engine == "spark":
+            from augury.planning.refusal import NOT_EVALUATED, PlanError
+
+            message = f"{name} has to do with rules, which do not act on Spark yet"
+            raise PlanError(NOT_EVALUATED, message, "make a Session(engine='local') for it")
+
+    def _checked_queries(self) -> dict[str, CheckedQuery]:
+        return {name: query for name, (query, _) in self._queries.items()}
+
+    def _acting_now(self, query: str | None = None) -> Acting:
+        """Return what acts; raise where something that it rests on is not evaluated."""
+        if self._acting is None:
+            from augury.planning.acting.world import acting_of
+
+            self._acting = acting_of(self._catalog, self._checked_queries())
+        fault = self._acting.fault_of(query)
+        if fault is not None:
+            span = (self._catalog.rules.get(fault) or self._queries[fault][0]).span
+            raise self._acting.refused[fault].at(self._catalog.sources[fault], span)
+        return self._acting
+
+    def _acting_run(self, query: str | None = None) -> ActingRun:
+        """Return what acts over the bound rows."""
+        from augury.runners.local.acting import ActingRun
+        from augury.runners.local.runner import LocalRunner
+
+        acting, runner = self._acting_now(query), self._run()
+        assert isinstance(runner, LocalRunner)
+        if self._acted_out is None or self._acted_out.runner is not runner:
+            self._acted_out = ActingRun(acting, runner)
+        return self._acted_out
+
+    def _acting_state(self) -> State:
+        """Return what rules have done: so far, where events are pushed, or over the bound rows."""
+        self._refuse_acting_on_spark("what is asked for")
+        if self._live is None:
+            state = self._acting_run().state
+            self._announce_firings(state)
+            return state
+        live = self._live_runner().acting
+        if live is None:
+            raise AuguryError("nothing acts in this session; declare a rule with CREATE RULE")
+        return live.state
+
+    def _announce_firings(self, state: State, *, again: bool = False) -> None:
+        """Say of which rules firings were put aside, as of rows."""
+        if not state.rejected:
+            return
+        counts: dict[str, int] = {}
+        for firing in state.rejected:
+            counts[firing.rule] = counts.get(firing.rule, 0) + 1
+        for rule, count in counts.items():
+            told = self._told.get((rule.lower(), "firings"), 0)
+            if count > told and (again or not told):
+                self._told[rule.lower(), "firings"] = count
+                which = "1 firing" if count == 1 else f"{count:,} firings"
+                sentence = f"{which} of rule {rule} could not be done; see rejected({rule!r})"
+                warnings.warn(sentence, RowsWarning, stacklevel=4)
+
+    def _acted(self, name: str) -> Any:
+        """Return the contents of a table, or the firings of a rule."""
+        from augury.evaluation.acting import tables
+
+        self._refuse_acting_on_spark(name)
+        rule, table = self._catalog.rules.get(name.lower()), self._catalog.table(name)
+        if rule is not None:
+            query, _ = self._query(rule.query)
+            return tables.firings_table(rule.name, self._acting_state(), query, self._catalog)
+        assert table is not None
+        acting = self._acting_now()
+        if table.name not in acting.world.tables:
+            held = tables.contents_of(table.name, self._catalog, self._bound)
+            return tables.contents_table(table, held)
+        return tables.contents_table(table, self._acting_state().tables[table.name])
 
     def _unsaid(self, query: CheckedQuery) -> list[str]:
         """Return what was not said yet of missed and tied events in the rows of a query."""
@@ -303,6 +467,7 @@ class Session:
         for name in queries:
             checked, source = self._query(name)
             try:
+                self._acts(checked.name)
                 self._sketches[checked.name.lower()] = runner.analysed(checked.name)
             except PlanError as error:
                 raise error.at(source, checked.span) from error
@@ -324,6 +489,8 @@ class Session:
             raise AuguryError("a pipeline needs at least one query; name those it should answer")
         query, source = checked[0]
         try:
+            for each, _ in checked:
+                self._acts(each.name)
             return runner.pipeline(
                 [each.name for each, _ in checked],
                 tells_faults=tells_faults,
@@ -356,6 +523,8 @@ class Session:
         found = live.push(name, rows)
         if live.has_put_aside(name):
             self._announce(live.put_aside(name))
+        if live.acting is not None:
+            self._announce_firings(live.acting.state)
         return found
 
     def finish(self) -> list[dict[str, Any]]:
@@ -368,6 +537,8 @@ class Session:
         found = live.finish()
         for name in live.entrances:
             self._announce(live.put_aside(name), again=True)
+        if live.acting is not None:
+            self._announce_firings(live.acting.state, again=True)
         for notice in self._not_said(live.notices()):
             warnings.warn(notice, stacklevel=2)
         return found
@@ -394,7 +565,15 @@ class Session:
         return self._live_runner().late(self._stream_name(stream))
 
     def rejected(self, stream: str) -> Any:
-        """Return the bad rows of a stream, each with the reason why it was left out."""
+        """Return the bad rows of a stream, each with the reason why it was left out.
+
+        Of a rule with ON ERROR REJECT: the firings that could not be done.
+        """
+        if (rule := self._catalog.rules.get(stream.lower())) is not None:
+            from augury.evaluation.acting.tables import rejected_table
+
+            query, _ = self._query(rule.query)
+            return rejected_table(rule.name, self._acting_state(), query)
         name = self._stream_name(stream)
         if name in self._catalog.identified:
             return self._known(stream).last.rejected
@@ -418,15 +597,21 @@ class Session:
             self._live = LiveRunner()
         self._live.tables |= self._bound
         self._live.open_streams(self._catalog)
-        queries = {name: query for name, (query, _) in self._queries.items()}
+        acting, queries = self._acting_now(), self._checked_queries()
+        queries |= {name: made.query for name, made in acting.candidates.items()}
+        self._live.refused = acting.refused
+        if acting.candidates:
+            self._live.act(acting, self._catalog)
         for name in queries:
             self._live.declare(name, self._catalog, queries)
+        for forecast, _ in self._forecasts.values():
+            self._live.declare_forecast(forecast, self._catalog)
         self._live_is_current = True
         return self._live
 
     def _run(self) -> LocalRunner | SparkRunner:
         if self._runner is None:
-            queries = {name: query for name, (query, _) in self._queries.items()}
+            queries = self._checked_queries()
             if self.engine == "spark":
                 from augury.runners.spark.runner import SparkRunner
 
@@ -441,7 +626,8 @@ class Session:
             else:
                 from augury.runners.local.runner import LocalRunner
 
-                self._runner = LocalRunner(self._catalog, queries, dict(self._bound))
+                found = {n: made.query for n, made in self._candidates().items()}
+                self._runner = LocalRunner(self._catalog, queries | found, dict(self._bound))
         return self._runner
 
     def _local_runner(self) -> LocalRunner:
@@ -450,6 +636,14 @@ class Session:
         runner = self._run()
         assert isinstance(runner, LocalRunner)
         return runner
+
+    def _candidates(self) -> Mapping[str, Candidates]:
+        """Return the queries that act as they are searched; none where something is refused."""
+        if self._acting is None:
+            from augury.planning.acting.world import acting_of
+
+            self._acting = acting_of(self._catalog, self._checked_queries())
+        return self._acting.candidates
 
     def _spark_runner(self, asked: str) -> SparkRunner:
         from augury.runners.local.runner import LocalRunner
@@ -481,6 +675,11 @@ class Session:
         return tuple(query.name for query, _ in self._queries.values())
 
     @property
+    def forecasts(self) -> tuple[str, ...]:
+        """The names of the forecasts, in order."""
+        return tuple(forecast.name for forecast, _ in self._forecasts.values())
+
+    @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         """Every warning so far, script by script."""
         return self._warnings
@@ -496,12 +695,14 @@ class Session:
         if any(each.severity == "error" for each in found):
             raise QueryError(found)
         self._catalog = checked.catalog
-        self._runner, self._live_is_current = None, False
+        self._runner, self._acting, self._live_is_current = None, None, False
         if len(_explains(parsed.statements)) < len(parsed.statements):
             self._sketches = {}
         for query in checked.queries:
             name = query.name.lower()
             self._queries[name] = (query, checked.catalog.sources.get(name, source))
+        for forecast in checked.forecasts:
+            self._forecasts[forecast.name.lower()] = (forecast, source)
         planned = (
             each for q in checked.queries for each in _planned(*self._queries[q.name.lower()])
         )
@@ -530,10 +731,19 @@ class Session:
     def _unknown(self, name: str) -> Diagnostic:
         from augury.analysis.findings import suggest
 
-        known = ", ".join(self.queries) or "none yet"
-        hint = suggest(name, self.queries, f"known queries: {known}")
+        names = (*self.queries, *self.forecasts)
+        hint = suggest(name, names, f"known queries: {', '.join(names) or 'none yet'}")
         message = f"query {name} is not declared"
         return Diagnostic("A029", message, Span(0, len(name)), Source("<query>", name), hint)
+
+
+def _columns_of(answer: Any, columns: Sequence[str] | None) -> Any:
+    """Return some columns of an answer; all, where none are named."""
+    if columns is None:
+        return answer
+    from augury.evaluation.answers.schemas import chosen
+
+    return answer.select(chosen("what was asked for", columns, answer.column_names))
 
 
 def _warn_of_other_workers(spark: Any) -> None:

@@ -98,6 +98,8 @@ def _larger(inner: st.SearchStrategy) -> st.SearchStrategy:
         st.builds(ex.Cast, inner, types),
         st.builds(ex.Attribute, names, names, optional(indices), inner),
         st.builds(ex.Lookup, names, names, optional(inner)),
+        st.builds(ex.Lookup, st.none(), names, optional(inner), st.just("COUNT")),
+        st.builds(ex.Lookup, names, names, optional(inner), st.sampled_from(AGGREGATES[1:])),
     )
 
 
@@ -188,7 +190,16 @@ streams = st.builds(
     source=optional(sources),
     time=optional(names),
 ) | st.builds(tree.CreateStream, names, columns, time=names, order_by=names)
-tables = st.builds(tree.CreateTable, names, columns, optional(sources))
+tables = st.builds(
+    tree.CreateTable,
+    names,
+    columns,
+    optional(sources),
+    st.just(()) | some_names,
+    optional(names),
+    st.booleans(),
+)
+stores = st.builds(tree.CreateStore, names, texts)
 
 returned = st.one_of(
     st.builds(
@@ -317,9 +328,65 @@ identified = st.builds(
     st.sampled_from(("ANY", "CERTAIN", "NEVER")),
 )
 identified |= st.builds(tree.IdentifyStream, names, names, names, revise=st.just("BY"), by=chances)
+futures = (
+    st.builds(tree.Future, st.just("MARKOV"), st.integers(0, 9))
+    | st.just(tree.Future("EDGES"))
+    | st.builds(tree.Future, st.just("MODEL"), model=names)
+)
+forecasts = st.builds(
+    tree.CreateForecast,
+    names,
+    names,
+    optional(windows),
+    future=optional(futures),
+    smoothing=optional(decimals),
+    learn_from=optional(names),
+    online=st.booleans(),
+    by=st.just(()) | some_names,
+    arrivals=optional(st.sampled_from(("POISSON", "STEADY"))),
+    having=optional(st.builds(tree.Having, st.just("FORECAST"), chances, st.booleans())),
+    by_time=optional(st.booleans()),
+    approximate=optional(st.builds(tree.Approximate, chances, chances)),
+)
+forecasts |= st.builds(
+    tree.CreateForecast,
+    names,
+    names,
+    st.builds(tree.Window, naturals, st.just(True)),
+    of_stream=st.just(True),
+)
+small = st.recursive(leaves, _larger, max_leaves=3)
+settings = st.lists(st.builds(tree.Setting, names, small), min_size=1, max_size=2).map(tuple)
+new_rows = st.lists(st.lists(small, min_size=1, max_size=2).map(tuple), min_size=1, max_size=2).map(
+    tuple
+)
+inserts = st.builds(
+    tree.Insert,
+    names,
+    new_rows,
+    st.just(()) | some_names,
+    st.sampled_from([None, "NOTHING", "REPLACE"]),
+) | st.builds(tree.Insert, names, new_rows, st.just(()), st.just("UPDATE"), settings)
+changes = st.one_of(
+    inserts,
+    st.builds(tree.Update, names, settings, optional(small)),
+    st.builds(tree.Delete, names, optional(small)),
+)
+rules = st.builds(
+    tree.CreateRule,
+    names,
+    names,
+    st.lists(changes, min_size=1, max_size=3).map(tuple),
+    names,
+    optional(small),
+    st.booleans(),
+    st.booleans(),
+)
 statements = st.one_of(
     streams,
     tables,
+    stores,
+    rules,
     queries,
     gap_statements,
     correlations,
@@ -327,6 +394,7 @@ statements = st.one_of(
     inferred,
     moves,
     identified,
+    forecasts,
     explains,
     writes,
 )

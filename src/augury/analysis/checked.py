@@ -152,7 +152,8 @@ class CheckedQuery:
     `allow` is the number of positive components that may be missed, and `may_miss` which.
     `warnings` are diagnostics that do not refuse the query; EXPLAIN shows them. `learn_gaps_from`
     names the stream of history where gaps are learned instead of given. `group_names[k]` is the
-    result column of `group_by[k]`. `over` is how far back a probability by time looks, in ticks or
+    result column of `group_by[k]`. `lookups` are the conjuncts with subqueries, which are tested on
+    the whole match. `over` is how far back a probability by time looks, in ticks or
     microseconds; None is that time alone.
     """
 
@@ -186,6 +187,7 @@ class CheckedQuery:
     learn_gaps_from: str | None = None
     group_names: tuple[str, ...] = ()
     over: int | None = None
+    lookups: tuple[Conjunct, ...] = ()
 
     def column_of(self, component: int, attribute: str) -> Column | None:
         """Return the column that `attribute` of a component is, by the first stream that has it."""

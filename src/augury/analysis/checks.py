@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from augury.analysis.clauses import (
+    active,
     correlation,
     missed,
     negation,
@@ -45,6 +46,8 @@ RULES: tuple[Rule, ...] = (
     missed.missing_needs_matches,
     missed.components_are_told_apart,
     missed.conditions_survive_a_miss,
+    active.subqueries_name_what_is_there,
+    active.moments_are_known,
     correlation.correlation_applies,
     conditional.correlation_names_pairs,
     probability.having_fits_what_returns,

@@ -51,6 +51,7 @@ class Draft:
     filters: tuple[tuple[int, Expression], ...] = ()
     copies: tuple[tuple[int, int], ...] = ()
     conjuncts: tuple[Conjunct, ...] = ()
+    lookups: tuple[Conjunct, ...] = ()
     equalities: tuple[EqualityClass, ...] = ()
     group_by: tuple[Attribute, ...] = ()
     group_names: tuple[str, ...] = ()

@@ -176,4 +176,5 @@ def _checked(draft: Draft, verdict: Verdict) -> CheckedQuery:
         learn_gaps_from=draft.learn_gaps_from,
         group_names=draft.group_names,
         over=draft.over.length if draft.over else None,
+        lookups=draft.lookups,
     )

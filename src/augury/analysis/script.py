@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from augury.analysis import places
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
+from augury.analysis.declarations.forecasts import CheckedForecast, read_forecast
 from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.declarations.models import read_inferred, read_model
 from augury.analysis.declarations.moves import read_identified, read_moves
+from augury.analysis.declarations.rules import read_rule, read_store
 from augury.analysis.declarations.streams import read_stream, read_table
 from augury.analysis.declarations.targets import check_write
 from augury.analysis.expressions.conditional import history_is_declared, markov_names_transitions
@@ -24,10 +26,13 @@ from augury.errors import Diagnostic, Source, Span
 from augury.language.parser import parse
 from augury.language.tree import (
     CreateCorrelation,
+    CreateForecast,
     CreateGaps,
     CreateModel,
     CreateMoves,
     CreateQuery,
+    CreateRule,
+    CreateStore,
     CreateStream,
     CreateTable,
     Explain,
@@ -56,6 +61,7 @@ class Checked:
     catalog: Catalog
     queries: tuple[CheckedQuery, ...]
     diagnostics: tuple[Diagnostic, ...]
+    forecasts: tuple[CheckedForecast, ...] = ()
 
     @property
     def has_errors(self) -> bool:
@@ -68,7 +74,7 @@ def check_text(text: str, name: str = "<text>", catalog: Catalog | None = None) 
     parsed = parse(source)
     checked = check(parsed.statements, source, catalog or Catalog(), parsed.unread)
     found = in_text_order((*parsed.diagnostics, *checked.diagnostics))
-    return Checked(checked.catalog, checked.queries, found)
+    return Checked(checked.catalog, checked.queries, found, checked.forecasts)
 
 
 def check(
@@ -88,7 +94,8 @@ def check(
             markov_names_transitions(statement, script.ledger, script.findings)
     script.check_gaps_of_earlier_queries()
     found = in_text_order(script.findings.found)
-    return Checked(script.ledger.catalog(), tuple(script.queries), found)
+    own = tuple(script.forecasts)
+    return Checked(script.ledger.catalog(), tuple(script.queries), found, own)
 
 
 @dataclass(slots=True)
@@ -101,6 +108,7 @@ class _Script:
     names: dict[int, str] = field(default_factory=dict)
     new_gaps: dict[str, list[CreateGaps]] = field(default_factory=dict)
     writes: list[Write] = field(default_factory=list)
+    forecasts: list[CheckedForecast] = field(default_factory=list)
 
     def name_all(self, statements: Sequence[Statement]) -> None:
         """Give nameless queries names, and note what is declared later and all gaps."""
@@ -116,6 +124,8 @@ class _Script:
                 self.ledger.later[name.lower()] = "query"
             elif isinstance(statement, CreateGaps):
                 self._note_gaps(statement)
+            elif isinstance(statement, CreateForecast):
+                self.ledger.later[statement.name.lower()] = "forecast"
             elif isinstance(statement, _Declared):
                 self.ledger.later[statement.name.lower()] = _kind_of(statement)
 
@@ -146,6 +156,10 @@ class _Script:
                 self._declare(statement)
             case CreateQuery():
                 self._query(statement)
+            case CreateStore():
+                self._store(statement)
+            case CreateRule():
+                self._rule(statement)
             case CreateModel():
                 self._model(statement)
             case CreateCorrelation():
@@ -156,6 +170,8 @@ class _Script:
                 self._moves(statement)
             case IdentifyStream():
                 self._identify(statement)
+            case CreateForecast():
+                self._forecast(statement)
             case Write():
                 self._refers(statement)
                 check_write(statement, self.writes, self.findings)
@@ -176,7 +192,7 @@ class _Script:
             if stream is not None and free:
                 self.ledger.streams[name] = stream
         else:
-            table = read_table(statement, self.findings)
+            table = read_table(statement, self.ledger, self.findings)
             if table is not None and free:
                 self.ledger.tables[name] = table
         if self.ledger.holder(name) is None:
@@ -189,6 +205,24 @@ class _Script:
             self.ledger.models[statement.name.lower()] = model
         elif free:
             self.ledger.failed.add(statement.name.lower())
+
+    def _store(self, statement: CreateStore) -> None:
+        right = read_store(statement, self.findings)
+        free = self._claim(statement.name, statement.span)
+        if free and right:
+            self.ledger.stores[statement.name.lower()] = statement
+        elif free:
+            self.ledger.failed.add(statement.name.lower())
+
+    def _rule(self, statement: CreateRule) -> None:
+        name = statement.name.lower()
+        again = statement.replaces and self.ledger.holder(name) == "rule"
+        free = again or self._claim(statement.name, statement.span)
+        rule = read_rule(statement, self.ledger, self.findings)
+        if rule is not None and free:
+            # One that is replaced keeps its place among the rules.
+            self.ledger.rules[name] = rule
+            self.ledger.sources[name] = self.findings.source
 
     def _correlation(self, statement: CreateCorrelation) -> None:
         name = statement.name.lower()
@@ -246,6 +280,36 @@ class _Script:
         if checked.output_schema is not None:
             self.ledger.outputs[name.lower()] = checked.output_schema
 
+    def _forecast(self, statement: CreateForecast) -> None:
+        name = statement.name.lower()
+        self.ledger.later.pop(name, None)
+        free = self._claim(statement.name, statement.span)
+        query = self._query_of(statement)
+        checked = read_forecast(statement, query, self.ledger, self.findings)
+        if checked is None or not free:
+            self.ledger.failed |= {name} if free else set()
+            return
+        self.forecasts.append(checked)
+        self.ledger.forecasts[name] = statement
+        self.ledger.sources[name] = self.findings.source
+
+    def _query_of(self, statement: CreateForecast) -> CheckedQuery | None:
+        """Return the query that a forecast is of, of this script or an earlier one."""
+        name = statement.query.lower()
+        own = next((query for query in self.queries if query.name.lower() == name), None)
+        earlier = self.ledger.queries.get(name)
+        if own is None and earlier is not None:
+            source = self.ledger.sources.get(name, self.findings.source)
+            return read_query(earlier.name or name, earlier, self.ledger, Findings(source))
+        if own is None and not self.ledger.has_failed(name):
+            span = places.word(self.findings.source, statement.span, statement.query, "ON")
+            later = "is declared later in the script" if name in self.ledger.later else None
+            message = f"query {statement.query} {later or 'is not declared'}"
+            otherwise = "move it before the forecast" if later else "declare it with CREATE QUERY"
+            hint = otherwise if later else suggest(statement.query, self._query_names(), otherwise)
+            self.findings.error("A029", message, span, hint)
+        return own
+
     def _claim(self, name: str, span: Span) -> bool:
         holder = self.ledger.holder(name)
         if holder is not None:
@@ -260,10 +324,15 @@ class _Script:
     def _refers(self, statement: CreateGaps | Explain | Write) -> None:
         name = statement.query.lower()
         known = {*self.ledger.queries, *self.ledger.failed, *self.ledger.later}
+        known |= set(self.ledger.forecasts) if isinstance(statement, Explain) else set()
         if name not in known:
             span = places.word(self.findings.source, statement.span, statement.query)
             hint = suggest(statement.query, self._query_names(), "declare it with CREATE QUERY")
-            self.findings.error("A029", f"query {statement.query} is not declared", span, hint)
+            message = f"query {statement.query} is not declared"
+            if name in self.ledger.forecasts:
+                message = f"{statement.query} is a forecast, and only queries can stand here"
+                hint = f"name query {self.ledger.forecasts[name].query}"
+            self.findings.error("A029", message, span, hint)
 
     def _query_names(self) -> list[str]:
         earlier = [q.name for q in self.ledger.queries.values() if q.name]

@@ -87,6 +87,7 @@ def make_job(text: str, name: str, flags: Flags) -> Job:
     checked = check_text(text, name)
     if checked.has_errors:
         raise QueryError(checked.diagnostics)
+    _refuse_rules(checked)
     targets = _targets(text, name, checked, flags)
     queries = _queries(checked, flags, targets)
     streams = _streams(checked, queries, flags)
@@ -95,6 +96,16 @@ def make_job(text: str, name: str, flags: Flags) -> Job:
     chosen = {query.lower(): targets.get(query.lower(), [_CONSOLE]) for query in queries}
     _keep_apart(chosen, streams)
     return Job(text, name, checked, queries, streams, chosen, streaming)
+
+
+def _refuse_rules(checked: Checked) -> None:
+    """Raise for rules: a run that left them out would do less than the script says."""
+    from augury.planning.refusal import NOT_EVALUATED, PlanError
+
+    for name, rule in checked.catalog.rules.items():
+        message = f"rule {rule.name} does not act on Spark yet"
+        hint = "push events into a Session(engine='local'), or bind them there"
+        raise PlanError(NOT_EVALUATED, message, hint).at(checked.catalog.sources[name], rule.span)
 
 
 def _targets(text: str, name: str, checked: Checked, flags: Flags) -> dict[str, list[External]]:

@@ -193,11 +193,15 @@ class Equate(Node):
 
 @dataclass(frozen=True, slots=True)
 class Lookup(Node):
-    """`(SELECT status FROM workers WHERE id = x.id)`: a table's value as of the event's time."""
+    """`(SELECT status FROM workers WHERE id = x.id)`: a table's value as of a match's moment.
 
-    column: str
+    `function` is of `COUNT(*)` (without a column), or of SUM, AVG, MIN, MAX over the column.
+    """
+
+    column: str | None
     table: str
     condition: Expression | None = None
+    function: Choice["COUNT", "SUM", "AVG", "MIN", "MAX"] | None = None
 
 
 Expression = (

@@ -14,7 +14,9 @@ from typing import Literal
 
 from augury.language.expressions import Unit
 
-Topic = Literal["statement", "stream", "query", "pattern", "expression", "gaps", "model"]
+Topic = Literal[
+    "statement", "stream", "query", "pattern", "expression", "gaps", "model", "forecast", "rule"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Keyword:
 _CALLED = ("LPAR",)
 _NAMED = ("WORD", "QUOTED")
 _MEASURE = ("LPAR", "COMMA", "AS")
+_AFTER_A_RULES_QUERY = ("REFERENCING", "FOR", "WHEN", "ON", "DO", "BEGIN", "IF")
 
 
 def _words(topic: Topic, text: str) -> dict[str, Keyword]:
@@ -68,6 +71,10 @@ KEYWORDS: dict[str, Keyword] = {
     **_words("gaps", "GAPS LEARN TO BEFORE REACHES CORRELATION"),
     **_words("model", "MODEL HMM STATES INITIAL TRANSITION EMISSION STEP"),
     **_words("model", "FILTER SMOOTH VITERBI MAP MLE LAG PRUNE"),
+    **_words("forecast", "FORECAST INDEPENDENT EDGES SMOOTHING ONLINE ARRIVALS POISSON STEADY"),
+    **_words("rule", "STORE AT UNCERTAIN RULE REPLACE REFERENCING NEW FOR EACH BEGIN DO"),
+    **_words("rule", "INSERT INTO VALUES CONFLICT NOTHING UPDATE SET DELETE ERROR REJECT"),
+    "OUTPUT": Keyword("OUTPUT", "rule", frozenset(_NAMED), frozenset(_AFTER_A_RULES_QUERY)),
     **_words("model", "POSITIONS CELLS WALLS ANTENNAS SPEED REST PARTICLES SMOOTHED"),
     **_words("model", "MOVES OBJECTS OWNER PLACE ENTER EXIT HALL DOORS FROM_PLACE PREFER"),
     **_words("model", "IMPOSSIBLE REJECT IDENTIFY REVISE CERTAIN NEVER"),
@@ -103,5 +110,5 @@ PATTERN_WORDS = frozenset({"SEQUENCE", "SEQ", "NEXT", "AND", "OR", "ANY"})
 CONTENDED: frozenset[str] = CLAUSES | {
     *("AND", "ANY", "CASE", "CAST", "COUNT", "DATE", "FALSE", "FIRST", "FORMAT", "INTERVAL"),
     *("LAST", "NEXT"),
-    *("NOT", "NULL", "OR", "PROBABILITY", "SELECT", "SEQ", "TIMESTAMP", "TOTAL", "TRUE"),
+    *("NOT", "NULL", "OR", "OUTPUT", "PROBABILITY", "SELECT", "SEQ", "TIMESTAMP", "TOTAL", "TRUE"),
 }

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from augury.errors import Diagnostic, Source
+from augury.language import codes
 from augury.language.actions import ACTIONS
 from augury.language.expected import refuse_syntax
 from augury.language.findings import Findings
@@ -59,6 +60,8 @@ def _read(tokens: list[Token], findings: Findings) -> Statement | None:
     deep = may_be_deep(tokens)
     if deep and refuse_brackets(tokens, findings):
         return None
+    if refuse_if(tokens, findings):
+        return None
     result: Any = _machine().run(tokens, findings)
     if isinstance(result, Stuck):
         refuse_syntax(result, _machine(), tokens, findings)
@@ -80,4 +83,18 @@ def _has_any(tokens: list[Token], offsets: list[int]) -> bool:
 
 def _declared(tokens: list[Token]) -> list[str]:
     created = len(tokens) > 3 and tokens[0].text.upper() == "CREATE"
-    return [tokens[2].text] if created and tokens[2].kind in {"WORD", "QUOTED"} else []
+    at = 4 if created and tokens[1].text.upper() == "OR" and len(tokens) > 5 else 2
+    return [tokens[at].text] if created and tokens[at].kind in {"WORD", "QUOTED"} else []
+
+
+def refuse_if(tokens: list[Token], findings: Findings) -> bool:
+    """Refuse the thesis's `IF condition AND BEGIN` of a rule; return whether it stands there."""
+    words = [token.text.upper() if token.kind == "WORD" else "" for token in tokens]
+    if words[:1] != ["CREATE"] or "RULE" not in words[1:4]:
+        return False
+    at = next((k for k, word in enumerate(words) if word in ("IF", "WHEN", "DO", "BEGIN")), 0)
+    if words[at] != "IF" or words[at - 1] == "AS":
+        return False
+    hint = "write WHEN condition BEGIN, without an AND before BEGIN"
+    findings.refuse(codes.SPELLING, tokens[at].span, "the condition of a rule is its WHEN", hint)
+    return True

@@ -28,29 +28,37 @@ from augury.language.text.words import (
 )
 from augury.language.tree import (
     Allow,
+    Change,
     ColumnDefinition,
     Compares,
     Component,
     CreateCorrelation,
+    CreateForecast,
     CreateGaps,
     CreateModel,
     CreateMoves,
     CreateQuery,
+    CreateRule,
+    CreateStore,
     CreateStream,
     CreateTable,
+    Delete,
     Edge,
     Explain,
     External,
+    Future,
     Gap,
     Group,
     Having,
     Holds,
     IdentifyStream,
     InferStream,
+    Insert,
     MissRate,
     Not,
     Option,
     Return,
+    Setting,
     Statement,
     Strategy,
     Subgoal,
@@ -125,7 +133,17 @@ def _uncertainty(node: CreateStream) -> Iterator[str]:
 
 def _table(node: CreateTable) -> Iterator[str]:
     yield f"CREATE TABLE {name_text(node.name)} ({_columns(node.columns)})"
+    if node.key:
+        yield f"KEY {names_text(node.key)}"
+    if node.store is not None:
+        yield f"STORE {name_text(node.store)}"
+    if node.uncertain:
+        yield "UNCERTAIN"
     yield from _source(node.source)
+
+
+def _store(node: CreateStore) -> Iterator[str]:
+    yield f"CREATE STORE {name_text(node.name)} AT {string_text(node.url)}"
 
 
 def _columns(columns: tuple[ColumnDefinition, ...]) -> str:
@@ -249,7 +267,7 @@ def _settings(node: CreateQuery) -> Iterator[str]:
 
 _CLAUSES = (_conditions, _selection, _missing, _answers, _settings)
 
-# Gaps, explain and write -------------------------------------------------------------------------
+# Gaps and models ----------------------------------------------------------------------------------
 
 
 def _gaps(node: CreateGaps) -> Iterator[str]:
@@ -330,6 +348,88 @@ def _identified(node: IdentifyStream) -> Iterator[str]:
     yield f"REVISE BY {node.by!r}" if node.revise == "BY" else f"REVISE {node.revise}"
 
 
+# Forecasts ---------------------------------------------------------------------------------------
+
+
+def _forecast(node: CreateForecast) -> Iterator[str]:
+    yield f"CREATE FORECAST {name_text(node.name)} ON {name_text(node.query)}"
+    if node.within is not None:
+        yield f"WITHIN {_window(node.within)}{' OF STREAM' if node.of_stream else ''}"
+    yield from _learning(node)
+    if node.arrivals is not None:
+        yield f"ARRIVALS {node.arrivals}"
+    if node.having is not None:
+        yield _having(node.having)
+    if node.by_time is not None:
+        yield f"RETURN FORECAST BY {'TIME' if node.by_time else 'MATCH'}"
+    if node.approximate is not None:
+        yield f"APPROXIMATE ({node.approximate.error!r}, {node.approximate.risk!r})"
+
+
+def _learning(node: CreateForecast) -> Iterator[str]:
+    if node.future is not None:
+        yield f"USING {_future(node.future)}"
+    if node.smoothing is not None:
+        yield f"SMOOTHING {node.smoothing!r}"
+    if node.learn_from is not None:
+        yield f"LEARN FROM {name_text(node.learn_from)}{' ONLINE' if node.online else ''}"
+    elif node.online:
+        yield "LEARN ONLINE"
+    if node.by:
+        yield f"BY {names_text(node.by)}"
+
+
+def _future(node: Future) -> str:
+    if node.model is not None:
+        return f"MODEL {name_text(node.model)}"
+    return f"MARKOV {node.order}" if node.kind == "MARKOV" else node.kind
+
+
+# Rules -------------------------------------------------------------------------------------------
+
+
+def _rule(node: CreateRule) -> Iterator[str]:
+    replace = "OR REPLACE " if node.replaces else ""
+    yield f"CREATE {replace}RULE {name_text(node.name)} ON OUTPUT {name_text(node.query)}"
+    yield f"REFERENCING NEW AS {name_text(node.event)} FOR EACH EVENT"
+    if node.when is not None:
+        yield f"WHEN {expression_text(node.when)}"
+    if node.rejects:
+        yield "ON ERROR REJECT"
+    yield "BEGIN"
+    for change in node.changes:
+        yield f"    {_change(change)};"
+    yield "END"
+
+
+def _change(node: Change) -> str:
+    table = name_text(node.table)
+    if isinstance(node, Insert):
+        columns = f" ({names_text(node.columns)})" if node.columns else ""
+        rows = ", ".join(f"({', '.join(map(expression_text, row))})" for row in node.rows)
+        return f"INSERT INTO {table}{columns} VALUES {rows}{_conflict(node)}"
+    where = "" if node.condition is None else f" WHERE {expression_text(node.condition)}"
+    if isinstance(node, Delete):
+        return f"DELETE FROM {table}{where}"
+    return f"UPDATE {table} SET {_sets(node.settings)}{where}"
+
+
+def _conflict(node: Insert) -> str:
+    if node.conflict is None:
+        return ""
+    if node.conflict == "NOTHING":
+        return " ON CONFLICT DO NOTHING"
+    sets = f" SET {_sets(node.settings)}" if node.conflict == "UPDATE" else ""
+    return f" ON CONFLICT DO UPDATE{sets}"
+
+
+def _sets(settings: tuple[Setting, ...]) -> str:
+    return ", ".join(f"{name_text(s.column)} = {expression_text(s.value)}" for s in settings)
+
+
+# Explain and write -------------------------------------------------------------------------------
+
+
 def _explain(node: Explain) -> Iterator[str]:
     form = "" if node.format == "TEXT" else f" FORMAT {node.format}"
     analyze = "ANALYZE " if node.measured else ""
@@ -343,6 +443,8 @@ def _write(node: Write) -> Iterator[str]:
 _STATEMENTS: dict[type, Callable[[Any], Iterator[str]]] = {
     CreateStream: _stream,
     CreateTable: _table,
+    CreateStore: _store,
+    CreateRule: _rule,
     CreateQuery: _query,
     CreateGaps: _gaps,
     CreateCorrelation: _correlation,
@@ -350,6 +452,7 @@ _STATEMENTS: dict[type, Callable[[Any], Iterator[str]]] = {
     InferStream: _inferred,
     CreateMoves: _moves,
     IdentifyStream: _identified,
+    CreateForecast: _forecast,
     Explain: _explain,
     Write: _write,
 }

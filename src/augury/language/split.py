@@ -1,10 +1,11 @@
 """A script to statements: cut the tokens at each `;` that ends one.
 
 Each statement is read on its own, so that an error in one hides nothing of the others. A `;` is not
-an end where it is Lahar's sequence sign (inside a Lahar body, in front of what looks like a
-subgoal) nor in front of GROUP BY (DPCEP prints one there). CREATE STREAM and the like, outside all
-brackets, begin a statement even if the `;` before was forgotten; that is refused, and reading goes
-on. The EVENT of `WITHIN 1 EVENT` is read as EVENTS.
+an end between the BEGIN and the END of a rule, nor where it is Lahar's sequence sign (inside a
+Lahar body, in front of what looks like a subgoal) nor in front of GROUP BY (DPCEP prints one
+there). CREATE STREAM and the like, outside all brackets, begin a statement even if the `;` before
+was forgotten; that is refused, and reading goes on. The EVENT of `WITHIN 1 EVENT` is read as
+EVENTS.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ from augury.language.tables import END
 _OPENING = frozenset({"LPAR", "LSQB", "LBRACE"})
 _CLOSING = frozenset({"RPAR", "RSQB", "RBRACE"})
 _CREATES = frozenset({"CREATE", "create", "Create"})
-_CREATED = frozenset({"STREAM", "TABLE", "QUERY", "GAPS", "MODEL", "CORRELATION"})
+# Words that open a clause of a forecast, after a horizon in events.
+_FORECAST_CLAUSES = frozenset({"OF", "SMOOTHING", "LEARN", "ONLINE", "BY", "ARRIVALS"})
+_CREATED = frozenset(
+    {"STREAM", "TABLE", "QUERY", "GAPS", "MODEL", "CORRELATION", "FORECAST", "STORE", "RULE", "OR"}
+)
 _STARTS = frozenset({"CREATE", "EXPLAIN", "WRITE", "PATTERN", "SEQUENCE", "EVENT"})
 # Clauses whose keyword stands in front of a parenthesis, as a relation's name does.
 _CALLED_CLAUSES = frozenset({"OPTIONS", "APPROXIMATE", "SEQUENCE"})
@@ -41,7 +46,8 @@ def split(tokens: Iterable[Token], findings: Findings) -> Iterator[list[Token]]:
         if kind == "SEMICOLON":
             if _upper(following) == "GROUP" and _upper(second) == "BY":
                 continue
-            if not (_opens_subgoal(following, second) and _in_lahar_body(collected)):
+            lahar = _opens_subgoal(following, second) and _in_lahar_body(collected)
+            if not lahar and not _in_changes(collected):
                 yield from _ended(collected, Token(END, "", token.start, token.end))
                 collected, depth = [], 0
                 continue
@@ -57,6 +63,16 @@ def split(tokens: Iterable[Token], findings: Findings) -> Iterator[list[Token]]:
         collected.append(token)
     last = len(findings.source.text)
     yield from _ended(collected, Token(END, "", last, last))
+
+
+def _in_changes(tokens: Sequence[Token]) -> bool:
+    """Tell whether the statement so far is a rule whose BEGIN has no END yet; CASE has its own."""
+    dots = [False, *(token.kind == "DOT" for token in tokens)]
+    words = ["" if dot else _upper(t) for t, dot in zip(tokens, dots, strict=False)]
+    if words[:1] != ["CREATE"] or "RULE" not in words[1:4] or "BEGIN" not in words:
+        return False
+    after = words[words.index("BEGIN") + 1 :]
+    return after.count("END") - after.count("CASE") < 1
 
 
 def _with_two_ahead(tokens: Iterable[Token]) -> Iterator[tuple[Token, Token, Token]]:
@@ -77,7 +93,8 @@ def _counts_one_event(before: Sequence[Token], token: Token, following: Token) -
     """Tell whether EVENT is the unit of a window, `WITHIN 1 EVENT`, and not DPCEP's keyword."""
     if _upper(token) != "EVENT" or len(before) < 2 or before[-1].kind != "INT":
         return False
-    ended = following.kind in {END, "SEMICOLON", "DOT"} or _upper(following) in CLAUSES
+    word = _upper(following)
+    ended = following.kind in {END, "SEMICOLON", "DOT"} or word in CLAUSES | _FORECAST_CLAUSES
     return ended and _upper(before[-2]) in {"WITHIN", "EVERY"}
 
 

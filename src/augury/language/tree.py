@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal as Choice
 
-from augury.errors import Span
+from augury.errors import NOWHERE, Span
 from augury.language.expressions import Attribute, Duration, Expression, Node
 
 # Patterns ------------------------------------------------------------------------------------
@@ -200,11 +200,25 @@ class CreateStream(Node):
 
 @dataclass(frozen=True, slots=True)
 class CreateTable(Node):
-    """CREATE TABLE: a relation for IN."""
+    """CREATE TABLE: a relation for IN and subqueries; rules may write it.
+
+    `store` names where it lies, None is the embedded default. UNCERTAIN: each world has its own.
+    """
 
     name: str
     columns: tuple[ColumnDefinition, ...]
     source: External | None = None
+    key: tuple[str, ...] = ()
+    store: str | None = None
+    uncertain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateStore(Node):
+    """`CREATE STORE ward AT 'sqlite:///ward.db'`: a database; `${NAME}` is of the environment."""
+
+    name: str
+    url: str
 
 
 Strategy = Choice["ANY", "NEXT", "STRICT", "PARTITION"]
@@ -228,9 +242,9 @@ class Allow(Node):
 
 @dataclass(frozen=True, slots=True)
 class Having(Node):
-    """`HAVING CONFIDENCE >= 0.8` or `HAVING PROBABILITY > 0.5`."""
+    """`HAVING CONFIDENCE >= 0.8`, `HAVING PROBABILITY > 0.5` or `HAVING FORECAST > 0.7`."""
 
-    measure: Choice["CONFIDENCE", "PROBABILITY"]
+    measure: Choice["CONFIDENCE", "PROBABILITY", "FORECAST"]
     threshold: float
     strict: bool = False
 
@@ -427,9 +441,107 @@ class IdentifyStream(Node):
     by: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Future(Node):
+    """`USING MARKOV 1`, `INDEPENDENT` (of order 0), `EDGES` or `MODEL building`."""
+
+    kind: Choice["MARKOV", "EDGES", "MODEL"]
+    order: int = 0
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateForecast(Node):
+    """CREATE FORECAST ... ON query; None, False or empty means that the clause was not written.
+
+    `of_stream` is `WITHIN n EVENTS OF STREAM`. `places` has the span of each clause by its keyword.
+    """
+
+    name: str
+    query: str
+    within: Window | None = None
+    of_stream: bool = False
+    future: Future | None = None
+    smoothing: float | None = None
+    learn_from: str | None = None
+    online: bool = False
+    by: tuple[str, ...] = ()
+    arrivals: Choice["POISSON", "STEADY"] | None = None
+    having: Having | None = None
+    by_time: bool | None = None
+    approximate: Approximate | None = None
+    places: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
+
+
+# Rules ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Node):
+    """`n = n + 1` in SET."""
+
+    column: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Insert(Node):
+    """INSERT INTO; no `columns` means all of the table, in their order.
+
+    `conflict` is what is done where the key is there: an error (None), nothing, `settings` on the
+    row that is there, or the new row in its place.
+    """
+
+    table: str
+    rows: tuple[tuple[Expression, ...], ...]
+    columns: tuple[str, ...] = ()
+    conflict: Choice["NOTHING", "UPDATE", "REPLACE"] | None = None
+    settings: tuple[Setting, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Update(Node):
+    """`UPDATE t SET ... WHERE`; without a condition, every row."""
+
+    table: str
+    settings: tuple[Setting, ...]
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete(Node):
+    """`DELETE FROM t WHERE`; without a condition, every row."""
+
+    table: str
+    condition: Expression | None = None
+
+
+Change = Insert | Update | Delete
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRule(Node):
+    """CREATE RULE: what is done to tables for each match of a query.
+
+    `event` is the name of the match in WHEN and in the changes. `rejects` is ON ERROR REJECT,
+    `replaces` is OR REPLACE.
+    """
+
+    name: str
+    query: str
+    changes: tuple[Change, ...]
+    event: str = "new"
+    when: Expression | None = None
+    rejects: bool = False
+    replaces: bool = False
+    query_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
 Statement = (
     CreateStream
     | CreateTable
+    | CreateStore
+    | CreateRule
     | CreateQuery
     | CreateGaps
     | CreateCorrelation
@@ -437,6 +549,7 @@ Statement = (
     | InferStream
     | CreateMoves
     | IdentifyStream
+    | CreateForecast
     | Explain
     | Write
 )

@@ -133,6 +133,9 @@ def refuse_identified(queries: Iterable[CheckedQuery]) -> None:
 def refuse_unevaluated(query: CheckedQuery) -> None:
     """Raise where a query's matches cannot be listed yet."""
     refused = _refused(query)
+    if query.lookups:
+        # What a local session searches are candidates, which have none.
+        refused = Refused("a subquery outside a local session", "make a Session(engine='local')")
     if refused is not None:
         raise _refusal(query, refused)
 

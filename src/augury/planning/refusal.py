@@ -17,6 +17,8 @@ NOT_EVALUATED = "P003"
 NEEDS_A_WINDOW = "P004"
 UNREACHABLE = "P005"
 OUT_OF_REACH = "P006"
+NO_HISTORY = "P007"
+NEVER_MET = "P008"
 
 
 @dataclass(frozen=True, slots=True)

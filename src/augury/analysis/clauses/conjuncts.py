@@ -1,5 +1,7 @@
 """WHERE, AFTER WHERE and the filters inside components: one list of conjuncts.
 
+Those with subqueries stand apart: they take no part in the search for matches.
+
 `[tag]` becomes equalities with the first component that is always there; FIRST and LAST copy their
 component's own conjuncts to the negation.
 """
@@ -15,7 +17,7 @@ from augury.analysis.clauses.shapes import always_present
 from augury.analysis.draft import Draft
 from augury.analysis.expressions.comparable import comparable
 from augury.analysis.expressions.typecheck import TypeChecker
-from augury.analysis.expressions.walk import renamed
+from augury.analysis.expressions.walk import has_lookup, renamed
 from augury.analysis.findings import listing, suggest
 from augury.language import expressions as ex
 
@@ -32,6 +34,8 @@ def read_conjuncts(draft: Draft) -> None:
         found += _read(draft, draft.statement.where, None, after=False)
     if draft.statement.after_where is not None:
         found += _read(draft, draft.statement.after_where, None, after=True)
+    draft.lookups = tuple(each for each in found if has_lookup(each.expression))
+    found = [each for each in found if each not in draft.lookups]
     draft.conjuncts = (*found, *_copied(draft, found))
 
 
@@ -60,11 +64,11 @@ def _read(
 def _conjunct(
     draft: Draft, part: ex.Expression, own: int | None, after: bool
 ) -> Iterator[Conjunct]:
-    checker = TypeChecker(draft, own)
+    checker = TypeChecker(draft, own, takes_lookups=own is None)
     resolved = checker.condition(part)
     if resolved is None:
         return
-    if not checker.named and draft.complete:
+    if not checker.named and draft.complete and not has_lookup(resolved):
         text = draft.findings.text_of(part)
         message = f"the condition {text} names no component, so it says nothing about events"
         draft.findings.error(

@@ -15,10 +15,13 @@ from types import MappingProxyType
 from augury.errors import Source
 from augury.language.tree import (
     CreateCorrelation,
+    CreateForecast,
     CreateGaps,
     CreateModel,
     CreateMoves,
     CreateQuery,
+    CreateRule,
+    CreateStore,
     External,
     IdentifyStream,
     InferStream,
@@ -123,11 +126,18 @@ class StreamSchema:
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """A declared relation."""
+    """A declared relation; `store` is where it lies, None the embedded default."""
 
     name: str
     columns: tuple[Column, ...]
     source: External | None = None
+    key: tuple[str, ...] = ()
+    store: str | None = None
+    uncertain: bool = False
+
+    def column(self, name: str) -> Column | None:
+        """Return the column of that name, without regard to case."""
+        return next((c for c in self.columns if c.name.lower() == name.lower()), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +184,7 @@ class Catalog:
 
     `outputs` are the queries' output streams; `sources` the texts that declared the queries;
     `inferred` has the streams that inference gives, and those of their transitions; `identified`
-    those whose events get owners.
+    those whose events get owners; `rules` have the names of their tables and columns as declared.
     """
 
     streams: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))
@@ -188,6 +198,9 @@ class Catalog:
     correlations: Mapping[str, CreateCorrelation] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    forecasts: Mapping[str, CreateForecast] = field(default_factory=lambda: MappingProxyType({}))
+    stores: Mapping[str, CreateStore] = field(default_factory=lambda: MappingProxyType({}))
+    rules: Mapping[str, CreateRule] = field(default_factory=lambda: MappingProxyType({}))
     moves: Mapping[str, MovesSchema] = field(default_factory=lambda: MappingProxyType({}))
     identified: Mapping[str, Identified] = field(default_factory=lambda: MappingProxyType({}))
 

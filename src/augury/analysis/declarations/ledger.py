@@ -21,7 +21,14 @@ from augury.analysis.declarations.catalog import (
     TableSchema,
 )
 from augury.errors import Source
-from augury.language.tree import CreateCorrelation, CreateGaps, CreateQuery
+from augury.language.tree import (
+    CreateCorrelation,
+    CreateForecast,
+    CreateGaps,
+    CreateQuery,
+    CreateRule,
+    CreateStore,
+)
 
 
 @dataclass(slots=True)
@@ -37,6 +44,9 @@ class Ledger:
     models: dict[str, ModelSchema] = field(default_factory=dict)
     inferred: dict[str, Inferred] = field(default_factory=dict)
     correlations: dict[str, CreateCorrelation] = field(default_factory=dict)
+    forecasts: dict[str, CreateForecast] = field(default_factory=dict)
+    stores: dict[str, CreateStore] = field(default_factory=dict)
+    rules: dict[str, CreateRule] = field(default_factory=dict)
     moves: dict[str, MovesSchema] = field(default_factory=dict)
     identified: dict[str, Identified] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
@@ -54,6 +64,9 @@ class Ledger:
             dict(catalog.models),
             dict(catalog.inferred),
             dict(catalog.correlations),
+            dict(catalog.forecasts),
+            dict(catalog.stores),
+            dict(catalog.rules),
             dict(catalog.moves),
             dict(catalog.identified),
         )
@@ -69,6 +82,9 @@ class Ledger:
             MappingProxyType(self.models),
             MappingProxyType(self.inferred),
             MappingProxyType(self.correlations),
+            MappingProxyType(self.forecasts),
+            MappingProxyType(self.stores),
+            MappingProxyType(self.rules),
             MappingProxyType(self.moves),
             MappingProxyType(self.identified),
         )
@@ -93,5 +109,8 @@ class Ledger:
             ("model", self.models),
             ("model", self.moves),
             ("correlation", self.correlations),
+            ("forecast", self.forecasts),
+            ("store", self.stores),
+            ("rule", self.rules),
         )
         return next((kind for kind, names in kinds if name.lower() in names), None)

@@ -6,12 +6,14 @@ Each rule judges one clause and reports for itself; a schema is made only if non
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from augury.analysis import places
 from augury.analysis.declarations.catalog import Column, DataType, StreamSchema, TableSchema
 from augury.analysis.declarations.columns import column_hint, read_columns
 from augury.analysis.declarations.durations import LONGEST, microseconds
+from augury.analysis.declarations.keys import check_keys
+from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.declarations.source_options import source_options_are_heeded
 from augury.analysis.findings import Findings, listing, suggest
 from augury.errors import Span
@@ -60,16 +62,19 @@ def read_stream(statement: CreateStream, findings: Findings) -> StreamSchema | N
     return _schema(reading) if findings.error_count == before else None
 
 
-def read_table(statement: CreateTable, findings: Findings) -> TableSchema | None:
+def read_table(statement: CreateTable, ledger: Ledger, findings: Findings) -> TableSchema | None:
     """Return the schema of a table, or None where it is wrong."""
     before = findings.error_count
     columns = read_columns(f"table {statement.name}", statement.columns, findings)
     if not columns:
         findings.error("A013", f"table {statement.name} has no columns", statement.span)
     _check_source(statement, statement.source, findings)
+    table = TableSchema(statement.name, columns, statement.source)
+    check_keys(statement, table, ledger, findings)
     if findings.error_count > before:
         return None
-    return TableSchema(statement.name, columns, statement.source)
+    key = tuple(column.name for name in statement.key if (column := table.column(name)))
+    return replace(table, key=key, store=statement.store, uncertain=statement.uncertain)
 
 
 def _schema(reading: _Reading) -> StreamSchema:

@@ -1,23 +1,24 @@
 """Types of expressions: every name is resolved and every operator judged, in one walk.
 
-`TypeChecker.read` returns the expression with its names resolved, and its type; the type is None
-where something below was already reported, so that one mistake gives one finding.
+`ExpressionChecker.read` returns the expression with its names resolved, and its type; the type is
+None where something below was already reported, so that one mistake gives one finding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Protocol
 
-from augury.analysis.declarations.catalog import DataType
+from augury.analysis.declarations.catalog import Column, DataType, TableSchema
 from augury.analysis.declarations.columns import TYPE_NAMES
+from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.draft import Draft
 from augury.analysis.expressions.attributes import find_component, resolve
 from augury.analysis.expressions.comparable import arithmetic_type, common_type
 from augury.analysis.expressions.functions import FUNCTIONS, describe, fits
-from augury.analysis.findings import counted, listing, suggest
+from augury.analysis.findings import Findings, counted, listing, suggest
 from augury.language import expressions as ex
 from augury.language.keywords import AGGREGATES
 
@@ -26,41 +27,59 @@ Typed = tuple[ex.Expression, DataType | None]
 BOOLEAN = DataType.BOOLEAN
 
 
-@dataclass(slots=True)
-class TypeChecker:
-    """Reads expressions of one query; `named` gathers the components they name, in order.
+class Context(Protocol):
+    """What expressions are judged against: what is declared, and where findings go."""
+
+    @property
+    def findings(self) -> Findings: ...
+    @property
+    def ledger(self) -> Ledger: ...
+    @property
+    def time_is_ticks(self) -> bool | None: ...
+
+
+class ExpressionChecker:
+    """Reads expressions; what names mean is for those that inherit from it.
 
     `unknown` tells that a name could not be resolved, whether that was reported or not.
+    `takes_lookups` tells whether subqueries may stand here.
     """
 
-    draft: Draft
-    own: int | None = None
-    named: dict[int, None] = field(default_factory=dict)
-    unknown: bool = False
+    def __init__(self, context: Context, *, takes_lookups: bool = False) -> None:
+        self.context, self.takes_lookups = context, takes_lookups
+        self.unknown = False
 
     def read(self, node: ex.Expression) -> Typed:
         """Return the resolved expression and its type."""
-        reader: Callable[[TypeChecker, Any], Typed] = _READERS[type(node)]
-        return reader(self, node)
+        reader: Callable[[Any], Typed] = getattr(self, _READERS[type(node)])
+        return reader(node)
+
+    def attribute(self, node: ex.Attribute) -> Typed:
+        """Return what an attribute means."""
+        raise NotImplementedError
+
+    def aggregate(self, node: ex.Aggregate) -> Typed:
+        """Return what an aggregate means."""
+        raise NotImplementedError
 
     def condition(self, node: ex.Expression) -> ex.Expression | None:
         """Return a condition, resolved; None where it is faulty."""
-        before = self.draft.findings.error_count
+        before = self.context.findings.error_count
         resolved, type_ = self.read(node)
         if type_ not in (BOOLEAN, DataType.NULL, None):
             self._error(
                 "A042", f"{self._show(node, type_)} is not true or false", node, _BOOLEAN_HINT
             )
-        faulty = self.unknown or self.draft.findings.error_count > before
+        faulty = self.unknown or self.context.findings.error_count > before
         return None if faulty else resolved
 
     # Reporting --------------------------------------------------------------------------------
 
     def _error(self, code: str, message: str, node: ex.Node, hint: str = "") -> None:
-        self.draft.findings.error(code, message, node.span, hint)
+        self.context.findings.error(code, message, node.span, hint)
 
     def _show(self, node: ex.Node, type_: DataType | None) -> str:
-        text = self.draft.findings.text_of(node)
+        text = self.context.findings.text_of(node)
         if isinstance(node, ex.Attribute) and node.name not in text:
             text = f"column {node.name}"
         label = type_.value if type_ else "value"
@@ -93,61 +112,6 @@ class TypeChecker:
             self._error("A046", message, node, f"write it as {node.type} '{form}'")
         return node, DataType(node.type)
 
-    def attribute(self, node: ex.Attribute) -> Typed:
-        found = resolve(self.draft, node, self.own)
-        if found is None:
-            self.unknown = True
-            self._read_default(node, None)
-            return node, None
-        self.named[found.component] = None
-        default = self._read_default(node, found.type)
-        attribute = found.attribute
-        if default is not node.default:
-            attribute = replace(attribute, default=default)
-        return attribute, found.type
-
-    def _read_default(self, node: ex.Attribute, type_: DataType | None) -> ex.Expression | None:
-        if node.default is None:
-            return None
-        default, given = self.read(node.default)
-        if type_ and given and common_type(type_, given) is None:
-            message = (
-                f"the default {self._show(node.default, given)} cannot stand for "
-                f"{node.component}.{node.name} ({type_.value})"
-            )
-            self._error("A040", message, node.default, f"write a {type_.value}")
-        return default
-
-    def aggregate(self, node: ex.Aggregate) -> Typed:
-        component = find_component(self.draft, node.component, node.span)
-        if component is None:
-            self.unknown = True
-            return node, None
-        if not component.repeats:
-            message = f"{node.function} adds up a repetition, but {component.name} does not repeat"
-            hint = f"repeat it in the pattern: +, or write {component.name}.attribute"
-            self._error("A039", message, node, hint)
-            return node, None
-        self.named[component.index] = None
-        if node.attribute is None:
-            return replace(node, component=component.name), DataType.LONG
-        found = resolve(self.draft, ex.Attribute(node.component, node.attribute, span=node.span))
-        if found is None or found.type is None:
-            self.unknown = True
-            return node, None
-        resolved = replace(node, component=component.name, attribute=found.attribute.name)
-        return resolved, self._aggregate_type(node, found.type)
-
-    def _aggregate_type(self, node: ex.Aggregate, type_: DataType) -> DataType | None:
-        if node.function in ("MIN", "MAX"):
-            return type_
-        if not type_.is_number:
-            what = f"{node.component}.{node.attribute}"
-            message = f"{node.function} needs numbers, but {what} is a {type_.value}"
-            self._error("A041", message, node, "use MIN, MAX or COUNT, or another attribute")
-            return None
-        return DataType.DOUBLE if node.function == "AVG" else type_
-
     def equate(self, node: ex.Equate) -> Typed:
         names = ", ".join(node.attributes)
         message = f"[{names}] stands inside another condition"
@@ -155,11 +119,50 @@ class TypeChecker:
         return node, None
 
     def lookup(self, node: ex.Lookup) -> Typed:
-        message = (
-            f"a SELECT from {node.table} stands in a condition; subqueries are not supported yet"
-        )
-        self._error("A050", message, node, f"test membership: (...) IN {node.table}")
-        return node, None
+        """Return a subquery with the names of its table, and the type of its value."""
+        if not self.takes_lookups:
+            message = f"a SELECT from {node.table} stands where no subquery may"
+            hint = "subqueries stand in WHERE and AFTER WHERE of a query, and in WHEN of a rule"
+            self._error("A050", message, node, hint)
+            return node, None
+        table = self.declared_table(node.table, node)
+        if table is None:
+            self.unknown = True
+            return node, None
+        condition = None
+        if node.condition is not None:
+            inside = RowChecker(self.context, table, outer=self)
+            condition = inside.condition(node.condition)
+            self.unknown |= inside.unknown
+        column, type_ = self._selected(node, table)
+        resolved = replace(node, column=column, table=table.name, condition=condition)
+        return resolved, type_
+
+    def _selected(self, node: ex.Lookup, table: TableSchema) -> tuple[str | None, DataType | None]:
+        if node.column is None:
+            return None, DataType.LONG
+        column = table.column(node.column)
+        if column is None:
+            names = [each.name for each in table.columns]
+            hint = suggest(node.column, names, f"it has {listing(names)}")
+            message = f"table {table.name} has no column {node.column}"
+            self._error("A050", message, node, hint)
+            return node.column, None
+        if node.function in ("SUM", "AVG") and not column.type.is_number:
+            message = f"{node.function} needs numbers, but {column.name} is a {column.type.value}"
+            self._error("A050", message, node, "use MIN, MAX or COUNT(*), or another column")
+            return column.name, None
+        return column.name, DataType.DOUBLE if node.function == "AVG" else column.type
+
+    def declared_table(self, name: str, node: ex.Node) -> TableSchema | None:
+        """Return a table; report it where it is not declared."""
+        ledger = self.context.ledger
+        table = ledger.tables.get(name.lower())
+        if table is None and not ledger.has_failed(name):
+            known = [t.name for t in ledger.tables.values()]
+            hint = suggest(name, known, "declare it with CREATE TABLE")
+            self._error("A028", f"table {name} is not declared", node, hint)
+        return table
 
     # Operators --------------------------------------------------------------------------------
 
@@ -205,7 +208,7 @@ class TypeChecker:
                 "A041",
                 f"{shown} has no meaning",
                 node,
-                _arithmetic_hint(left_type, right_type, self.draft),
+                _arithmetic_hint(left_type, right_type, self.context),
             )
         return resolved, type_
 
@@ -218,10 +221,14 @@ class TypeChecker:
                 f"{self._show(left_node, left_type)} and {self._show(right_node, right_type)} "
                 "cannot be compared"
             )
-            self._error("A040", message, node, _comparison_hint(left_type, right_type, self.draft))
+            self._error(
+                "A040", message, node, _comparison_hint(left_type, right_type, self.context)
+            )
         elif DataType.NULL in (left_type, right_type):
             message = "a comparison with NULL is never true"
-            self.draft.findings.warning("W002", message, node.span, "write IS NULL or IS NOT NULL")
+            self.context.findings.warning(
+                "W002", message, node.span, "write IS NULL or IS NOT NULL"
+            )
 
     def is_null(self, node: ex.IsNull) -> Typed:
         operand, _ = self.read(node.operand)
@@ -250,13 +257,8 @@ class TypeChecker:
         return replace(node, operands=tuple(e for e, _ in read), table=name), BOOLEAN
 
     def _table(self, node: ex.InTable, types: list[DataType | None]) -> str:
-        ledger = self.draft.ledger
-        table = ledger.tables.get(node.table.lower())
+        table = self.declared_table(node.table, node)
         if table is None:
-            if not ledger.has_failed(node.table):
-                known = [t.name for t in ledger.tables.values()]
-                hint = suggest(node.table, known, "declare it with CREATE TABLE")
-                self._error("A028", f"table {node.table} is not declared", node, hint)
             return node.table
         if len(types) != len(table.columns):
             columns = listing([c.name for c in table.columns])
@@ -387,16 +389,16 @@ _CASTS: dict[DataType, set[DataType]] = {
 }
 
 
-def _interval_hint(draft: Draft) -> str:
-    if draft.time_is_ticks:
+def _interval_hint(context: Context) -> str:
+    if context.time_is_ticks:
         return "TIME is a LONG tick here: write a bare number"
     return "write the number as an interval, such as INTERVAL 5 MINUTES"
 
 
-def _comparison_hint(left: DataType, right: DataType, draft: Draft) -> str:
+def _comparison_hint(left: DataType, right: DataType, context: Context) -> str:
     types = {left, right}
     if DataType.INTERVAL in types and types & {DataType.LONG, DataType.DOUBLE}:
-        return _interval_hint(draft)
+        return _interval_hint(context)
     if DataType.STRING in types and DataType.TIMESTAMP in types:
         return "write the text as TIMESTAMP '2026-01-31 12:00:00'"
     if DataType.STRING in types and DataType.DATE in types:
@@ -406,9 +408,9 @@ def _comparison_hint(left: DataType, right: DataType, draft: Draft) -> str:
     return "compare values of one type, or CAST one side"
 
 
-def _arithmetic_hint(left: DataType, right: DataType, draft: Draft) -> str:
+def _arithmetic_hint(left: DataType, right: DataType, context: Context) -> str:
     if DataType.INTERVAL in (left, right) and (left.is_number or right.is_number):
-        return _interval_hint(draft)
+        return _interval_hint(context)
     if DataType.TIMESTAMP in (left, right):
         return "subtract two times, or add an INTERVAL"
     if left is right is DataType.STRING:
@@ -416,23 +418,161 @@ def _arithmetic_hint(left: DataType, right: DataType, draft: Draft) -> str:
     return "the operands must be numbers"
 
 
-_READERS: dict[type, Callable[..., Typed]] = {
-    ex.Literal: TypeChecker.literal,
-    ex.Duration: TypeChecker.duration,
-    ex.TypedLiteral: TypeChecker.typed_literal,
-    ex.Attribute: TypeChecker.attribute,
-    ex.Aggregate: TypeChecker.aggregate,
-    ex.Unary: TypeChecker.unary,
-    ex.Binary: TypeChecker.binary,
-    ex.Logic: TypeChecker.logic,
-    ex.IsNull: TypeChecker.is_null,
-    ex.InList: TypeChecker.in_list,
-    ex.InTable: TypeChecker.in_table,
-    ex.Between: TypeChecker.between,
-    ex.Like: TypeChecker.like,
-    ex.Case: TypeChecker.case,
-    ex.Call: TypeChecker.call,
-    ex.Cast: TypeChecker.cast,
-    ex.Equate: TypeChecker.equate,
-    ex.Lookup: TypeChecker.lookup,
+_READERS: dict[type, str] = {
+    ex.Literal: "literal",
+    ex.Duration: "duration",
+    ex.TypedLiteral: "typed_literal",
+    ex.Attribute: "attribute",
+    ex.Aggregate: "aggregate",
+    ex.Unary: "unary",
+    ex.Binary: "binary",
+    ex.Logic: "logic",
+    ex.IsNull: "is_null",
+    ex.InList: "in_list",
+    ex.InTable: "in_table",
+    ex.Between: "between",
+    ex.Like: "like",
+    ex.Case: "case",
+    ex.Call: "call",
+    ex.Cast: "cast",
+    ex.Equate: "equate",
+    ex.Lookup: "lookup",
 }
+
+
+class TypeChecker(ExpressionChecker):
+    """Reads expressions of one query; `named` gathers the components they name, in order."""
+
+    def __init__(
+        self, draft: Draft, own: int | None = None, *, takes_lookups: bool = False
+    ) -> None:
+        super().__init__(draft, takes_lookups=takes_lookups)
+        self.draft, self.own = draft, own
+        self.named: dict[int, None] = {}
+
+    def attribute(self, node: ex.Attribute) -> Typed:
+        found = resolve(self.draft, node, self.own)
+        if found is None:
+            self.unknown = True
+            self._read_default(node, None)
+            return node, None
+        self.named[found.component] = None
+        default = self._read_default(node, found.type)
+        attribute = found.attribute
+        if default is not node.default:
+            attribute = replace(attribute, default=default)
+        return attribute, found.type
+
+    def _read_default(self, node: ex.Attribute, type_: DataType | None) -> ex.Expression | None:
+        if node.default is None:
+            return None
+        default, given = self.read(node.default)
+        if type_ and given and common_type(type_, given) is None:
+            message = (
+                f"the default {self._show(node.default, given)} cannot stand for "
+                f"{node.component}.{node.name} ({type_.value})"
+            )
+            self._error("A040", message, node.default, f"write a {type_.value}")
+        return default
+
+    def aggregate(self, node: ex.Aggregate) -> Typed:
+        component = find_component(self.draft, node.component, node.span)
+        if component is None:
+            self.unknown = True
+            return node, None
+        if not component.repeats:
+            message = f"{node.function} adds up a repetition, but {component.name} does not repeat"
+            hint = f"repeat it in the pattern: +, or write {component.name}.attribute"
+            self._error("A039", message, node, hint)
+            return node, None
+        self.named[component.index] = None
+        if node.attribute is None:
+            return replace(node, component=component.name), DataType.LONG
+        found = resolve(self.draft, ex.Attribute(node.component, node.attribute, span=node.span))
+        if found is None or found.type is None:
+            self.unknown = True
+            return node, None
+        resolved = replace(node, component=component.name, attribute=found.attribute.name)
+        return resolved, self._aggregate_type(node, found.type)
+
+    def _aggregate_type(self, node: ex.Aggregate, type_: DataType) -> DataType | None:
+        if node.function in ("MIN", "MAX"):
+            return type_
+        if not type_.is_number:
+            what = f"{node.component}.{node.attribute}"
+            message = f"{node.function} needs numbers, but {what} is a {type_.value}"
+            self._error("A041", message, node, "use MIN, MAX or COUNT, or another attribute")
+            return None
+        return DataType.DOUBLE if node.function == "AVG" else type_
+
+
+class RowChecker(ExpressionChecker):
+    """Reads expressions about a row of a table: bare names are its columns.
+
+    `rows` has the columns of what has a name, such as the match of a rule. Other names mean what
+    they mean to `outer`, around a subquery.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        table: TableSchema | None,
+        rows: Mapping[str, Sequence[Column]] | None = None,
+        outer: ExpressionChecker | None = None,
+        *,
+        takes_lookups: bool = False,
+    ) -> None:
+        super().__init__(context, takes_lookups=takes_lookups)
+        self.table, self.rows, self.outer = table, rows or {}, outer
+
+    def attribute(self, node: ex.Attribute) -> Typed:
+        """Return a column of the table, or of what has a name."""
+        columns: Sequence[Column] | None = None
+        if node.component is None or self._is_table(node.component):
+            columns = self.table.columns if self.table else ()
+        elif node.component.lower() in self.rows:
+            columns = self.rows[node.component.lower()]
+        elif self.outer is not None:
+            found = self.outer.read(node)
+            self.unknown |= self.outer.unknown
+            return found
+        if columns is None or node.index is not None or node.default is not None:
+            self._report_name(node)
+            return node, None
+        column = next((c for c in columns if c.name.lower() == node.name.lower()), None)
+        if column is None:
+            self._report_column(node, columns)
+            return node, None
+        bare = node.component is None or self._is_table(node.component)
+        owner = None if bare else (node.component or "").lower()
+        return replace(node, component=owner, name=column.name), column.type
+
+    def aggregate(self, node: ex.Aggregate) -> Typed:
+        """Return what it is around a subquery: a row has nothing to add up."""
+        if self.outer is not None:
+            found = self.outer.read(node)
+            self.unknown |= self.outer.unknown
+            return found
+        hint = f"write (SELECT {node.function}(...) FROM table) in WHEN"
+        self._error("A113", f"{node.function} adds up a repetition, and there is none", node, hint)
+        return node, None
+
+    def _is_table(self, name: str) -> bool:
+        return self.table is not None and name.lower() == self.table.name.lower()
+
+    def _report_name(self, node: ex.Attribute) -> None:
+        known = list(self.rows)
+        hint = suggest(node.component or "", known, f"the names here are {listing(known)}")
+        self._error("A113", f"{node.component} is no name of this rule", node, hint)
+
+    def _report_column(self, node: ex.Attribute, columns: Sequence[Column]) -> None:
+        names = [c.name for c in columns]
+        hint = suggest(node.name, names, f"there are {listing(names)}" if names else _NO_ROW)
+        if node.component is None or self._is_table(node.component):
+            where = f"table {self.table.name}" if self.table else "a value"
+        else:
+            where = node.component
+        self._error("A113", f"{where} has no column {node.name}", node, hint)
+
+
+_NO_ROW = "name the match: new.column, or what REFERENCING NEW AS calls it"

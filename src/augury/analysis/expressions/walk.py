@@ -1,4 +1,7 @@
-"""Walking expressions: every node below a node, in the order of the text."""
+"""Walking expressions: every node below a node, in the order of the text.
+
+What stands inside a subquery is about rows of its table, and is not walked into.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +48,42 @@ def walk(node: ex.Expression) -> Iterator[ex.Expression]:
         yield from walk(child)
 
 
+def walk_into(node: ex.Expression) -> Iterator[ex.Expression]:
+    """Yield the node and everything below it, conditions of subqueries included."""
+    for each in walk(node):
+        yield each
+        if isinstance(each, ex.Lookup) and each.condition is not None:
+            yield from walk_into(each.condition)
+
+
+def tables_read(node: ex.Expression) -> Iterator[str]:
+    """Yield the tables that an expression looks into."""
+    return (n.table for n in walk_into(node) if isinstance(n, ex.Lookup | ex.InTable))
+
+
+def has_lookup(node: ex.Expression) -> bool:
+    """Return whether a subquery stands in an expression."""
+    return any(isinstance(each, ex.Lookup) for each in walk(node))
+
+
 def attributes(node: ex.Expression) -> Iterator[ex.Attribute]:
     """Yield the attributes below a node, defaults included."""
     return (n for n in walk(node) if isinstance(n, ex.Attribute))
+
+
+def rewritten(node: N, change: Callable[[ex.Node], ex.Node | None]) -> N:
+    """Return the node with parts changed: what `change` returns stands, None is looked into."""
+    made = change(node)
+    if made is not None:
+        return made  # type: ignore[return-value]
+    parts = {f.name: _rewritten_value(getattr(node, f.name), change) for f in fields(node)}
+    return replace(node, **parts)
+
+
+def _rewritten_value(value: Any, change: Callable[[ex.Node], ex.Node | None]) -> Any:
+    if isinstance(value, ex.Node):
+        return rewritten(value, change)
+    return tuple(_rewritten_value(v, change) for v in value) if isinstance(value, tuple) else value
 
 
 def renamed(node: N, old: str, new: str) -> N:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from augury.language.actions import (
     expressions,
+    forecasts,
     lahar,
     models,
     moves,
     patterns,
     queries,
+    rules,
     streams,
     words,
 )
@@ -28,4 +30,6 @@ ACTIONS: dict[str, Action] = {
     **queries.ACTIONS,
     **models.ACTIONS,
     **moves.ACTIONS,
+    **forecasts.ACTIONS,
+    **rules.ACTIONS,
 }

@@ -302,8 +302,33 @@ def _equate(parts: Parts, span: Span, findings: Findings) -> Equate:
 
 
 def _lookup(parts: Parts, span: Span, findings: Findings) -> Lookup:
-    column, table, *condition = parts
-    return Lookup(column.text, table.text, _first(condition), span=span)
+    (column, function), table, *condition = parts
+    return Lookup(column, table.text, _first(condition), function, span=span)
+
+
+def _selected_column(parts: Parts, span: Span, findings: Findings) -> tuple[str | None, Any]:
+    return parts[0].text, None
+
+
+def _selected_over(parts: Parts, span: Span, findings: Findings) -> tuple[str | None, Any]:
+    function, column = parts[0].text.upper(), parts[1].text
+    if function not in AGGREGATES[1:]:
+        message = f"{function} of a column is not what a SELECT gives"
+        findings.refuse(codes.FORM, span, message, "write a column, COUNT(*), SUM, AVG, MIN or MAX")
+        return column, None
+    return column, function
+
+
+def _selected_count(parts: Parts, span: Span, findings: Findings) -> tuple[str | None, Any]:
+    function = parts[0].text.upper()
+    if function != "COUNT":
+        findings.refuse(
+            codes.FORM,
+            span,
+            f"{function}(*) counts nothing",
+            f"write COUNT(*) or {function}(column)",
+        )
+    return None, "COUNT"
 
 
 ACTIONS: dict[str, Action] = {
@@ -353,4 +378,7 @@ ACTIONS: dict[str, Action] = {
     "case_else": _case_else,
     "equate": _equate,
     "lookup": _lookup,
+    "selected_column": _selected_column,
+    "selected_over": _selected_over,
+    "selected_count": _selected_count,
 }

@@ -1,16 +1,17 @@
-"""Actions of CREATE STREAM and CREATE TABLE."""
+"""Actions of CREATE STREAM, CREATE TABLE and CREATE STORE."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from augury.errors import Span
-from augury.language.actions.clauses import Clause, gather, name_clause, value_clause
+from augury.language.actions.clauses import Clause, clause, gather, name_clause, value_clause
 from augury.language.actions.words import Parts, whole
 from augury.language.findings import Findings
 from augury.language.machine import Action
 from augury.language.tree import (
     ColumnDefinition,
+    CreateStore,
     CreateStream,
     CreateTable,
     External,
@@ -30,8 +31,12 @@ def _create_stream(parts: Parts, span: Span, findings: Findings) -> CreateStream
 def _create_table(parts: Parts, span: Span, findings: Findings) -> CreateTable:
     name, *others = parts
     columns = tuple(part for part in others if isinstance(part, ColumnDefinition))
-    source = next((part for part in others if isinstance(part, External)), None)
-    return CreateTable(name.text, columns, source, span=span)
+    given = gather((part for part in others if isinstance(part, Clause)), findings)
+    return CreateTable(name.text, columns, **given.fields, span=span)
+
+
+def _create_store(parts: Parts, span: Span, findings: Findings) -> CreateStore:
+    return CreateStore(parts[0].text, parts[1].text, span=span)
 
 
 def _column(parts: Parts, span: Span, findings: Findings) -> ColumnDefinition:
@@ -91,6 +96,9 @@ def _negative_value(parts: Parts, span: Span, findings: Findings) -> int | float
 ACTIONS: dict[str, Action] = {
     "create_stream": _create_stream,
     "create_table": _create_table,
+    "create_store": _create_store,
+    "store_clause": name_clause("STORE", "store"),
+    "uncertain_clause": clause("UNCERTAIN", "uncertain", value=True),
     "column": _column,
     "id_clause": name_clause("ID", "id"),
     "key_clause": value_clause("KEY", "key"),

@@ -157,7 +157,9 @@ def _call(node: Call) -> str:
 
 def _lookup(node: Lookup) -> str:
     where = "" if node.condition is None else f" WHERE {expression_text(node.condition)}"
-    return f"(SELECT {name_text(node.column)} FROM {name_text(node.table)}{where})"
+    column = "*" if node.column is None else name_text(node.column)
+    selected = column if node.function is None else f"{node.function}({column})"
+    return f"(SELECT {selected} FROM {name_text(node.table)}{where})"
 
 
 def _literal(node: Literal) -> str:

@@ -11,6 +11,8 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _STRATEGY = re.compile(r"(?i:skip_till_(next|any)_match|(partition|strict)_contiguity)")
 
 
+# Words by which the changes of a rule are told from what follows them.
+_BLOCKS = frozenset({"BEGIN", "END", "CASE", "IF"})
 # Keywords that need what no printed name is followed by (a parenthesis, a string) leave it alone.
 _READ_AS_KEYWORD = frozenset(
     word for word in CONTENDED if KEYWORDS[word].before.isdisjoint({"LPAR", "STRING"})
@@ -19,7 +21,8 @@ _READ_AS_KEYWORD = frozenset(
 
 def name_text(name: str) -> str:
     """Return a name, in backquotes if it could be read as something else."""
-    return name if is_plain(name) and name.upper() not in _READ_AS_KEYWORD else _quoted(name)
+    plain = is_plain(name) and name.upper() not in _READ_AS_KEYWORD | _BLOCKS
+    return name if plain else _quoted(name)
 
 
 def called_text(name: str) -> str:

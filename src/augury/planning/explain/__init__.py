@@ -6,10 +6,12 @@ Everything shown is read off the physical plan, so what is printed is what will 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
+from augury.planning.acting.whom import active_conjuncts, dynamic_tables
 from augury.planning.distribution.movement import Priced
 from augury.planning.explain.json import explain_as_json
 from augury.planning.explain.measured import Measures, with_measures
@@ -41,5 +43,10 @@ def explain(
     `priced` are the ways to move its rows, where the streams were analysed. `measures` are what its
     stages did in a run.
     """
+    if catalog is not None:
+        # Active conjuncts take no part in the search, whatever table they read.
+        active = active_conjuncts(query, dynamic_tables(catalog))
+        others = tuple(each for each in query.conjuncts if each not in active)
+        query = replace(query, conjuncts=others, lookups=active)
     shown = _WRITERS[format](plan_query(query, catalog), catalog, priced)
     return shown if measures is None else with_measures(shown, format, measures)

@@ -9,7 +9,7 @@
 | plan | steps in data order: name, runs_on, does |
 | stages | the names of the stages that the engine enters, in order |
 | automaton | states, transitions, skips, guards |
-| predicates | spark, queues, search: where each is tested |
+| predicates | spark, queues, search, active: where each is tested |
 | partitioning | kind, reason, key, lookback, lookahead |
 | moved | bytes_per_row, columns, share (a guess) by stream |
 | movement | for a query that time cuts: chosen, and by plan the rows and bytes it moves; or null |
@@ -28,6 +28,7 @@ from typing import Any
 from augury.analysis.checked import CheckedWindow
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.unread import can_be_missed
+from augury.language.text.expressions import expression_text
 from augury.planning.distribution.movement import Priced
 from augury.planning.evaluated import unevaluated
 from augury.planning.explain.estimates import share_of_rows, state_text
@@ -160,6 +161,7 @@ def _predicates(plan: PhysicalPlan) -> Facts:
         ],
         "queues": [_predicate(p, names) for play in plan.plays for p in play.on_arrival],
         "search": [_predicate(p, names) for p in plan.search.predicates],
+        "active": [expression_text(each.expression) for each in plan.query.lookups],
     }
 
 

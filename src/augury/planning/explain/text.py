@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.unread import can_be_missed
+from augury.language.text.expressions import expression_text
 from augury.planning.distribution.movement import Priced
 from augury.planning.distribution.partitioning import Partitioning
 from augury.planning.evaluated import unevaluated_note
@@ -171,6 +172,14 @@ def _predicates(plan: PhysicalPlan) -> Lines:
         *_titled("to Spark", _to_spark(plan)),
         *_titled("to the queues", _to_queues(plan)),
         *_titled("to the search", _to_search(plan)),
+        *(_titled("active", _active(plan)) if plan.query.lookups else []),
+    ]
+
+
+def _active(plan: PhysicalPlan) -> Lines:
+    return [
+        f"{expression_text(each.expression)}: tested on the whole match, at its moment"
+        for each in plan.query.lookups
     ]
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import singledispatch
 from types import MappingProxyType
+from typing import Protocol
 
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.declarations.catalog import DataType, TableSchema
+from augury.analysis.declarations.catalog import Column, DataType, TableSchema
 from augury.errors import Span
 from augury.language import expressions as syntax
 from augury.planning.expressions.functions import lower_call
@@ -38,6 +39,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_TABLES: Mapping[str, TableSchema] = MappingProxyType({})
 
 
+class Names(Protocol):
+    """What names mean: who has a name has a number, and columns; and the tables there are."""
+
+    @property
+    def tables(self) -> Mapping[str, TableSchema]: ...
+    def component(self, name: str | None, span: Span) -> int: ...
+    def column_of(self, component: int, attribute: str) -> Column | None: ...
+
+
 @dataclass(frozen=True)
 class Scope:
     """What names mean: the query's components and columns, and the tables of the catalog."""
@@ -55,20 +65,24 @@ class Scope:
             raise refuse(f"{name or 'a bare column'} is not a component of {self.query.name}", span)
         return self.numbers[name]
 
+    def column_of(self, component: int, attribute: str) -> Column | None:
+        """Return the column that an attribute of a component is."""
+        return self.query.column_of(component, attribute)
 
-def lower(expression: syntax.Expression, scope: Scope) -> Typed:
+
+def lower(expression: syntax.Expression, scope: Names) -> Typed:
     """Return the typed form of a checked expression."""
     return _lower(expression, scope)
 
 
 @singledispatch
-def _lower(expression: object, scope: Scope) -> Typed:
+def _lower(expression: object, scope: Names) -> Typed:
     span = getattr(expression, "span", Span(0, 0))
     raise refuse(f"{type(expression).__name__} has no value of its own here", span)
 
 
 @_lower.register
-def _(expression: syntax.Literal, scope: Scope) -> Typed:
+def _(expression: syntax.Literal, scope: Names) -> Typed:
     value = expression.value
     if value is None:
         return Constant(DataType.NULL, None)
@@ -86,7 +100,7 @@ def _whole_number(value: int, span: Span) -> Constant:
 
 
 @_lower.register
-def _(expression: syntax.Duration, scope: Scope) -> Typed:
+def _(expression: syntax.Duration, scope: Names) -> Typed:
     return Constant(DataType.INTERVAL, microseconds_of(expression))
 
 
@@ -96,7 +110,7 @@ def microseconds_of(duration: syntax.Duration) -> int:
 
 
 @_lower.register
-def _(expression: syntax.TypedLiteral, scope: Scope) -> Typed:
+def _(expression: syntax.TypedLiteral, scope: Names) -> Typed:
     try:
         if expression.type == "DATE":
             days = (date.fromisoformat(expression.text) - _EPOCH.date()).days
@@ -110,9 +124,9 @@ def _(expression: syntax.TypedLiteral, scope: Scope) -> Typed:
 
 
 @_lower.register
-def _(expression: syntax.Attribute, scope: Scope) -> Typed:
+def _(expression: syntax.Attribute, scope: Names) -> Typed:
     component = scope.component(expression.component, expression.span)
-    column = scope.query.column_of(component, expression.name)
+    column = scope.column_of(component, expression.name)
     if column is None:
         raise refuse(f"{expression.component} has no attribute {expression.name}", expression.span)
     default = None if expression.default is None else _lower(expression.default, scope)
@@ -124,11 +138,11 @@ def _(expression: syntax.Attribute, scope: Scope) -> Typed:
 
 
 @_lower.register
-def _(expression: syntax.Aggregate, scope: Scope) -> Typed:
+def _(expression: syntax.Aggregate, scope: Names) -> Typed:
     component = scope.component(expression.component, expression.span)
     if expression.attribute is None:
         return Aggregated(DataType.LONG, "COUNT", component)
-    column = scope.query.column_of(component, expression.attribute)
+    column = scope.column_of(component, expression.attribute)
     if column is None:
         raise refuse(
             f"{expression.component} has no attribute {expression.attribute}", expression.span
@@ -140,7 +154,7 @@ def _(expression: syntax.Aggregate, scope: Scope) -> Typed:
 
 
 @_lower.register
-def _(expression: syntax.Unary, scope: Scope) -> Typed:
+def _(expression: syntax.Unary, scope: Names) -> Typed:
     inner = expression.operand
     if expression.operator == "NOT":
         return _not(cast(_lower(inner, scope), DataType.BOOLEAN))
@@ -156,7 +170,7 @@ def _(expression: syntax.Unary, scope: Scope) -> Typed:
 
 
 @_lower.register
-def _(expression: syntax.Binary, scope: Scope) -> Typed:
+def _(expression: syntax.Binary, scope: Names) -> Typed:
     left, right = _lower(expression.left, scope), _lower(expression.right, scope)
     operator = expression.operator
     if operator in _COMPARISONS:
@@ -240,19 +254,19 @@ _TIME_RESULTS = {
 
 
 @_lower.register
-def _(expression: syntax.Logic, scope: Scope) -> Typed:
+def _(expression: syntax.Logic, scope: Names) -> Typed:
     operands = tuple(cast(_lower(o, scope), DataType.BOOLEAN) for o in expression.operands)
     return Apply(DataType.BOOLEAN, expression.operator.lower(), operands)
 
 
 @_lower.register
-def _(expression: syntax.IsNull, scope: Scope) -> Typed:
+def _(expression: syntax.IsNull, scope: Names) -> Typed:
     test = Apply(DataType.BOOLEAN, "is_null", (_lower(expression.operand, scope),))
     return _not(test) if expression.negated else test
 
 
 @_lower.register
-def _(expression: syntax.InList, scope: Scope) -> Typed:
+def _(expression: syntax.InList, scope: Names) -> Typed:
     operands = (expression.operand, *expression.items)
     values = to_common_type(tuple(_lower(o, scope) for o in operands), expression.span)
     test = Apply(DataType.BOOLEAN, "in_list", values)
@@ -260,7 +274,7 @@ def _(expression: syntax.InList, scope: Scope) -> Typed:
 
 
 @_lower.register
-def _(expression: syntax.InTable, scope: Scope) -> Typed:
+def _(expression: syntax.InTable, scope: Names) -> Typed:
     operands = tuple(_lower(o, scope) for o in expression.operands)
     table = scope.tables.get(expression.table.lower())
     if table is not None:
@@ -279,7 +293,7 @@ def _as_member(operand: Typed, column: DataType) -> Typed:
 
 
 @_lower.register
-def _(expression: syntax.Between, scope: Scope) -> Typed:
+def _(expression: syntax.Between, scope: Names) -> Typed:
     value = _lower(expression.operand, scope)
     low, high = _lower(expression.low, scope), _lower(expression.high, scope)
     test = Apply(
@@ -294,14 +308,14 @@ def _(expression: syntax.Between, scope: Scope) -> Typed:
 
 
 @_lower.register
-def _(expression: syntax.Like, scope: Scope) -> Typed:
+def _(expression: syntax.Like, scope: Names) -> Typed:
     operand = cast(_lower(expression.operand, scope), DataType.STRING)
     test = Apply(DataType.BOOLEAN, "like", (operand,), expression.pattern)
     return _not(test) if expression.negated else test
 
 
 @_lower.register
-def _(expression: syntax.Case, scope: Scope) -> Typed:
+def _(expression: syntax.Case, scope: Names) -> Typed:
     conditions = [
         cast(_lower(condition, scope), DataType.BOOLEAN) for condition, _ in expression.branches
     ]
@@ -316,13 +330,13 @@ def _(expression: syntax.Case, scope: Scope) -> Typed:
 
 
 @_lower.register
-def _(expression: syntax.Call, scope: Scope) -> Typed:
+def _(expression: syntax.Call, scope: Names) -> Typed:
     arguments = tuple(_lower(argument, scope) for argument in expression.arguments)
     return lower_call(expression.function, arguments, expression.span)
 
 
 @_lower.register
-def _(expression: syntax.Cast, scope: Scope) -> Typed:
+def _(expression: syntax.Cast, scope: Names) -> Typed:
     try:
         target = DataType(expression.type.upper())
     except ValueError:

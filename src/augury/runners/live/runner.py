@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
-from augury.errors import DataError
+from augury.analysis.declarations.forecasts import CheckedForecast
+from augury.errors import AuguryError, DataError
 from augury.evaluation.encoding import declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import below
@@ -24,17 +25,20 @@ from augury.evaluation.probability.streamable import refuse_unstreamable
 from augury.evaluation.ties import tie_notice, tie_rule
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
+from augury.planning.acting.world import Acting
 from augury.planning.evaluated import refuse_identified, refuse_inferred
 from augury.planning.graph import is_by_time, lists_matches
 from augury.planning.match_plan import plan_match
 from augury.planning.refusal import NOT_EVALUATED, PlanError
+from augury.runners.live.acting import LiveActing
+from augury.runners.live.forecast import LiveForecast
 from augury.runners.live.query import LiveQuery
 from augury.runners.live.steps import LiveSteps, needs_steps
 from augury.sources.intake import Intake
 
 Row = Mapping[str, Any]
 Found = list[dict[str, Any]]
-Live = LiveQuery | LiveSteps
+Live = LiveQuery | LiveSteps | LiveForecast
 
 
 class LiveRunner:
@@ -45,14 +49,37 @@ class LiveRunner:
         self.entrances: dict[str, Intake] = {}
         self.queries: dict[str, Live] = {}
         self.texts: dict[str, str] = {}
+        self.rule_texts: dict[str, str] = {}
         self._left_out: set[str] = set()
-        self._readers: dict[str, list[tuple[str, Live, list[Intake]]]] = {}
+        self._readers: dict[str, list[tuple[str, str, list[Intake]]]] = {}
+        self.acting: LiveActing | None = None
+        self.refused: Mapping[str, PlanError] = {}
+        self._reads: dict[str, list[Intake]] = {}
 
     def open_streams(self, catalog: Catalog) -> None:
         """Give an entrance to every stream that has none yet."""
         for stream, schema in catalog.streams.items():
             if stream not in self.entrances:
                 self.entrances[stream] = Intake(declaration_of(schema), schema.lateness)
+
+    def act(self, acting: Acting, catalog: Catalog) -> None:
+        """Let rules act from now on; what they concern was declared before, or is new."""
+        for name in acting.candidates:
+            if name in self.queries and (self.acting is None or name not in self._acting_names):
+                raise AuguryError(
+                    f"query {name} has seen events, and cannot act or be tested from now on; "
+                    "declare rules, and subqueries, before the first push"
+                )
+        if self.acting is None:
+            self.acting = LiveActing(acting, catalog, self.tables)
+        else:
+            self.acting.declare(acting, catalog, self.tables)
+        rules = catalog.rules.items()
+        self.rule_texts = {name: to_text(rule) for name, rule in rules}
+
+    @property
+    def _acting_names(self) -> Mapping[str, object]:
+        return {} if self.acting is None else self.acting.acting.candidates
 
     def declare(self, name: str, catalog: Catalog, queries: Mapping[str, CheckedQuery]) -> None:
         """Take in a query, unless it is known; it sees what is pushed from now on."""
@@ -70,24 +97,39 @@ class LiveRunner:
             arrival = entrance.take(row)
             if arrival is not None:
                 held = False
-                for name, query, _ in readers:
-                    held |= query.accept(name, arrival)
+                for base, name, _ in readers:
+                    held |= self.queries[name].accept(base, arrival)
                 if held:
                     entrance.hold(arrival)
         found: Found = []
-        for _, query, entrances in readers:
+        for _, name, entrances in readers:
             horizon = min([each.watermark for each in entrances])
-            found += query.advance(horizon)
-        return found
+            found += self._told(name, self.queries[name].advance(horizon))
+        return found + self._settled()
+
+    def _told(self, name: str, found: Found) -> Found:
+        """Return what is told of a query now; matches that act wait for their moments."""
+        if self.acting is None or name not in self._acting_names:
+            return found
+        self.acting.take(name, found)
+        return []
+
+    def _settled(self) -> Found:
+        if self.acting is None:
+            return []
+        return self.acting.settle(
+            (name, min([each.watermark for each in self._reads[name]]))
+            for name in self._acting_names
+        )
 
     def finish(self) -> Found:
         """End all streams; return the matches that were still open."""
         found: Found = []
         for entrance in self.entrances.values():
             entrance.watermark = ALWAYS
-        for query in self.queries.values():
-            found += query.finish()
-        return found
+        for name, query in self.queries.items():
+            found += self._told(name, query.finish())
+        return found + self._settled()
 
     def has_put_aside(self, stream: str) -> bool:
         """Whether rows of a stream were bad or late."""
@@ -128,8 +170,13 @@ class LiveRunner:
             )
             return
         try:
+            if name in self.refused:
+                raise self.refused[name]
             live, bases = self._planned(query, catalog, queries)
         except PlanError as error:
+            if name in self._acting_names:
+                # Without it, what rules do would be another.
+                raise
             advice = f"; {error.hint}" if error.hint else ""
             self._leave_out(
                 name,
@@ -137,12 +184,30 @@ class LiveRunner:
                 f"{error.message} ({error.code}){advice}",
             )
             return
-        self.queries[name] = live
-        self.texts[name] = to_text(catalog.queries[name])
+        self._read(name, live, to_text(catalog.queries[name]), bases)
+
+    def declare_forecast(self, forecast: CheckedForecast, catalog: Catalog) -> None:
+        """Take in a forecast, unless it is known; it sees what is pushed from now on."""
+        name = forecast.name.lower()
+        if name in self.queries or name in self._left_out:
+            return
+        try:
+            rows = _table_rows(catalog, self.tables)
+            live = LiveForecast(forecast, catalog, self.tables, rows)
+        except PlanError as error:
+            advice = f"; {error.hint}" if error.hint else ""
+            self._leave_out(name, f"push leaves it out: {error.message} ({error.code}){advice}")
+            return
+        self._read(name, live, to_text(catalog.forecasts[name]), live.bases)
+
+    def _read(self, name: str, live: Live, text: str, bases: list[str]) -> None:
+        """Let what is pushed to some streams reach a query or a forecast."""
+        self.queries[name], self.texts[name] = live, text
         entrances = [self.entrances[base.lower()] for base in bases]
+        self._reads[name] = entrances
         for base, entrance in zip(bases, entrances, strict=True):
             entrance.recent.memory = max(entrance.recent.memory, live.memory)
-            self._readers.setdefault(base.lower(), []).append((base, live, entrances))
+            self._readers.setdefault(base.lower(), []).append((base, name, entrances))
 
     def _planned(
         self, query: CheckedQuery, catalog: Catalog, queries: Mapping[str, CheckedQuery]

@@ -17,6 +17,7 @@ from augury.errors import StateError
 from augury.kernels.search.gather import LINK
 from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
 from augury.runners.live.encoding import Encoded, LiveCodes
+from augury.runners.live.forecast import LiveForecast
 from augury.runners.live.query import LiveQuery
 from augury.runners.live.runner import Live, LiveRunner
 from augury.runners.live.steps import LiveSteps
@@ -36,6 +37,7 @@ def dump(runner: LiveRunner) -> bytes:
         "entrances": {name: _entrance(each) for name, each in runner.entrances.items()},
         "queries": {name: _query(each, parts) for name, each in runner.queries.items()},
         "parts": [len(part) for part in parts],
+        "acting": None if runner.acting is None else runner.acting.dump(),
     }
     head = json.dumps(about).encode()
     return FORMAT.seal(len(head).to_bytes(8, "little") + head + b"".join(parts), _mark(runner))
@@ -52,17 +54,21 @@ def load(runner: LiveRunner, data: bytes) -> None:
         at += size
     for name, entrance in runner.entrances.items():
         _restore_entrance(entrance, about["entrances"][name])
+    if runner.acting is not None:
+        runner.acting.load(about["acting"])
     for name, query in runner.queries.items():
         if isinstance(query, LiveSteps):
             _restore_steps(query, about["queries"][name], parts, runner)
-        else:
+        elif isinstance(query, LiveQuery):
             _restore_query(query, about["queries"][name], parts, runner)
 
 
 def _mark(runner: LiveRunner) -> bytes:
     """Return the fingerprint of the declarations: by their text, which outlives releases."""
     streams = [(name, _essence(each.declared)) for name, each in sorted(runner.entrances.items())]
-    return fingerprint(streams, sorted(runner.texts.items()))
+    # Rules in the order in which they were declared: it decides what they do.
+    rules = list(runner.rule_texts.items())
+    return fingerprint(streams, sorted(runner.texts.items()) + rules)
 
 
 def _essence(declared: Declaration) -> tuple[object, ...]:
@@ -116,6 +122,10 @@ def _generation(written: list[Any]) -> Generation:
 
 
 def _query(query: Live, parts: list[bytes]) -> Plain:
+    if isinstance(query, LiveForecast):
+        raise StateError(
+            f"forecast {query.forecast.name} cannot be stored yet; checkpoint a session without it"
+        )
     if isinstance(query, LiveSteps):
         return _steps(query, parts)
     parts.append(ipc_bytes(_ring_table(query)))

@@ -6,6 +6,7 @@ many and a query can be cut, threads take a part each (`runners.local.threads`).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
+from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.evaluation.answers.answers import Answers, as_rows
 from augury.evaluation.answers.schemas import answer_schema, chosen
 from augury.evaluation.encoding import declaration_of
@@ -23,10 +25,15 @@ from augury.evaluation.executor import Executor
 from augury.evaluation.identifying import Identities
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import Network, below
-from augury.evaluation.stream_rows import StreamRows
+from augury.evaluation.stages.forecast import ForecastStage
+from augury.evaluation.stages.source import in_order
+from augury.evaluation.stream_rows import StreamRows, with_event_ids
+from augury.matching.matcher import ALWAYS
 from augury.planning.evaluated import reads_owners
+from augury.planning.forecast_plan import plan_forecast
 from augury.planning.graph import lists_matches
 from augury.planning.match_plan import refuse_unlearned
+from augury.planning.refusal import NEVER_MET
 from augury.runners.local import threads
 from augury.sources.rows import CODES, conform, sift
 
@@ -80,6 +87,26 @@ class LocalRunner:
     def _evaluator(self) -> Evaluator:
         """Who finds owners, and matches over them, in whole tables."""
         return Evaluator(self.catalog, self.queries, self.bound)
+
+    def forecast(self, forecast: CheckedForecast) -> pa.Table:
+        """Return the rows of a forecast over all rows of its streams."""
+        plan, query = plan_forecast(forecast, self.catalog), forecast.query
+        tables = self._network(query.name).relations
+        history = None if forecast.learn_from is None else self._ordered(forecast.learn_from)
+        stage = ForecastStage(plan, tables, history)
+        state = stage.start()
+        for component in stage.never_met(state):
+            told = f"no event of {forecast.learn_from} fits {component}, so every forecast is 0"
+            warnings.warn(f"forecast {forecast.name}: {told} ({NEVER_MET})", stacklevel=4)
+        rows = {each.name.lower(): self._ordered(each.name) for each in query.streams}
+        _, answers = stage.advance(state, rows, ALWAYS)
+        return answers.found[forecast.name]
+
+    def _ordered(self, stream: str) -> StreamRows:
+        """Return the rows of a stream by time, with the ids of their events."""
+        checked = self._checked(stream)
+        table = with_event_ids(checked.schema, in_order(checked.table, checked.schema))
+        return StreamRows(checked.schema, table, checked.rejected)
 
     def measures(self, name: str) -> list[dict[str, Any]]:
         """Return what the stages of a query do over the bound rows, in one thread and one step."""

@@ -1,0 +1,88 @@
+"""Subqueries of a query: what they may name, and that the moment of a match is known."""
+
+from __future__ import annotations
+
+from augury.analysis.checked import Component, Leaf, Negated, Shape
+from augury.analysis.draft import Draft
+from augury.analysis.expressions.walk import walk_into
+from augury.analysis.findings import Findings
+from augury.language import expressions as ex
+from augury.language.tree import Component as Written
+from augury.language.tree import CreateQuery, CreateRule, Edge, Group, Not, Pattern
+
+
+def subqueries_name_what_is_there(draft: Draft) -> None:
+    """Report components in subqueries that have no event of their own, or many."""
+    for conjunct in draft.lookups:
+        for node in walk_into(conjunct.expression):
+            if isinstance(node, ex.Attribute | ex.Aggregate) and node.component is not None:
+                component = draft.component_named(node.component)
+                if component is not None:
+                    _judge(draft, component, node)
+
+
+def _judge(draft: Draft, component: Component, node: ex.Attribute | ex.Aggregate) -> None:
+    name = component.name
+    if component.negated:
+        message = f"the condition with a subquery names {name}, which is negated and has no event"
+        draft.findings.error("A050", message, node.span, "name a positive component")
+    elif isinstance(node, ex.Aggregate):
+        if node.function != "COUNT":
+            message = f"the condition with a subquery names {node.function} of {name}"
+            hint = f"of a repetition, name LAST({name}), {name}[1] or COUNT({name})"
+            draft.findings.error("A050", message, node.span, hint)
+    elif component.maximum != 1 and (node.index is None or node.index.kind in ("each", "previous")):
+        message = f"the condition with a subquery names {name}, which repeats and has many events"
+        hint = f"name LAST({name}), {name}[1] or COUNT({name})"
+        draft.findings.error("A050", message, node.span, hint)
+    elif component.index in draft.may_miss and node.default is None:
+        message = f"the condition with a subquery names {name}, which may be missed"
+        hint = f"give a default for then: {name}.{node.name}[...]"
+        draft.findings.error("A050", message, node.span, hint)
+
+
+def moments_are_known(draft: Draft) -> None:
+    """Report subqueries where the end of a match depends on a count of events."""
+    within = draft.within
+    if not draft.lookups or within is None or not within.events or draft.shape is None:
+        return
+    repeats = (draft.statement.strategy or "ANY") != "ANY"
+    if _is_open(draft.shape, draft.components, repeats):
+        draft.findings.error("A116", _UNKNOWN, draft.lookups[0].span, _TIMED)
+
+
+_UNKNOWN = "with WITHIN n EVENTS and an open end, no moment is known at which a match could act"
+_TIMED = "give a window of time, or end the pattern with one event"
+
+
+def _is_open(shape: Shape, components: tuple[Component, ...], repeats: bool) -> bool:
+    if isinstance(shape, Negated):
+        return True
+    if isinstance(shape, Leaf):
+        return repeats and components[shape.component].repeats
+    last = shape.parts[-1:] if shape.operator in ("SEQ", "NEXT") else shape.parts
+    return any(_is_open(part, components, repeats) for part in last)
+
+
+def refuse_open_count(query: CreateQuery, rule: CreateRule, findings: Findings) -> bool:
+    """Return whether a rule may listen to a query; report one whose matches have no moment."""
+    counted = query.within is not None and query.within.events
+    if counted and _may_go_on(query.pattern, (query.strategy or "ANY") != "ANY"):
+        findings.error("A116", _UNKNOWN, rule.query_span, _TIMED)
+        return False
+    return True
+
+
+def _may_go_on(pattern: Pattern, repeats: bool) -> bool:
+    """Return the same of a pattern as written."""
+    if isinstance(pattern, Not):
+        return True
+    if isinstance(pattern, Written):
+        return repeats and pattern.repetition is not None
+    if isinstance(pattern, Edge):
+        return pattern.which == "LAST"
+    if isinstance(pattern, Group):
+        parts = pattern.parts
+        last = parts[-1:] if pattern.operator in ("SEQ", "NEXT") else parts
+        return any(_may_go_on(part, repeats) for part in last)
+    return False

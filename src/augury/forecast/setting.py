@@ -1,0 +1,90 @@
+"""What a forecast is, and what a row of it says."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from augury.forecast.machine import Machine
+from augury.forecast.past import Bound, Past
+
+Partition = Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """How far ahead: `length` events of the partition or of the stream, or a time."""
+
+    length: int
+    in_time: bool = False
+    of_stream: bool = False
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The pattern as a machine, its window, the model, and the horizon.
+
+    `window` is in events (`counts_events`) or in time. `online` counts what goes by.
+    """
+
+    machine: Machine
+    horizon: Horizon
+    kind: Literal["MARKOV", "EDGES"] = "MARKOV"
+    order: int = 0
+    smoothing: float = 0.0
+    online: bool = False
+    by_value: bool = False
+    steady: bool = False
+    by_time: bool = False
+    window: int | None = None
+    counts_events: bool = False
+    state_limit: int = 100_000
+    partial_limit: int = 1_000_000
+
+    @property
+    def timed_window(self) -> int | None:
+        """The window in time, if it is one."""
+        return None if self.counts_events else self.window
+
+    @property
+    def needs_gaps(self) -> bool:
+        """Whether it has to be known how fast events come."""
+        return self.horizon.in_time or self.timed_window is not None
+
+    @property
+    def needs_shares(self) -> bool:
+        """Whether it has to be known which part of the events a partition has."""
+        machine = self.machine
+        return machine.foreign_breaks or machine.foreign_ticks or self.horizon.of_stream
+
+    def past(self) -> Past:
+        """Return how what has gone by is followed: windows in time by the clock."""
+        edges = self.kind == "EDGES"
+        return Past(
+            replace(self.machine, ticks=self.counts_events, _steps={}, _needs={}),
+            0 if edges else self.order,
+            self.timed_window,
+            self.window if self.counts_events else None,
+            lists=edges or not self.by_time,
+            joins=self.by_time,
+            limit=self.partial_limit,
+        )
+
+    def future(self) -> Machine:
+        """Return how what comes is read: windows in time are steps where arrivals are steady."""
+        ticks = self.timed_window is None or self.steady
+        return replace(self.machine, ticks=ticks, _steps={}, _needs={})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One forecast, after the event `last`; `bound` and `confidence` are of a partial match."""
+
+    partition: Partition
+    time: int
+    last: int
+    bound: Bound
+    confidence: float
+    forecast: float | None
+    expected: float | None

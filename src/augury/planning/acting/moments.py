@@ -1,0 +1,86 @@
+"""The moments of matches: how each is told from a candidate, and where it is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from augury.analysis.checked import Branch, CheckedQuery, Leaf, Output, Shape
+from augury.analysis.declarations.catalog import Catalog, DataType
+from augury.language import expressions as ex
+from augury.matching.retention import ends_late
+from augury.planning.acting.columns import Hidden
+from augury.planning.acting.refusals import not_yet
+from augury.planning.match_plan import plan_match
+
+# When a match is known: with its last event, at the end of its window, or at that end unless a
+# repetition has taken all it may.
+End = Literal["event", "window", "full"]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """How the matches of a query become candidates: `query` finds them.
+
+    `ties` has the column of each component's tie-breaker, and the number of its stream; `lower` the
+    query of each component whose events are matches. `window` is added to the first event where the
+    end is open, `lag` to every moment. `count` is the column of how many events the last repetition
+    has, and `most` how many it may have.
+    """
+
+    query: CheckedQuery
+    columns: Mapping[str, DataType]
+    ties: Mapping[str, tuple[str | None, int]]
+    lower: Mapping[str, str]
+    end: End = "event"
+    window: int = 0
+    lag: int = 0
+    count: str = ""
+    most: int = 0
+
+    @property
+    def delay(self) -> int:
+        """How long after its moment a match may be found."""
+        return self.window if self.end == "full" else 0
+
+
+def ending(made: Candidates, catalog: Catalog, hidden: Hidden) -> Candidates:
+    """Return candidates with the moment at which each is known."""
+    query = made.query
+    pattern = plan_match(replace(query, learn_gaps_from=None), catalog).pattern
+    if not ends_late(pattern):
+        return made
+    if query.within is None or query.within.events:
+        raise not_yet(f"query {query.name} has an open end, and no window of time")
+    window = query.within.length
+    if all(way.waits for way in pattern.ways):
+        return replace(made, end="window", window=window)
+    last = _last(query.shape)
+    if query.strategy != "NEXT" or last is None or any(way.waits for way in pattern.ways):
+        raise not_yet(
+            f"query {query.name} acts or is tested, and the end of its matches may be open or not",
+            "end the pattern with one event, or with a negation",
+        )
+    component = query.components[last]
+    if component.maximum is None:
+        return replace(made, end="window", window=window)
+    count = hidden.column(ex.Aggregate("COUNT", component.name))
+    found = replace(query, outputs=(*query.outputs, *_new(query, hidden)))
+    return replace(
+        made, query=found, end="full", window=window, count=count, most=component.maximum
+    )
+
+
+def _new(query: CheckedQuery, hidden: Hidden) -> tuple[Output, ...]:
+    known = {output.column.name for output in query.outputs}
+    return tuple(output for output in hidden.outputs if output.column.name not in known)
+
+
+def _last(shape: Shape) -> int | None:
+    """Return the component at the end of a sequence, whose other parts are all taken before it."""
+    if isinstance(shape, Leaf):
+        return shape.component
+    if isinstance(shape, Branch) and shape.operator == "SEQ":
+        return _last(shape.parts[-1])
+    return None

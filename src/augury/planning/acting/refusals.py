@@ -1,0 +1,96 @@
+"""What rules and active conjuncts cannot do yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from augury.analysis.checked import Branch, CheckedQuery, Conjunct, Shape
+from augury.analysis.declarations.catalog import Catalog
+from augury.analysis.expressions.walk import walk_into
+from augury.language import expressions as ex
+from augury.planning.acting.whom import dynamic_tables, reads
+from augury.planning.refusal import NOT_EVALUATED, PlanError
+
+
+def not_yet(message: str, hint: str = "docs/status.md lists what can be evaluated") -> PlanError:
+    """Return the error for what is right, and not evaluated."""
+    return PlanError(NOT_EVALUATED, message, hint)
+
+
+def refuse_places(tables: Iterable[str], catalog: Catalog) -> None:
+    """Refuse tables that lie elsewhere, or in each world by themselves."""
+    for name in tables:
+        table = catalog.tables[name.lower()]
+        if table.store is not None:
+            message = f"table {table.name} lies in STORE {table.store}, which is not used yet"
+            raise not_yet(message, "leave STORE out: the table is kept with the run's own state")
+        if table.uncertain:
+            message = f"table {table.name} is UNCERTAIN, which is not evaluated yet"
+            raise not_yet(message, "leave UNCERTAIN out: what rules write is then the same always")
+
+
+def refuse_unsettled(
+    query: CheckedQuery, conjuncts: tuple[Conjunct, ...], over_tested: bool
+) -> None:
+    """Refuse queries whose matches are not candidates that are tested one by one."""
+    what = "a condition that reads what rules write" if conjuncts else "matches that are tested"
+    if query.returns != "MATCHES":
+        raise not_yet(f"query {query.name} returns {query.returns} of {what}")
+    if query.allow:
+        raise not_yet(f"query {query.name} acts or is tested, with ALLOW ... MISSED")
+    if query.correlated_by is not None:
+        raise not_yet(f"query {query.name} acts or is tested, with CORRELATED BY")
+    if over_tested and not _takes_any(query):
+        raise not_yet(
+            f"query {query.name} selects, forbids or counts matches that are tested by what rules "
+            "write",
+            "such matches may be read under SKIP TILL ANY MATCH, without negation and NEXT",
+        )
+
+
+def _takes_any(query: CheckedQuery) -> bool:
+    """Return whether leaving out an event leaves out the matches with it, and nothing else."""
+    counted = query.within is not None and query.within.events
+    negated = any(component.negated for component in query.components)
+    return query.strategy == "ANY" and not counted and not negated and not _has_next(query.shape)
+
+
+def _has_next(shape: Shape) -> bool:
+    if not isinstance(shape, Branch):
+        return False
+    return shape.operator == "NEXT" or any(map(_has_next, shape.parts))
+
+
+def refuse_selection(
+    query: CheckedQuery, conjuncts: tuple[Conjunct, ...], catalog: Catalog
+) -> None:
+    """Refuse conjuncts that would choose events, or that are about no single one."""
+    dynamic = dynamic_tables(catalog)
+    for conjunct in conjuncts:
+        if not reads(conjunct, dynamic) and query.strategy != "ANY" and not conjunct.after:
+            raise PlanError(
+                NOT_EVALUATED,
+                f"query {query.name} selects by a subquery of a table that no rule writes",
+                "ask under SKIP TILL ANY MATCH, after the choice with AFTER WHERE, or by IN",
+                conjunct.span,
+            )
+        for index in conjunct.components:
+            component = query.components[index]
+            many = component.maximum != 1 and _names_each(conjunct, component.name)
+            if component.negated or many:
+                raise PlanError(
+                    NOT_EVALUATED,
+                    f"the condition on {component.name} reads a table that rules write, and is "
+                    "tested on whole matches, where it has no single event",
+                    f"name a positive component, or LAST({component.name})",
+                    conjunct.span,
+                )
+
+
+def _names_each(conjunct: Conjunct, component: str) -> bool:
+    return any(
+        isinstance(node, ex.Attribute)
+        and node.component == component
+        and (node.index is None or node.index.kind in ("each", "previous"))
+        for node in walk_into(conjunct.expression)
+    )

@@ -1,0 +1,157 @@
+"""What acts in a session: candidates of queries, and the world of tables and rules.
+
+The search leaves active conjuncts out: it finds candidates, with the values that are needed to test
+them as further columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from augury.analysis.checked import CheckedQuery
+from augury.analysis.declarations.catalog import Catalog
+from augury.analysis.expressions.walk import tables_read
+from augury.language import expressions as ex
+from augury.language.tree import CreateRule, Insert
+from augury.planning.acting.changes import rule_plan, table_plan
+from augury.planning.acting.columns import Hidden, clock_of, columns_of, ties_of
+from augury.planning.acting.moments import Candidates, ending
+from augury.planning.acting.refusals import refuse_places, refuse_selection, refuse_unsettled
+from augury.planning.acting.whom import (
+    acting_names,
+    active_conjuncts,
+    dynamic_tables,
+    heard_names,
+    tested_names,
+)
+from augury.planning.refusal import PlanError
+from augury.rules.plan import ActiveQuery, TablePlan, World
+
+
+@dataclass(frozen=True)
+class Acting:
+    """What acts in a session, if anything; queries by name in lower case.
+
+    `refused` are queries that are not evaluated, and why. Nothing acts where a rule needs one of
+    them, or is refused itself: `fault` is its name.
+    """
+
+    candidates: Mapping[str, Candidates] = field(default_factory=dict)
+    world: World = field(default_factory=lambda: World({}, {}, ()))
+    refused: Mapping[str, PlanError] = field(default_factory=dict)
+    fault: str | None = None
+
+    def fault_of(self, query: str | None = None) -> str | None:
+        """Return for whose sake a query, or what rules do, is not evaluated; None where it is."""
+        if query is not None and query.lower() in self.refused:
+            return query.lower()
+        return self.fault
+
+
+def acting_of(catalog: Catalog, queries: Mapping[str, CheckedQuery]) -> Acting:
+    """Return what acts in a session."""
+    names = acting_names(catalog, queries)
+    return _Planning(catalog, queries, names).acting() if names else Acting()
+
+
+@dataclass
+class _Planning:
+    """The world while it is put together."""
+
+    catalog: Catalog
+    queries: Mapping[str, CheckedQuery]
+    names: frozenset[str]
+    made: dict[str, Candidates] = field(default_factory=dict)
+    active: dict[str, ActiveQuery] = field(default_factory=dict)
+    refused: dict[str, PlanError] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.dynamic = dynamic_tables(self.catalog)
+        self.tested = tested_names(self.catalog, self.queries)
+
+    def acting(self) -> Acting:
+        """Return the whole, or what keeps it from acting."""
+        for name, query in self.queries.items():
+            if name in self.names:
+                try:
+                    self._add(name, query)
+                except PlanError as error:
+                    self.refused[name] = error
+        faults = [name for name in heard_names(self.catalog, self.queries) if name in self.refused]
+        for name, rule in self.catalog.rules.items():
+            try:
+                refuse_places((change.table for change in rule.changes), self.catalog)
+            except PlanError as error:
+                self.refused[name] = error
+                faults.append(name)
+        if faults:
+            return Acting(refused=self.refused, fault=min(faults))
+        rules = tuple(
+            rule_plan(rule, self.catalog, self.made[rule.query.lower()].columns)
+            for rule in self.catalog.rules.values()
+        )
+        return Acting(self.made, World(self._tables(), self.active, rules), self.refused)
+
+    def _tables(self) -> dict[str, TablePlan]:
+        """Return the tables that are written, or read by what acts."""
+        names = set(self.dynamic)
+        for name in self.made:
+            for conjunct in active_conjuncts(self.queries[name], self.dynamic):
+                names |= {table.lower() for table in tables_read(conjunct.expression)}
+        for rule in self.catalog.rules.values():
+            for part in _conditions(rule):
+                names |= {table.lower() for table in tables_read(part)}
+        tables = (table for name, table in self.catalog.tables.items() if name in names)
+        return {table.name: table_plan(table) for table in tables}
+
+    def _add(self, name: str, query: CheckedQuery) -> None:
+        conjuncts = active_conjuncts(query, self.dynamic)
+        lower = [stream.query.lower() for stream in query.streams if stream.query]
+        for each in lower:
+            if each in self.refused:
+                raise self.refused[each]
+        over_tested = not self.tested.isdisjoint(lower)
+        refuse_places((t for c in conjuncts for t in tables_read(c.expression)), self.catalog)
+        refuse_unsettled(query, conjuncts, over_tested)
+        refuse_selection(query, conjuncts, self.catalog)
+        hidden = Hidden(query)
+        conditions = [hidden.condition(c, self.catalog) for c in conjuncts]
+        ties, lowers = ties_of(query, self.catalog, hidden)
+        active = frozenset(conjuncts)
+        found = replace(
+            query,
+            conjuncts=tuple(c for c in query.conjuncts if c not in active),
+            lookups=(),
+            outputs=(*query.outputs, *hidden.outputs),
+        )
+        made = Candidates(found, columns_of(query), ties, lowers, lag=self._lag(lower))
+        self.made[name] = ending(made, self.catalog, hidden)
+        self.active[query.name] = ActiveQuery(
+            query.name,
+            tuple(conditions),
+            tuple(self.queries[each].name for each in lower),
+            self._memory(),
+            any(s.query == query.name for q in self.queries.values() for s in q.streams),
+            clock_of(query),
+        )
+
+    def _lag(self, lower: list[str]) -> int:
+        """Return how much later than its own end a match is known, for those that it is made of."""
+        return max((self._late(self.made[each]) for each in lower), default=0)
+
+    def _late(self, made: Candidates) -> int:
+        return made.lag + (made.window if made.end != "event" else 0)
+
+    def _memory(self) -> int | None:
+        """Return for how long a match may be needed: all windows, one after another."""
+        windows = [self.queries[name].within for name in self.names]
+        if any(window is None or window.events for window in windows):
+            return None
+        return 2 * sum(window.length for window in windows if window is not None)
+
+
+def _conditions(rule: CreateRule) -> list[ex.Expression]:
+    parts = [rule.when] if rule.when is not None else []
+    conditions = (c.condition for c in rule.changes if not isinstance(c, Insert))
+    return [*parts, *(condition for condition in conditions if condition is not None)]

@@ -1,0 +1,56 @@
+"""EXPLAIN of a forecast, in words: what is asked, the model, the chain, and what it may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from augury.analysis.declarations.catalog import Catalog
+from augury.analysis.declarations.forecasts import CheckedForecast
+from augury.language.text.words import names_text
+from augury.planning.forecast_plan import ForecastPlan, plan_forecast
+
+
+def explain_forecast(forecast: CheckedForecast, catalog: Catalog) -> str:
+    """Return how a forecast will be made; what follows is of its query."""
+    return "\n".join(_lines(plan_forecast(forecast, catalog))) + "\n"
+
+
+def _lines(plan: ForecastPlan) -> Iterator[str]:
+    forecast, machine = plan.forecast, plan.setting.machine
+    asked = "some match" if forecast.by_time else "each partial match"
+    yield f"forecast {forecast.name} of query {forecast.query.name}"
+    yield f"  asks        whether {asked} completes within {_horizon(forecast)}"
+    yield f"  partitions  {_partitions(plan)}"
+    yield f"  model       {_model(forecast)}"
+    if plan.setting.needs_gaps:
+        how = "one each mean gap" if plan.setting.steady else "a Poisson process"
+        yield f"  arrivals    {forecast.arrivals}: {how}"
+    yield (
+        f"  machine     {len(machine.accepting)} states of the automaton, "
+        f"{len(machine.guards)} negations, {machine.strategy}"
+    )
+    exact = "exact under the model" if plan.setting.kind == "MARKOV" else "approximate"
+    tables = "made anew at every event" if forecast.online else "made once, a row is a look-up"
+    yield f"  answers     {exact}; tables are {tables}"
+
+
+def _horizon(forecast: CheckedForecast) -> str:
+    length = forecast.horizon.length
+    if not forecast.horizon.events:
+        ticks = forecast.query.streams[0].time_is_ticks
+        return f"{length} ticks" if ticks else f"{length / 1_000_000:g} seconds"
+    return f"{length} events of the {'stream' if forecast.of_stream else 'partition'}"
+
+
+def _partitions(plan: ForecastPlan) -> str:
+    columns = next(iter(plan.match.partition_by.values()), ())
+    return f"by {names_text(columns)}" if columns else "none: all events are one"
+
+
+def _model(forecast: CheckedForecast) -> str:
+    future = forecast.future
+    kind = f"MARKOV {future.order}" if future.kind == "MARKOV" else future.kind
+    learned = [forecast.learn_from] if forecast.learn_from else []
+    learned += ["what has gone by"] if forecast.online else []
+    by = f", by {names_text(forecast.by)}" if forecast.by else ""
+    return f"{kind}, learned from {' and '.join(learned)}{by}"

@@ -1,0 +1,314 @@
+"""The order of the world: candidate matches are settled one moment after another.
+
+A moment is one transaction. All its conditions read before any of its writes; then its firings run
+in the order of rule, start and match, and a change sees what those before it did. What cannot be
+done stops the run before its moment, or, under ON ERROR REJECT, puts the firing aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
+
+from augury.errors import DataError
+from augury.rules.contents import Contents, Row
+from augury.rules.plan import Change, Delete, Insert, Moment, Rule, Set, Update, World
+from augury.rules.reading import Reading, Seen
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A match as far as events decide it.
+
+    `order` is the place of its last event, `moment` when it is known; `present` are the components
+    that have an event, `over` the matches that it is made of, by query of the world.
+    """
+
+    query: str
+    match_id: str
+    start: int
+    order: Moment
+    moment: Moment
+    match: Mapping[str, Any]
+    present: frozenset[str] = frozenset()
+    over: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Changed:
+    """One change of one row: `seq` counts those of its key."""
+
+    ts: int
+    seq: int
+    firing_id: str
+    table: str
+    operation: str
+    key: Row
+    before: Row | None
+    after: Row | None
+
+
+@dataclass(frozen=True)
+class Firing:
+    """A rule that acted on a match; or that could not, and why."""
+
+    rule: str
+    firing_id: str
+    match_id: str
+    ts: int
+    match: Mapping[str, Any]
+    changes: tuple[Changed, ...] = ()
+    reason: str | None = None
+
+
+@dataclass
+class State:
+    """Tables, what waits for its moment, and what has happened.
+
+    `found` has the matches that others are made of: their places, and whether they passed, which is
+    None until they are settled. `reached` is the last moment that was settled.
+    """
+
+    tables: dict[str, Contents]
+    waiting: list[tuple[Moment, int, Candidate]] = field(default_factory=list)
+    found: dict[str, dict[str, tuple[Moment, bool | None]]] = field(default_factory=dict)
+    counts: dict[tuple[str, Row], int] = field(default_factory=dict)
+    firings: list[Firing] = field(default_factory=list)
+    rejected: list[Firing] = field(default_factory=list)
+    reached: Moment | None = None
+    arrived: count[int] = field(default_factory=count)
+
+
+def firing_id(rule: str, match_id: str) -> str:
+    """Return the name of a firing: a rule acts once on a match."""
+    return blake2b(f"{rule.lower()}\0{match_id}".encode(), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Settles candidates of a world; `seen` is told every read, with who reads and when."""
+
+    world: World
+    seen: Any = None
+
+    def offer(self, state: State, candidates: Iterable[Candidate]) -> None:
+        """Let candidates wait for their moments."""
+        for candidate in candidates:
+            if state.reached is not None and candidate.moment <= state.reached:
+                raise AssertionError(
+                    f"match {candidate.match_id} of {candidate.query} is known at "
+                    f"{candidate.moment}, and {state.reached} was settled"
+                )
+            if self.world.queries[candidate.query].read:
+                known = state.found.setdefault(candidate.query, {})
+                known[candidate.match_id] = (candidate.order, None)
+            heappush(state.waiting, (candidate.moment, next(state.arrived), candidate))
+
+    def settle(self, state: State, before: int) -> tuple[list[Candidate], list[Candidate]]:
+        """Settle all moments before a time; return the matches that passed, and all candidates.
+
+        Raises for a moment that cannot be done, which is left as it was.
+        """
+        passed: list[Candidate] = []
+        tried: list[Candidate] = []
+        while state.waiting and state.waiting[0][0][0] < before:
+            moment, entries = state.waiting[0][0], []
+            while state.waiting and state.waiting[0][0] == moment:
+                entries.append(heappop(state.waiting))
+            found = [each for _, _, each in entries]
+            try:
+                passed += self._moment(state, moment, found)
+            except DataError:
+                for entry in entries:
+                    heappush(state.waiting, entry)
+                raise
+            state.reached = moment
+            tried += found
+        self._forget(state, before)
+        return passed, tried
+
+    # A moment ---------------------------------------------------------------------------------
+
+    def _moment(self, state: State, moment: Moment, found: list[Candidate]) -> list[Candidate]:
+        passed = self._passing(state, found)
+        firings, rejected = self._due(state, moment, passed)
+        done: list[Firing] = []
+        counts = dict[tuple[str, Row], int]()
+        try:
+            for rule, match in firings:
+                fired = self._fire(state, rule, match, counts)
+                (done if fired.reason is None else rejected).append(fired)
+        except DataError:
+            for contents in state.tables.values():
+                contents.undo(0)
+            raise
+        for contents in state.tables.values():
+            contents.settle()
+        state.counts |= counts
+        state.firings += done
+        state.rejected += rejected
+        names = {(each.query, each.match_id) for each in passed}
+        for each in found:
+            if self.world.queries[each.query].read:
+                did = (each.query, each.match_id) in names
+                state.found[each.query][each.match_id] = (each.order, did)
+        return passed
+
+    def _passing(self, state: State, found: list[Candidate]) -> list[Candidate]:
+        """Return the candidates whose conditions hold, those of lower queries first."""
+        places = {name: k for k, name in enumerate(self.world.queries)}
+        passed: list[Candidate] = []
+        now = set[tuple[str, str]]()
+        for each in sorted(found, key=lambda c: (places[c.query], c.start, c.match_id)):
+            there = all(lower in now or _has_passed(state, lower) for lower in each.over)
+            if there and self._holds(state, each):
+                passed.append(each)
+                now.add((each.query, each.match_id))
+        return passed
+
+    def _holds(self, state: State, match: Candidate) -> bool:
+        reading = Reading(state.tables, match.match, seen=self._seen(match.query, match))
+        try:
+            return all(
+                condition.holds(reading) is True
+                for condition in self.world.queries[match.query].conditions
+                if condition.needs <= match.present
+            )
+        except DataError as error:
+            raise DataError(f"query {match.query}, {self._named(match)}: {error}") from error
+
+    def _due(
+        self, state: State, moment: Moment, passed: list[Candidate]
+    ) -> tuple[list[tuple[Rule, Candidate]], list[Firing]]:
+        """Return the firings of a moment, in order, and those whose WHEN cannot be told."""
+        firings: list[tuple[Rule, Candidate]] = []
+        rejected: list[Firing] = []
+        for rule in self.world.rules:
+            own = [each for each in passed if each.query == rule.query]
+            for match in sorted(own, key=lambda c: (c.start, c.match_id)):
+                reading = Reading(state.tables, match.match, seen=self._seen(rule.name, match))
+                try:
+                    if rule.when is None or rule.when(reading) is True:
+                        firings.append((rule, match))
+                except DataError as error:
+                    rejected.append(self._put_aside(rule, match, error))
+        return firings, rejected
+
+    def _seen(self, reader: str, match: Candidate) -> Seen | None:
+        if self.seen is None:
+            return None
+        return lambda table, value: self.seen(reader, match, table, value)
+
+    def _forget(self, state: State, before: int) -> None:
+        """Forget matches that no other can be made of any more."""
+        for name, known in state.found.items():
+            memory = self.world.queries[name].memory
+            if memory is not None:
+                gone = [
+                    key
+                    for key, (order, passed) in known.items()
+                    if passed is not None and order[0] + memory < before
+                ]
+                for key in gone:
+                    del known[key]
+
+    # A firing ---------------------------------------------------------------------------------
+
+    def _fire(
+        self, state: State, rule: Rule, match: Candidate, counts: dict[tuple[str, Row], int]
+    ) -> Firing:
+        marks = {name: contents.mark for name, contents in state.tables.items()}
+        before, changes = dict(counts), list[Changed]()
+        name = firing_id(rule.name, match.match_id)
+        try:
+            for change in rule.changes:
+                reading = Reading(state.tables, match.match)
+                for table, operation, old, new in _apply(change, reading):
+                    key = state.tables[table].key_of(old if old is not None else new or ())
+                    held = counts.get((table, key), state.counts.get((table, key), 0))
+                    counts[table, key] = held + 1
+                    changes.append(
+                        Changed(match.moment[0], held + 1, name, table, operation, key, old, new)
+                    )
+        except DataError as error:
+            for table, mark in marks.items():
+                state.tables[table].undo(mark)
+            counts.clear()
+            counts |= before
+            return self._put_aside(rule, match, error)
+        return Firing(rule.name, name, match.match_id, match.moment[0], match.match, tuple(changes))
+
+    def _put_aside(self, rule: Rule, match: Candidate, error: DataError) -> Firing:
+        """Return a firing that could not be done; raise where its rule does not allow for it."""
+        if not rule.rejects:
+            raise DataError(
+                f"rule {rule.name}, {self._named(match)}: {error}; all before that moment stands "
+                "(ON ERROR REJECT on the rule puts such a firing aside)"
+            ) from error
+        name = firing_id(rule.name, match.match_id)
+        return Firing(rule.name, name, match.match_id, match.moment[0], match.match, (), str(error))
+
+    def _named(self, match: Candidate) -> str:
+        return (
+            f"match {match.match_id}, at {self.world.queries[match.query].clock(match.moment[0])}"
+        )
+
+
+def _has_passed(state: State, lower: tuple[str, str]) -> bool:
+    query, match_id = lower
+    return state.found[query][match_id][1] is True
+
+
+# Changes -----------------------------------------------------------------------------------------
+
+Done = tuple[str, str, Row | None, Row | None]
+
+
+def _apply(change: Change, reading: Reading) -> Iterator[Done]:
+    """Do a change; yield each row that became another, as it was and as it is."""
+    if isinstance(change, Insert):
+        yield from _insert(change, reading)
+        return
+    contents = reading.tables[change.table]
+    # Which rows is asked before the first of them is changed.
+    for place, row in list(reading.rows(change.table, change.where.condition, change.where.key)):
+        if isinstance(change, Delete):
+            contents.delete(place)
+            yield change.table, "DELETE", row, None
+        else:
+            yield from _updated(change, contents, place, reading.at(row))
+
+
+def _updated(change: Update, contents: Contents, place: int, reading: Reading) -> Iterator[Done]:
+    new = _with(change.sets, reading)
+    if new != reading.row:
+        contents.replace(place, new)
+        yield change.table, "UPDATE", reading.row, new
+
+
+def _with(sets: tuple[Set, ...], reading: Reading) -> Row:
+    values = list(reading.row)
+    for each in sets:
+        values[each.place] = each.value(reading)
+    return tuple(values)
+
+
+def _insert(change: Insert, reading: Reading) -> Iterator[Done]:
+    contents = reading.tables[change.table]
+    for values in change.rows:
+        new = tuple(value(reading) for value in values)
+        there = next(contents.by_key(contents.key_of(new)), None) if contents.key else None
+        if there is None or change.conflict is None:
+            contents.insert(new)
+            yield change.table, "INSERT", None, new
+        elif change.conflict != "NOTHING":
+            place, row = there
+            known = Reading(reading.tables, reading.match, row, new, reading.seen)
+            made = new if change.conflict == "REPLACE" else _with(change.sets, known)
+            if made != row:
+                contents.replace(place, made)
+                yield change.table, "UPDATE", row, made

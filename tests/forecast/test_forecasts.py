@@ -1,0 +1,243 @@
+"""Sentences of the language about forecasts: rows, columns, thresholds, and what is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from augury import AuguryError, QueryError, Session
+from augury.evaluation.stages.forecast import ForecastStage
+from augury.evaluation.stages.source import in_order
+from augury.evaluation.stream_rows import StreamRows, with_event_ids
+from augury.matching.matcher import ALWAYS
+from augury.operator import NEVER_YET
+from augury.planning.forecast_plan import plan_forecast
+from augury.sources.tables import arrow_table
+from forecast.asking import bound, forecasts, rows_of, script
+
+AB = "SEQ(A a, B b)"
+HISTORY = "A@1 B@2 C@3 X@4"
+LEARNED = "USING INDEPENDENT LEARN FROM history"
+
+
+def session(pattern: str, forecast: str, *, keyed: bool = False, by_time: bool = False) -> Session:
+    ag = Session(engine="local")
+    ag.sql(script(pattern, forecast, keyed=keyed, by_time=by_time))
+    ag.bind("history", rows_of(HISTORY))
+    ag.bind("s", rows_of("A1@1 X2@2 B3@3"))
+    return ag
+
+
+# Rows ---------------------------------------------------------------------------------------------
+
+
+def test_columns_are_those_of_the_language() -> None:
+    found = session(AB, f"WITHIN 2 EVENTS {LEARNED}").table("f")
+    assert found.column_names == [
+        *("query", "match_id", "start_ts", "ts", "confidence", "forecast", "expected"),
+        *("method", "error_bound", "events"),
+    ]
+    whole = session(AB, f"WITHIN 2 EVENTS {LEARNED}", by_time=True).table("f")
+    assert whole.column_names == [
+        *("query", "ts", "forecast", "expected", "method", "error_bound"),
+    ]
+
+
+def test_keys_stand_where_the_query_equates_them() -> None:
+    clauses = f"WITHIN 2 EVENTS {LEARNED}"
+    stream, history = "A1/k@1 A2/l@2", "A/k@1 B/k@2 B/l@3"
+    for by_time in (False, True):
+        found = forecasts(f"{AB} WHERE [k]", clauses, history, stream, by_time=by_time)
+        assert {row["ts"]: row["k"] for row in found} == {1: "k", 2: "l"}
+
+
+def test_some_columns_may_be_asked_for() -> None:
+    ag = session(AB, f"WITHIN 2 EVENTS {LEARNED}")
+    assert ag.table("f", ["forecast", "ts"]).column_names == ["forecast", "ts"]
+
+
+def test_a_threshold_has_the_usual_tolerance() -> None:
+    # One event of four is a B.
+    for having, shown in (("> 0.25", 0), (">= 0.25", 3), (">= 0.2500000005", 3), (">= 0.3", 0)):
+        clauses = f"WITHIN 1 EVENTS {LEARNED} HAVING FORECAST {having}"
+        assert session(AB, clauses).table("f").num_rows == shown
+
+
+def test_what_is_not_known_passes_no_threshold() -> None:
+    clauses = "WITHIN 1 EVENTS USING INDEPENDENT LEARN ONLINE HAVING FORECAST >= 0"
+    found = session(AB, clauses, by_time=True).table("f")
+    assert found.column("ts").to_pylist() == [2, 3]
+
+
+def test_an_unseen_key_is_forecast_from_the_counts_of_all() -> None:
+    clauses = f"WITHIN 1 EVENTS {LEARNED} BY k"
+    found = forecasts(f"{AB} WHERE [k]", clauses, "A/k@1 B/k@2 A/l@3 X/l@4", "A1/m@1")
+    assert [row["forecast"] for row in found] == [0.25]
+
+
+def test_alternatives_are_read_together() -> None:
+    ag = Session(engine="local")
+    ag.sql(
+        "CREATE STREAM s (kind STRING, t LONG, p DOUBLE) TIME t TYPE kind"
+        " ALTERNATIVES kind PROBABILITY p;"
+        "CREATE STREAM history (kind STRING, t LONG) TIME t TYPE kind;"
+        "CREATE QUERY q ON s PATTERN SEQ(A a, B b);"
+        "CREATE FORECAST f ON q WITHIN 1 EVENTS LEARN FROM history RETURN FORECAST BY TIME;"
+    )
+    ag.bind("history", [{"kind": kind, "t": t} for t, kind in enumerate("ABAB")])
+    ag.bind("s", [{"kind": "A", "t": 1, "p": 0.3}, {"kind": "B", "t": 1, "p": 0.6}])
+    (row,) = ag.table("f").to_pylist()
+    assert row["forecast"] == pytest.approx(0.15)
+
+
+def test_time_is_told_in_seconds_where_it_is_a_timestamp() -> None:
+    ag = Session(engine="local")
+    columns = "(kind STRING, at TIMESTAMP) TIME at TYPE kind"
+    ag.sql(
+        f"CREATE STREAM s {columns}; CREATE STREAM history {columns};"
+        "CREATE QUERY q ON s PATTERN SEQ(A a, B b);"
+        "CREATE FORECAST f ON q WITHIN 20 SECONDS LEARN FROM history ARRIVALS STEADY;"
+    )
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    times = [begin + timedelta(seconds=10 * k) for k in range(4)]
+    ag.bind("history", [{"kind": k, "at": t} for k, t in zip("ABAB", times, strict=True)])
+    ag.bind("s", [{"kind": "A", "at": begin}])
+    (row,) = ag.table("f").to_pylist()
+    assert (row["forecast"], row["expected"]) == pytest.approx((0.75, 40 / 3))
+
+
+# Histories ----------------------------------------------------------------------------------------
+
+
+def test_an_empty_history_is_refused() -> None:
+    with pytest.raises(QueryError, match="P007"):
+        forecasts(AB, f"WITHIN 1 EVENTS {LEARNED}", "", "A1@1")
+
+
+def test_a_history_that_lacks_a_component_is_told() -> None:
+    with pytest.warns(UserWarning, match=r"no event of history fits b.*P008"):
+        assert forecasts(AB, f"WITHIN 1 EVENTS {LEARNED}", "A@1 X@2", "A1@1") == []
+
+
+def test_the_horizon_does_not_change_how_often_tables_are_made() -> None:
+    clauses = "WITHIN 1000 EVENTS USING MARKOV 1 LEARN FROM history"
+    (row,) = forecasts("SEQ(A a, B b) USING STRICT", clauses, "A@1 B@2 A@3 X@4", "A1@1")
+    assert (row["forecast"], row["expected"]) == (0.5, 1.0)
+
+
+# Steps --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("online", ["LEARN FROM history", "LEARN FROM history ONLINE"])
+@pytest.mark.parametrize("by_time", [False, True])
+def test_where_the_stream_is_cut_changes_nothing(online: str, by_time: bool) -> None:
+    stream = "A1/k@1 X2/l@2 A3/l@3 B4/l@4 A5/k@4 B6/k@6"
+    ag = Session(engine="local")
+    clauses = f"WITHIN 2 EVENTS USING MARKOV 1 {online}"
+    ag.sql(script(f"{AB} WHERE [k] WITHIN 4 EVENTS", clauses, keyed=True, by_time=by_time))
+    checked, _ = ag._forecasts["f"]
+    schema, history = checked.query.streams[0], ag._catalog.streams["history"]
+
+    def rows(text: str, of: Any = schema) -> StreamRows:
+        table = arrow_table(of.name, rows_of(text))
+        ordered = with_event_ids(of, in_order(table, of))
+        return StreamRows(of, ordered, ordered[:0])
+
+    plan = plan_forecast(checked, ag._catalog)
+    stage = ForecastStage(plan, {}, rows("A/k@0 B/k@1 X/k@2 A/l@3", history))
+    _, whole = stage.advance(stage.start(), {"s": rows(stream)}, ALWAYS)
+    state, told = stage.start(), []
+    for part, horizon in (("A1/k@1 X2/l@2", 3), ("A3/l@3 B4/l@4 A5/k@4", 5), ("B6/k@6", ALWAYS)):
+        state, answers = stage.advance(state, {"s": rows(part)}, horizon)
+        told += answers.found["f"].to_pylist()
+    assert told == whole.found["f"].to_pylist()
+    # A state that is made of its rows again goes on as if it had not been.
+    state = stage.restore({"s": rows("A1/k@1 X2/l@2 A3/l@3 B4/l@4 A5/k@4")}, 5)
+    _, rest = stage.advance(state, {"s": rows("B6/k@6")}, ALWAYS)
+    assert rest.found["f"].to_pylist() == [row for row in told if row["ts"] == 6]
+    assert stage.start().reported == NEVER_YET
+
+
+def test_a_forecast_that_is_pushed_is_told_with_the_next_event() -> None:
+    ag = session(AB, f"WITHIN 2 EVENTS {LEARNED}")
+    first, second = rows_of("A1@1 X2@2")
+    assert ag.push("s", first) == []
+    assert [bound(row) for row in ag.push("s", second)] == ["a1"]
+    with pytest.raises(AuguryError, match="forecast f cannot be stored yet"):
+        ag.checkpoint()
+
+
+# Refusals -----------------------------------------------------------------------------------------
+
+REFUSED = {
+    "composite": ("SEQ(A a, !SEQ(B n, C m), X b) WITHIN 9", f"WITHIN 2 EVENTS {LEARNED}"),
+    "poisson end": ("SEQ(A a, B b, !C c) WITHIN 9", f"WITHIN 5 {LEARNED}"),
+    "condition": ("SEQ(A a, B b) WHERE b.p > a.p WITHIN 9", "WITHIN 2 EVENTS LEARN FROM history"),
+    "approximate": (AB, f"WITHIN 2 EVENTS {LEARNED} APPROXIMATE (0.1, 0.1)"),
+    "edges": ("SEQ(A a, B b, !C c) WITHIN 9 EVENTS", "WITHIN 2 EVENTS USING EDGES"),
+    "run": (
+        "SEQ(A a, B+ b, !C c) USING SKIP TILL NEXT MATCH WITHIN 9 EVENTS",
+        f"WITHIN 2 EVENTS {LEARNED}",
+    ),
+}
+
+
+def test_a_negation_of_any_key_is_refused_where_the_key_parts_a_forecast() -> None:
+    pattern = "SEQ(A a, !C c, B b) USING PARTITION CONTIGUITY"
+    with pytest.raises(QueryError, match=r"P003.*KEY is not equated"):
+        session(pattern, f"WITHIN 2 EVENTS {LEARNED}", keyed=True).table("f")
+
+
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
+def test_what_is_not_evaluated_is_refused_by_name(case: tuple[str, str]) -> None:
+    with pytest.raises(QueryError, match=r"P003.*forecast f"):
+        session(*case).table("f")
+
+
+def test_spark_refuses_forecasts_as_yet() -> None:
+    ag = Session()
+    ag.sql(script(AB, f"WITHIN 2 EVENTS {LEARNED}", keyed=False, by_time=False))
+    with pytest.raises(QueryError, match=r"P003.*not made on Spark yet"):
+        ag.table("f")
+
+
+def test_too_many_states_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUGURY_FORECAST_STATE_LIMIT", "2")
+    with pytest.raises(QueryError, match=r"P001.*forecast f needs more than 2 states"):
+        session("SEQ(A a, B b, C c)", f"WITHIN 3 EVENTS {LEARNED}", by_time=True).table("f")
+
+
+def test_too_many_partial_matches_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUGURY_MATCH_LIMIT", "2")
+    with pytest.raises(AuguryError, match="forecast f has more partial matches"):
+        forecasts(AB, f"WITHIN 3 EVENTS {LEARNED}", HISTORY, "A1@1 A2@2 A3@3")
+
+
+# Explain ------------------------------------------------------------------------------------------
+
+
+def test_explain_says_how_a_forecast_is_made() -> None:
+    ag = session(f"{AB} WHERE [k]", "WITHIN 20 USING MARKOV 1 LEARN FROM history", keyed=True)
+    text = ag.explain("f")
+    for line in (
+        "forecast f of query q",
+        "whether each partial match completes within 20 ticks",
+        "by k",
+        "MARKOV 1, learned from history",
+        "POISSON",
+    ):
+        assert line in text
+    assert ag.explain("q") in text
+    assert ag.sql("EXPLAIN f;") == (text,)
+    assert ag.forecasts == ("f",)
+    with pytest.raises(AuguryError, match="as text"):
+        ag.explain("f", "svg")
+
+
+def test_the_status_names_what_is_refused() -> None:
+    status = (Path(__file__).parents[2] / "docs" / "status.md").read_text(encoding="utf-8")
+    assert "negated composites" in status
+    assert "CREATE FORECAST" in status

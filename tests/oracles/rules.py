@@ -1,0 +1,398 @@
+"""The sequential reference of rules: one moment after another, tables copied whole.
+
+A script is a few plain records here, and `text_of` writes it as the language has it. Matches are
+found by trying every combination of events. Nothing is shared with the engine; only the names of
+matches, by which firings of one moment are ordered, are told to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from itertools import pairwise, product
+from typing import Any, Literal
+
+Table = list[list[Any]]
+Tables = dict[str, Table]
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event of one of two streams."""
+
+    stream: int
+    id: int
+    kind: str
+    worker: str
+    t: int
+    seq: int
+    p: float = 1.0
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A condition on tables: about the worker `who` of a match, or about all rows."""
+
+    kind: Literal["is", "null", "fewer", "in", "two"]
+    value: str = ""
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class Query:
+    """A sequence of kinds of one worker's events in one stream; `!` in front of a kind negates."""
+
+    name: str
+    stream: int
+    parts: tuple[str, ...]
+    within: int
+    next: bool = False
+    ask: Ask | None = None
+
+
+@dataclass(frozen=True)
+class Act:
+    """A change of table `status` (worker, colour; by worker), or of the bag `log` (worker)."""
+
+    kind: Literal["set", "set all", "turn", "add", "keep", "merge", "swap", "drop", "clear", "log"]
+    value: str = ""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is done for each match that passes; `least` is the confidence that it needs."""
+
+    name: str
+    query: str
+    acts: tuple[Act, ...]
+    ask: Ask | None = None
+    least: float | None = None
+    rejects: bool = False
+
+
+@dataclass(frozen=True)
+class Script:
+    """Queries and rules over two streams; `status` is what the table holds at the start."""
+
+    ordered: bool
+    uncertain: bool
+    queries: tuple[Query, ...]
+    rules: tuple[Rule, ...]
+    status: tuple[tuple[str, str | None], ...]
+
+
+# As text -----------------------------------------------------------------------------------------
+
+
+def text_of(script: Script) -> str:
+    order = " ORDER BY seq" if script.ordered else ""
+    sure = " PROBABILITY p" if script.uncertain else ""
+    lines = [
+        f"CREATE STREAM s{k} (id LONG, kind STRING, worker STRING, t LONG, seq LONG, p DOUBLE) "
+        f"ID id KEY worker TIME t{order} TYPE kind{sure};"
+        for k in range(2)
+    ]
+    lines += [
+        "CREATE TABLE status (worker STRING, colour STRING) KEY worker;",
+        "CREATE TABLE log (worker STRING);",
+    ]
+    lines += map(_query_text, script.queries)
+    lines += map(_rule_text, script.rules)
+    if script.rules:
+        # A rule that never acts: both tables are such as rules write.
+        lines.append(
+            f"CREATE RULE never ON {script.queries[0].name} WHEN new.confidence < 0.0 "
+            "BEGIN DELETE FROM status; DELETE FROM log; END;"
+        )
+    return "\n".join(lines)
+
+
+def _query_text(query: Query) -> str:
+    parts = [f"{part} c{k}" for k, part in enumerate(query.parts)]
+    first = next(k for k, part in enumerate(query.parts) if part[0] != "!")
+    ask = "" if query.ask is None else f" AND {_ask_text(query.ask, f'c{first}.worker')}"
+    using = " USING SKIP TILL NEXT MATCH" if query.next else ""
+    return (
+        f"CREATE QUERY {query.name} ON s{query.stream} PATTERN SEQ({', '.join(parts)}) "
+        f"WHERE [worker]{ask}{using} WITHIN {query.within} RETURN c{first}.worker AS who;"
+    )
+
+
+def _ask_text(ask: Ask, who: str) -> str:
+    own = f"(SELECT colour FROM status WHERE worker = {who})"
+    return {
+        "is": f"{own} = '{ask.value}'",
+        "null": f"{own} IS NULL",
+        "fewer": f"(SELECT COUNT(*) FROM log WHERE worker = {who}) < {ask.number}",
+        "in": f"{who} IN log",
+        "two": f"(SELECT worker FROM status WHERE colour = '{ask.value}') = {who}",
+    }[ask.kind]
+
+
+def _rule_text(rule: Rule) -> str:
+    asks = [] if rule.ask is None else [_ask_text(rule.ask, "hit.who")]
+    asks += [] if rule.least is None else [f"hit.confidence >= {rule.least!r}"]
+    when = f" WHEN {' AND '.join(asks)}" if asks else ""
+    reject = " ON ERROR REJECT" if rule.rejects else ""
+    acts = " ".join(f"{_act_text(act)};" for act in rule.acts)
+    return (
+        f"CREATE RULE {rule.name} ON OUTPUT {rule.query} REFERENCING NEW AS hit{when}{reject} "
+        f"BEGIN {acts} END;"
+    )
+
+
+def _act_text(act: Act) -> str:
+    new = f"INSERT INTO status VALUES (hit.who, '{act.value}')"
+    return {
+        "set": f"UPDATE status SET colour = '{act.value}' WHERE worker = hit.who",
+        "set all": f"UPDATE status SET colour = '{act.value}'",
+        "turn": f"UPDATE status SET colour = colour || '{act.value}' WHERE colour < '{act.value}'",
+        "add": new,
+        "keep": f"{new} ON CONFLICT DO NOTHING",
+        "merge": f"{new} ON CONFLICT DO UPDATE SET colour = colour || excluded.colour",
+        "swap": f"{new} ON CONFLICT DO UPDATE",
+        "drop": "DELETE FROM status WHERE worker = hit.who",
+        "clear": f"DELETE FROM log WHERE worker = '{act.value}'",
+        "log": "INSERT INTO log VALUES (hit.who)",
+    }[act.kind]
+
+
+# Matches -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Match:
+    """Events by component; negated ones have none."""
+
+    query: str
+    events: tuple[Event | None, ...]
+    moment: tuple[Any, ...]
+    confidence: float
+
+    @property
+    def own(self) -> list[Event]:
+        return [event for event in self.events if event is not None]
+
+    @property
+    def who(self) -> str:
+        return self.own[0].worker
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(event.id for event in self.own)
+
+
+def matches_of(query: Query, events: list[Event], ordered: bool) -> Iterator[Match]:
+    def place(event: Event) -> tuple[int, int]:
+        return event.t, event.seq if ordered else 0
+
+    stream = [event for event in events if event.stream == query.stream]
+    positive = [k for k, part in enumerate(query.parts) if part[0] != "!"]
+    fits = [[e for e in stream if e.kind == query.parts[k]] for k in positive]
+    for chosen in product(*fits):
+        same = len({event.worker for event in chosen}) == 1
+        rising = all(place(a) < place(b) for a, b in pairwise(chosen))
+        if not (same and rising and chosen[-1].t - chosen[0].t <= query.within):
+            continue
+        if query.next and not _is_next(chosen, fits, place):
+            continue
+        sure = _certainty(query, positive, chosen, stream, place)
+        if sure <= 0.0:
+            continue
+        taken: list[Event | None] = [None] * len(query.parts)
+        for k, event in zip(positive, chosen, strict=True):
+            taken[k] = event
+        last = chosen[-1]
+        moment: tuple[Any, ...] = (last.t, 0, query.stream, last.seq if ordered else 0)
+        if query.parts[-1][0] == "!":
+            moment = (chosen[0].t + query.within, 1, 0, 0)
+        yield Match(query.name, tuple(taken), moment, sure)
+
+
+def _is_next(chosen: Any, fits: list[list[Event]], place: Callable[[Event], Any]) -> bool:
+    """Whether each event after the first is among the earliest that fit after the one before."""
+    for before, event, candidates in zip(chosen, chosen[1:], fits[1:], strict=False):
+        later = [
+            place(e) for e in candidates if e.worker == before.worker and place(e) > place(before)
+        ]
+        if place(event) != min(later):
+            return False
+    return True
+
+
+def _certainty(
+    query: Query, positive: list[int], chosen: Any, stream: list[Event], place: Any
+) -> float:
+    sure = 1.0
+    for event in chosen:
+        sure *= event.p
+    for k, part in enumerate(query.parts):
+        if part[0] != "!":
+            continue
+        before = max(j for j in positive if j < k)
+        after = min((j for j in positive if j > k), default=None)
+        start = chosen[positive.index(before)]
+        for event in stream:
+            same = event.kind == part[1:] and event.worker == start.worker
+            if after is None:
+                inside = place(event) > place(start) and event.t <= chosen[0].t + query.within
+            else:
+                inside = place(start) < place(event) < place(chosen[positive.index(after)])
+            if same and inside:
+                sure *= 1.0 - event.p
+    return sure
+
+
+# The order of the world --------------------------------------------------------------------------
+
+
+class ImpossibleError(Exception):
+    """What cannot be done."""
+
+
+@dataclass
+class Outcome:
+    """What came of a script; `stopped` is the time of the moment that could not be done."""
+
+    tables: Tables
+    passed: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+    firings: list[tuple[str, tuple[int, ...], int, int]] = field(default_factory=list)
+    changes: list[tuple[str, int, int, str, tuple[Any, ...]]] = field(default_factory=list)
+    rejected: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+    reads: list[tuple[str, int, str, Any]] = field(default_factory=list)
+    stopped: int | None = None
+
+
+def answer(ask: Ask, who: str, tables: Tables, note: Callable[[str, Any], None]) -> bool | None:
+    status, log = tables["status"], tables["log"]
+    if ask.kind == "fewer":
+        count = len([row for row in log if row[0] == who])
+        note("log", count)
+        return count < ask.number
+    if ask.kind == "in":
+        found = any(row[0] == who for row in log)
+        note("log", found)
+        return found
+    if ask.kind == "two":
+        values = [row[0] for row in status if row[1] == ask.value]
+    else:
+        values = [row[1] for row in status if row[0] == who]
+    if len(values) > 1:
+        raise ImpossibleError
+    value = values[0] if values else None
+    note("status", value)
+    if ask.kind == "null":
+        return value is None
+    return None if value is None else value == (who if ask.kind == "two" else ask.value)
+
+
+def reference(script: Script, events: list[Event], ids: Callable[[str, Any], str]) -> Outcome:
+    """Return what comes of a script; `ids` tells what a match is called."""
+    tables: Tables = {"status": [list(row) for row in script.status], "log": []}
+    outcome, counts = Outcome(tables), dict[tuple[str, Any], int]()
+    found = [m for q in script.queries for m in matches_of(q, events, script.ordered)]
+    for moment in sorted({match.moment for match in found}):
+        before = deepcopy(outcome)
+        own = [match for match in found if match.moment == moment]
+        try:
+            _moment(script, outcome, own, counts, ids)
+        except ImpossibleError:
+            reads = outcome.reads
+            before.stopped, before.reads = moment[0], reads
+            return before
+    return outcome
+
+
+def _moment(
+    script: Script, outcome: Outcome, own: list[Match], counts: dict[Any, int], ids: Any
+) -> None:
+    def note_by(reader: str, match: Match) -> Callable[[str, Any], None]:
+        return lambda table, value: outcome.reads.append((reader, match.moment[0], table, value))
+
+    asks = {query.name: query.ask for query in script.queries}
+    passed = []
+    for match in own:
+        ask = asks[match.query]
+        if ask is None or answer(ask, match.who, outcome.tables, note_by(match.query, match)):
+            passed.append(match)
+    due = []
+    for rule in script.rules:
+        listening = [match for match in passed if match.query == rule.query]
+        for match in sorted(listening, key=lambda m: (m.own[0].t, ids(m.query, m.ids))):
+            try:
+                if _fires(rule, match, outcome.tables, note_by(rule.name, match)):
+                    due.append((rule, match))
+            except ImpossibleError:
+                if not rule.rejects:
+                    raise
+                outcome.rejected.append((rule.name, match.ids))
+    outcome.passed += [(match.query, match.ids) for match in passed]
+    for rule, match in due:
+        tried, numbers = deepcopy(outcome.tables), dict(counts)
+        done: list[tuple[str, int, int, str, tuple[Any, ...]]] = []
+        try:
+            for act in rule.acts:
+                _act(act, match, tried, numbers, done)
+        except ImpossibleError:
+            if not rule.rejects:
+                raise
+            outcome.rejected.append((rule.name, match.ids))
+            continue
+        outcome.tables = tried
+        counts.update(numbers)
+        outcome.changes += done
+        outcome.firings.append((rule.name, match.ids, match.moment[0], len(done)))
+
+
+def _fires(rule: Rule, match: Match, tables: Tables, note: Any) -> bool:
+    holds = rule.ask is None or answer(rule.ask, match.who, tables, note) is True
+    return holds and (rule.least is None or match.confidence >= rule.least - 1e-9)
+
+
+def _act(act: Act, match: Match, tables: Tables, counts: dict[Any, int], done: list[Any]) -> None:
+    def changed(table: str, how: str, row: list[Any]) -> None:
+        key = (table, row[0] if table == "status" else None)
+        counts[key] = counts.get(key, 0) + 1
+        done.append((table, match.moment[0], counts[key], how, tuple(row)))
+
+    if act.kind in ("set", "set all", "turn"):
+        _update(act, match.who, tables["status"], changed)
+    elif act.kind in ("add", "keep", "merge", "swap"):
+        _insert(act, match.who, tables["status"], changed)
+    elif act.kind == "log":
+        tables["log"].append([match.who])
+        changed("log", "INSERT", tables["log"][-1])
+    else:
+        name, who = ("status", match.who) if act.kind == "drop" else ("log", act.value)
+        for row in [row for row in tables[name] if row[0] == who]:
+            tables[name].remove(row)
+            changed(name, "DELETE", row)
+
+
+def _update(act: Act, who: str, status: Table, changed: Callable[..., None]) -> None:
+    for row in status:
+        new: Any = act.value
+        if act.kind == "turn":
+            if row[1] is None or not row[1] < act.value:
+                continue
+            new = row[1] + act.value
+        if (act.kind != "set" or row[0] == who) and row[1] != new:
+            row[1] = new
+            changed("status", "UPDATE", row)
+
+
+def _insert(act: Act, who: str, status: Table, changed: Callable[..., None]) -> None:
+    there = [row for row in status if row[0] == who]
+    if not there:
+        status.append([who, act.value])
+        changed("status", "INSERT", status[-1])
+    elif act.kind == "add":
+        raise ImpossibleError
+    elif act.kind != "keep":
+        old = there[0][1]
+        merged = None if old is None else old + act.value
+        new = merged if act.kind == "merge" else act.value
+        if new != old:
+            there[0][1] = new
+            changed("status", "UPDATE", there[0])
