@@ -176,15 +176,15 @@ class Session:
                 f"stream {declared.name} is inferred from {how.statement.readings}; "
                 f"bind the rows of {how.statement.readings}"
             )
-        if (known := self._catalog.identified.get(declared.name.lower())) is not None:
-            raise AuguryError(
-                f"stream {declared.name} is identified from {known.statement.readings}; "
-                f"bind the rows of {known.statement.readings}"
-            )
         live = None if self._live is None else self._live.acting
         if live is not None and declared.name in live.state.tables:
             raise AuguryError(
                 f"table {declared.name} is read by what acts on pushed events; bind it before them"
+            )
+        if (known := self._catalog.identified.get(declared.name.lower())) is not None:
+            raise AuguryError(
+                f"stream {declared.name} is identified from {known.statement.readings}; "
+                f"bind the rows of {known.statement.readings}"
             )
         self._bound[declared.name.lower()] = self._rows(declared, data)
         self._told.pop((declared.name.lower(), "rejected"), None)
@@ -217,15 +217,15 @@ class Session:
         """
         from augury.planning.refusal import PlanError
 
+        if query.lower() in self._forecasts:
+            return self._forecast_table(query, columns)
+        if self._catalog.rules.get(query.lower()) or self._catalog.table(query):
+            return _columns_of(self._acted(query), columns)
         if query.lower() in self._catalog.identified:
             from augury.evaluation.answers.schemas import chosen
 
             last = self._known(query).last.table
             return last.select(chosen(query, columns, last.column_names)) if columns else last
-        if query.lower() in self._forecasts:
-            return self._forecast_table(query, columns)
-        if self._catalog.rules.get(query.lower()) or self._catalog.table(query):
-            return _columns_of(self._acted(query), columns)
         checked, source = self._query(query)
         if self._acts(checked.name):
             return _columns_of(self._acting_run(checked.name).table(checked.name), columns)
@@ -242,6 +242,28 @@ class Session:
             warnings.warn(notice, stacklevel=2)
         self._announce(self._bad_rows())
         return answer
+
+    def _forecast_table(self, name: str, columns: Sequence[str] | None) -> Any:
+        """Return the rows of a forecast over the bound rows."""
+        from augury.planning.refusal import NOT_EVALUATED, PlanError
+
+        forecast, source = self._forecasts[name.lower()]
+        try:
+            if self.engine == "spark":
+                message = f"forecast {forecast.name} is not made on Spark yet"
+                raise PlanError(NOT_EVALUATED, message, "use Session(engine='local')")
+            from augury.evaluation.answers.schemas import chosen
+            from augury.runners.local.runner import LocalRunner
+
+            runner = self._run()
+            assert isinstance(runner, LocalRunner)
+            answer = runner.forecast(forecast)
+        except PlanError as error:
+            raise error.at(source, forecast.span) from error
+        self._announce(self._bad_rows())
+        if columns is None:
+            return answer
+        return answer.select(chosen(forecast.name, columns, answer.column_names))
 
     def revisions(self, name: str) -> Any:
         """Return all that was told of a stream's owners, or of a query's matches, as it was told.
@@ -281,28 +303,6 @@ class Session:
         if bad.num_rows:
             self._announce({(name, "rejected"): (bad.num_rows, bad.column("reason")[0].as_py())})
         return found
-
-    def _forecast_table(self, name: str, columns: Sequence[str] | None) -> Any:
-        """Return the rows of a forecast over the bound rows."""
-        from augury.planning.refusal import NOT_EVALUATED, PlanError
-
-        forecast, source = self._forecasts[name.lower()]
-        try:
-            if self.engine == "spark":
-                message = f"forecast {forecast.name} is not made on Spark yet"
-                raise PlanError(NOT_EVALUATED, message, "use Session(engine='local')")
-            from augury.evaluation.answers.schemas import chosen
-            from augury.runners.local.runner import LocalRunner
-
-            runner = self._run()
-            assert isinstance(runner, LocalRunner)
-            answer = runner.forecast(forecast)
-        except PlanError as error:
-            raise error.at(source, forecast.span) from error
-        self._announce(self._bad_rows())
-        if columns is None:
-            return answer
-        return answer.select(chosen(forecast.name, columns, answer.column_names))
 
     def _bad_rows(self) -> dict[tuple[str, str], Aside]:
         """Return how many rows of the bound streams that were read are bad, and why the first is.
@@ -630,13 +630,6 @@ class Session:
                 self._runner = LocalRunner(self._catalog, queries | found, dict(self._bound))
         return self._runner
 
-    def _local_runner(self) -> LocalRunner:
-        from augury.runners.local.runner import LocalRunner
-
-        runner = self._run()
-        assert isinstance(runner, LocalRunner)
-        return runner
-
     def _candidates(self) -> Mapping[str, Candidates]:
         """Return the queries that act as they are searched; none where something is refused."""
         if self._acting is None:
@@ -644,6 +637,13 @@ class Session:
 
             self._acting = acting_of(self._catalog, self._checked_queries())
         return self._acting.candidates
+
+    def _local_runner(self) -> LocalRunner:
+        from augury.runners.local.runner import LocalRunner
+
+        runner = self._run()
+        assert isinstance(runner, LocalRunner)
+        return runner
 
     def _spark_runner(self, asked: str) -> SparkRunner:
         from augury.runners.local.runner import LocalRunner

@@ -302,32 +302,6 @@ inferred = st.builds(
 inferred |= st.builds(
     tree.InferStream, names, st.just("PARTICLES"), names, names, particles=naturals
 )
-values = st.text(max_size=3) | st.integers(-9, 9) | st.booleans()
-moves = st.builds(
-    tree.CreateMoves,
-    names,
-    objects=names,
-    owner=optional(names),
-    place=optional(names),
-    enter=optional(values),
-    exit=optional(values),
-    hall=optional(values),
-    doors=optional(st.tuples(names, names, names)),
-    from_place=optional(names),
-    by=optional(names),
-    prefer=optional(st.tuples(names, names, names, names)),
-    rejects_impossible=st.booleans(),
-    step=optional(st.builds(tree.Window, durations | naturals)),
-)
-identified = st.builds(
-    tree.IdentifyStream,
-    names,
-    names,
-    names,
-    optional(st.builds(tree.Window, durations | naturals)),
-    st.sampled_from(("ANY", "CERTAIN", "NEVER")),
-)
-identified |= st.builds(tree.IdentifyStream, names, names, names, revise=st.just("BY"), by=chances)
 futures = (
     st.builds(tree.Future, st.just("MARKOV"), st.integers(0, 9))
     | st.just(tree.Future("EDGES"))
@@ -382,6 +356,32 @@ rules = st.builds(
     st.booleans(),
     st.booleans(),
 )
+values = st.text(max_size=3) | st.integers(-9, 9) | st.booleans()
+moves = st.builds(
+    tree.CreateMoves,
+    names,
+    objects=names,
+    owner=optional(names),
+    place=optional(names),
+    enter=optional(values),
+    exit=optional(values),
+    hall=optional(values),
+    doors=optional(st.tuples(names, names, names)),
+    from_place=optional(names),
+    by=optional(names),
+    prefer=optional(st.tuples(names, names, names, names)),
+    rejects_impossible=st.booleans(),
+    step=optional(st.builds(tree.Window, durations | naturals)),
+)
+identified = st.builds(
+    tree.IdentifyStream,
+    names,
+    names,
+    names,
+    optional(st.builds(tree.Window, durations | naturals)),
+    st.sampled_from(("ANY", "CERTAIN", "NEVER")),
+)
+identified |= st.builds(tree.IdentifyStream, names, names, names, revise=st.just("BY"), by=chances)
 statements = st.one_of(
     streams,
     tables,
@@ -392,9 +392,9 @@ statements = st.one_of(
     correlations,
     models,
     inferred,
+    forecasts,
     moves,
     identified,
-    forecasts,
     explains,
     writes,
 )

@@ -166,12 +166,12 @@ class _Script:
                 self._correlation(statement)
             case InferStream():
                 self._infer(statement)
+            case CreateForecast():
+                self._forecast(statement)
             case CreateMoves():
                 self._moves(statement)
             case IdentifyStream():
                 self._identify(statement)
-            case CreateForecast():
-                self._forecast(statement)
             case Write():
                 self._refers(statement)
                 check_write(statement, self.writes, self.findings)

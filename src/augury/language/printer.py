@@ -324,30 +324,6 @@ def _inferred(node: InferStream) -> Iterator[str]:
         yield f"PRUNE {node.prune!r}"
 
 
-def _moves(node: CreateMoves) -> Iterator[str]:
-    names = (("OBJECTS", node.objects), ("OWNER", node.owner), ("PLACE", node.place))
-    given = [f"{word} {name_text(name)}" for word, name in names if name is not None]
-    values = (("ENTER", node.enter), ("EXIT", node.exit), ("HALL", node.hall))
-    given += [f"{word} {value_text(value)}" for word, value in values if value is not None]
-    for word, table in (("DOORS", node.doors), ("PREFER", node.prefer)):
-        if table is not None:
-            name, *columns = map(name_text, table)
-            given.append(f"{word} {name} ({', '.join(columns)})")
-    others = (("FROM_PLACE", node.from_place), ("BY", node.by))
-    given += [f"{word} {name_text(name)}" for word, name in others if name is not None]
-    given += ["IMPOSSIBLE REJECT"] if node.rejects_impossible else []
-    given += [f"STEP {_window(node.step)}"] if node.step is not None else []
-    yield f"CREATE MODEL {name_text(node.name)} MOVES ({', '.join(given)})"
-
-
-def _identified(node: IdentifyStream) -> Iterator[str]:
-    of = f"{name_text(node.readings)} USING {name_text(node.model)}"
-    yield f"CREATE STREAM {name_text(node.name)} AS IDENTIFY {of}"
-    if node.within is not None:
-        yield f"WITHIN {_window(node.within)}"
-    yield f"REVISE BY {node.by!r}" if node.revise == "BY" else f"REVISE {node.revise}"
-
-
 # Forecasts ---------------------------------------------------------------------------------------
 
 
@@ -427,6 +403,33 @@ def _sets(settings: tuple[Setting, ...]) -> str:
     return ", ".join(f"{name_text(s.column)} = {expression_text(s.value)}" for s in settings)
 
 
+# Identities --------------------------------------------------------------------------------------
+
+
+def _moves(node: CreateMoves) -> Iterator[str]:
+    names = (("OBJECTS", node.objects), ("OWNER", node.owner), ("PLACE", node.place))
+    given = [f"{word} {name_text(name)}" for word, name in names if name is not None]
+    values = (("ENTER", node.enter), ("EXIT", node.exit), ("HALL", node.hall))
+    given += [f"{word} {value_text(value)}" for word, value in values if value is not None]
+    for word, table in (("DOORS", node.doors), ("PREFER", node.prefer)):
+        if table is not None:
+            name, *columns = map(name_text, table)
+            given.append(f"{word} {name} ({', '.join(columns)})")
+    others = (("FROM_PLACE", node.from_place), ("BY", node.by))
+    given += [f"{word} {name_text(name)}" for word, name in others if name is not None]
+    given += ["IMPOSSIBLE REJECT"] if node.rejects_impossible else []
+    given += [f"STEP {_window(node.step)}"] if node.step is not None else []
+    yield f"CREATE MODEL {name_text(node.name)} MOVES ({', '.join(given)})"
+
+
+def _identified(node: IdentifyStream) -> Iterator[str]:
+    of = f"{name_text(node.readings)} USING {name_text(node.model)}"
+    yield f"CREATE STREAM {name_text(node.name)} AS IDENTIFY {of}"
+    if node.within is not None:
+        yield f"WITHIN {_window(node.within)}"
+    yield f"REVISE BY {node.by!r}" if node.revise == "BY" else f"REVISE {node.revise}"
+
+
 # Explain and write -------------------------------------------------------------------------------
 
 
@@ -450,9 +453,9 @@ _STATEMENTS: dict[type, Callable[[Any], Iterator[str]]] = {
     CreateCorrelation: _correlation,
     CreateModel: _model,
     InferStream: _inferred,
+    CreateForecast: _forecast,
     CreateMoves: _moves,
     IdentifyStream: _identified,
-    CreateForecast: _forecast,
     Explain: _explain,
     Write: _write,
 }

@@ -404,44 +404,6 @@ class InferStream(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class CreateMoves(Node):
-    """CREATE MODEL ... MOVES: who there is (`objects`), and how people get about.
-
-    Either a hall with `enter` and `exit`, or `doors`: a table and its two columns. `prefer` is
-    a table and its columns of people, places and weights. `by` tells wards apart.
-    """
-
-    name: str
-    objects: str | None = None
-    owner: str | None = None
-    place: str | None = None
-    enter: str | int | float | bool | None = None
-    exit: str | int | float | bool | None = None
-    hall: str | int | float | bool | None = None
-    doors: tuple[str, str, str] | None = None
-    from_place: str | None = None
-    by: str | None = None
-    prefer: tuple[str, str, str, str] | None = None
-    rejects_impossible: bool = False
-    step: Window | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class IdentifyStream(Node):
-    """`CREATE STREAM known AS IDENTIFY doors USING ward WITHIN 60 MINUTES REVISE ANY`.
-
-    `by` is the difference of REVISE BY.
-    """
-
-    name: str
-    readings: str
-    model: str
-    within: Window | None = None
-    revise: Choice["ANY", "CERTAIN", "BY", "NEVER"] = "ANY"
-    by: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Future(Node):
     """`USING MARKOV 1`, `INDEPENDENT` (of order 0), `EDGES` or `MODEL building`."""
 
@@ -537,6 +499,44 @@ class CreateRule(Node):
     query_span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class CreateMoves(Node):
+    """CREATE MODEL ... MOVES: who there is (`objects`), and how people get about.
+
+    Either a hall with `enter` and `exit`, or `doors`: a table and its two columns. `prefer` is
+    a table and its columns of people, places and weights. `by` tells wards apart.
+    """
+
+    name: str
+    objects: str | None = None
+    owner: str | None = None
+    place: str | None = None
+    enter: str | int | float | bool | None = None
+    exit: str | int | float | bool | None = None
+    hall: str | int | float | bool | None = None
+    doors: tuple[str, str, str] | None = None
+    from_place: str | None = None
+    by: str | None = None
+    prefer: tuple[str, str, str, str] | None = None
+    rejects_impossible: bool = False
+    step: Window | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifyStream(Node):
+    """`CREATE STREAM known AS IDENTIFY doors USING ward WITHIN 60 MINUTES REVISE ANY`.
+
+    `by` is the difference of REVISE BY.
+    """
+
+    name: str
+    readings: str
+    model: str
+    within: Window | None = None
+    revise: Choice["ANY", "CERTAIN", "BY", "NEVER"] = "ANY"
+    by: float | None = None
+
+
 Statement = (
     CreateStream
     | CreateTable
@@ -547,9 +547,9 @@ Statement = (
     | CreateCorrelation
     | CreateModel
     | InferStream
+    | CreateForecast
     | CreateMoves
     | IdentifyStream
-    | CreateForecast
     | Explain
     | Write
 )

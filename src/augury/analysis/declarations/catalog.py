@@ -183,8 +183,9 @@ class Catalog:
     """Everything declared so far, by lower-case name.
 
     `outputs` are the queries' output streams; `sources` the texts that declared the queries;
-    `inferred` has the streams that inference gives, and those of their transitions; `identified`
-    those whose events get owners; `rules` have the names of their tables and columns as declared.
+    `inferred` has the streams that inference gives, and those of their transitions; `rules` have
+    the names of their tables and columns as declared. `identified` has the streams whose events get
+    owners.
     """
 
     streams: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))

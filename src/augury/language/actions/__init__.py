@@ -29,7 +29,7 @@ ACTIONS: dict[str, Action] = {
     **streams.ACTIONS,
     **queries.ACTIONS,
     **models.ACTIONS,
-    **moves.ACTIONS,
     **forecasts.ACTIONS,
     **rules.ACTIONS,
+    **moves.ACTIONS,
 }

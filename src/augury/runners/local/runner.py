@@ -70,24 +70,6 @@ class LocalRunner:
             return known
         return known.select(chosen(query.name, columns, known.column_names))
 
-    def _is_of_owners(self, query: CheckedQuery) -> bool:
-        """Return whether a query, or one below it, reads events whose owners are in doubt."""
-        return any(reads_owners(each) for each in below(query, self.queries).values())
-
-    def known(self, name: str) -> Identities:
-        """Return what is told of the owners of a stream's events."""
-        return self._evaluator.known(name)
-
-    def revisions(self, name: str) -> pa.Table:
-        """Return every telling of a query's matches; without owners in doubt there is one each."""
-        answer = self.table(name)
-        return self._evaluator.logs.get(name.lower(), answer)
-
-    @cached_property
-    def _evaluator(self) -> Evaluator:
-        """Who finds owners, and matches over them, in whole tables."""
-        return Evaluator(self.catalog, self.queries, self.bound)
-
     def forecast(self, forecast: CheckedForecast) -> pa.Table:
         """Return the rows of a forecast over all rows of its streams."""
         refuse_identified(below(forecast.query, self.queries).values())
@@ -108,6 +90,24 @@ class LocalRunner:
         checked = self._checked(stream)
         table = with_event_ids(checked.schema, in_order(checked.table, checked.schema))
         return StreamRows(checked.schema, table, checked.rejected)
+
+    def _is_of_owners(self, query: CheckedQuery) -> bool:
+        """Return whether a query, or one below it, reads events whose owners are in doubt."""
+        return any(reads_owners(each) for each in below(query, self.queries).values())
+
+    def known(self, name: str) -> Identities:
+        """Return what is told of the owners of a stream's events."""
+        return self._evaluator.known(name)
+
+    def revisions(self, name: str) -> pa.Table:
+        """Return every telling of a query's matches; without owners in doubt there is one each."""
+        answer = self.table(name)
+        return self._evaluator.logs.get(name.lower(), answer)
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        """Who finds owners, and matches over them, in whole tables."""
+        return Evaluator(self.catalog, self.queries, self.bound)
 
     def measures(self, name: str) -> list[dict[str, Any]]:
         """Return what the stages of a query do over the bound rows, in one thread and one step."""
