@@ -178,6 +178,25 @@ def test_explain_shows_the_stage():
     assert "not evaluated" not in text
 
 
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("CREATE FORECAST f ON q WITHIN 1 HOUR LEARN FROM doors;", "f"),
+        (
+            "CREATE TABLE seen (person STRING, n LONG) KEY person;"
+            "CREATE RULE r ON q DO INSERT INTO seen VALUES (new.person, 1);",
+            "r",
+        ),
+    ],
+)
+def test_forecasts_and_rules_over_owners_are_refused(text: str, asked: str):
+    ag = session(HALL, [("u", "ann", None)], [row("1", 1, None, "ENTER", "R1")])
+    ag.sql("CREATE QUERY q ON known PATTERN SEQ(ENTER x, EXIT e) WHERE [person] WITHIN 1 HOUR;")
+    ag.sql(text)
+    with pytest.raises(QueryError, match="P003"):
+        ag.table(asked)
+
+
 def test_spark_refuses_owners_as_yet():
     script = f"""{TABLES} CREATE MODEL ward MOVES ({HALL}); {KNOWN}
     CREATE QUERY q ON known PATTERN SEQ(ENTER x, EXIT e) WHERE [person] WITHIN 1 HOUR;"""

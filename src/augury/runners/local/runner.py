@@ -29,7 +29,7 @@ from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
-from augury.planning.evaluated import reads_owners
+from augury.planning.evaluated import reads_owners, refuse_identified
 from augury.planning.forecast_plan import plan_forecast
 from augury.planning.graph import lists_matches
 from augury.planning.match_plan import refuse_unlearned
@@ -72,6 +72,7 @@ class LocalRunner:
 
     def forecast(self, forecast: CheckedForecast) -> pa.Table:
         """Return the rows of a forecast over all rows of its streams."""
+        refuse_identified(below(forecast.query, self.queries).values())
         plan, query = plan_forecast(forecast, self.catalog), forecast.query
         tables = self._network(query.name).relations
         history = None if forecast.learn_from is None else self._ordered(forecast.learn_from)
