@@ -20,6 +20,8 @@ WITH_SQL = [document for document in DOCUMENTS if blocks(document, "sql")]
 PYTHON = [block for document in DOCUMENTS for block in blocks(document, "python")]
 CONSOLE = [block for document in DOCUMENTS for block in blocks(document, "console")]
 JSON = [block for document in DOCUMENTS for block in blocks(document, "json")]
+# How a script begins that does not stand beside those before it.
+APART = "-- in a session of its own"
 KNOWN = {"", "sql", "python", "console", "json"}
 
 
@@ -32,10 +34,14 @@ def test_every_code_block_is_of_a_language_that_is_run(document: Path) -> None:
 @pytest.mark.parametrize("document", WITH_SQL, ids=name)
 def test_the_scripts_of_a_document_are_right_one_after_the_other(document: Path) -> None:
     ag = Session(engine="local")
+    apart = list[Session]()
     for block in blocks(document, "sql"):
-        ag.sql(block.code, name=str(block))
-    assert ag.warnings == ()
-    assert all(ag.explain(query) for query in ag.queries)
+        if block.code.startswith(APART):
+            apart.append(Session(engine="local"))
+        (apart[-1] if block.code.startswith(APART) else ag).sql(block.code, name=str(block))
+    for each in (ag, *apart):
+        assert each.warnings == ()
+        assert all(each.explain(query) for query in each.queries)
 
 
 @pytest.mark.parametrize("document", WITH_SQL, ids=name)

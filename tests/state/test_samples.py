@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from augury.errors import StateError
+from augury.evaluation.codec import Format
 from augury.evaluation.executor import FORMAT as SHARD_FORMAT
 from augury.evaluation.probability.chain_shard import FORMAT as CHAIN_FORMAT
-from augury.matching.codec import Format
 from augury.runners.live.state import FORMAT as LIVE_FORMAT
 from state.samples import (
     BEFORE,

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.answers.answers import Answers, Clock
+from augury.evaluation.codec import Format, fingerprint
 from augury.evaluation.memory_guard import memory_errors_named
 from augury.evaluation.network import Network
 from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
@@ -28,7 +29,6 @@ from augury.evaluation.stages.match import MatchStage
 from augury.evaluation.stages.source import SourceStage, SourceState
 from augury.evaluation.stages.window import WindowStage
 from augury.evaluation.stream_rows import EVENT_ID, StreamRows, with_event_ids
-from augury.matching.codec import Format, fingerprint
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET, Operator
 from augury.sources.columns import ARROW_TYPES

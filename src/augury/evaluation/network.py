@@ -19,9 +19,9 @@ from augury.evaluation.encoding import rows_of_table
 from augury.evaluation.stream_rows import StreamRows
 from augury.evaluation.ties import TieRule, tie_rule
 from augury.language.printer import to_text
+from augury.matching.ends import ends_late, looks_back
 from augury.matching.matcher import ALWAYS
 from augury.matching.pattern import Pattern
-from augury.matching.retention import ends_late, looks_back
 from augury.operator import NEVER_YET
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.distribution.reachable import least_chance

@@ -21,9 +21,9 @@ from itertools import islice
 
 import pyarrow as pa
 
+from augury.evaluation.codec import Format
 from augury.evaluation.encoding import whole
 from augury.evaluation.packing import blob_of, rows_of
-from augury.matching.codec import Format
 from augury.operator import NEVER_YET
 from augury.records import Words
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from augury.kernels.search import layout
+from augury.matching.ends import can_lack
 from augury.matching.pattern import Pattern
-from augury.matching.retention import can_lack
 from augury.records import Words
 
 STRATEGIES = {

@@ -15,12 +15,12 @@ from augury.kernels.search.gather import gather
 from augury.kernels.search.predicates import Predicates
 from augury.kernels.search.search import search
 from augury.matching.arena import Report, Room, lay_out, output_size
+from augury.matching.ends import ends_late
 from augury.matching.find import enlarged, found_in, most_depth, too_many
 from augury.matching.lineage import Formula, Is
 from augury.matching.matcher import as_matches
 from augury.matching.pattern import Pattern
 from augury.matching.resolve_confidence import ConfidenceResolver
-from augury.matching.retention import ends_late
 from augury.matching.ring import Ring
 from augury.matching.step_limits import limits_of
 from augury.records import Events, Matches, Words

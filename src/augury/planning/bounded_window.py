@@ -12,8 +12,8 @@ import math
 from dataclasses import replace
 
 from augury.analysis.checked import CheckedQuery
+from augury.matching.ends import ends_late, looks_back
 from augury.matching.pattern import Pattern
-from augury.matching.retention import ends_late, looks_back
 from augury.planning.missed.time_bounds import bounds_between
 
 

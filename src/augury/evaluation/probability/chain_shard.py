@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.errors import DataError
 from augury.evaluation.answers.answers import Answers
+from augury.evaluation.codec import Format, fingerprint, ipc_bytes, plain, value_of
 from augury.evaluation.encoding import declaration_of, keys_of, whole
 from augury.evaluation.executor import Executor, Tables, travelling
 from augury.evaluation.inferring import Inferring, Steps
@@ -34,7 +35,6 @@ from augury.evaluation.probability.quiet_steps import with_quiet_steps
 from augury.evaluation.row_blocks import Stored
 from augury.evaluation.stream_rows import StreamRows
 from augury.inference.following import Followed
-from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
 from augury.matching.marginal import (
     BEGINNING,
     MOST_STATES,

@@ -24,15 +24,10 @@ from augury.evaluation.enumeration import Enumeration, Span
 from augury.evaluation.stages.event_store import EventStore
 from augury.evaluation.stages.row_store import RowStore
 from augury.evaluation.stream_rows import EVENT_ID, NUMBERED, StreamRows, inputs_of
+from augury.matching.ends import ends_late, ends_with_any_event, looks_back
 from augury.matching.matcher import ALWAYS
 from augury.matching.probe import closing_components, final_components
-from augury.matching.retention import (
-    ends_late,
-    ends_with_any_event,
-    looks_back,
-    oldest_counted,
-    oldest_needed,
-)
+from augury.matching.retention import oldest_counted, oldest_needed
 from augury.operator import NEVER_YET
 from augury.planning.match_plan import MatchPlan
 from augury.records import Events, Matches, Words

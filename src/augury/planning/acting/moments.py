@@ -9,7 +9,7 @@ from typing import Literal
 from augury.analysis.checked import Branch, CheckedQuery, Leaf, Output, Shape
 from augury.analysis.declarations.catalog import Catalog, DataType
 from augury.language import expressions as ex
-from augury.matching.retention import ends_late
+from augury.matching.ends import ends_late
 from augury.planning.acting.columns import Hidden
 from augury.planning.acting.refusals import not_yet
 from augury.planning.match_plan import plan_match

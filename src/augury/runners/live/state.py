@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from augury.errors import StateError
+from augury.evaluation.codec import Format, fingerprint, ipc_bytes, plain, value_of
 from augury.kernels.search.gather import LINK
-from augury.matching.codec import Format, fingerprint, ipc_bytes, plain, value_of
 from augury.privacy.policy import Decider, Decision
 from augury.privacy.prefixes import event_of, event_value
 from augury.runners.live.encoding import Encoded, LiveCodes

@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow as pa
 
 from augury.evaluation.answers.answers import Answers, as_rows
+from augury.evaluation.codec import ipc_bytes
 from augury.evaluation.executor import Executor
 from augury.evaluation.network import Network
 from augury.evaluation.packing import REJECTED, rows_of
 from augury.evaluation.sharding import Sharding
-from augury.matching.codec import ipc_bytes
 from augury.matching.matcher import ALWAYS
 from augury.runners.spark.ranges import Ranges, movement_of
 
