@@ -32,6 +32,8 @@ from matching.harness import record
 
 ROWS = 100_000
 PARTS = 6
+# Workers of each cluster with four streams and with six, and threads of local Spark.
+WORKERS, MORE_WORKERS, THREADS = (1, 2, 3), (2, 4, 6), (1, 2, 4)
 MEASURED = "measured"
 
 
@@ -144,9 +146,9 @@ def main() -> None:
     )
     figures: dict[str, Any] = {"rows": rows, "what_this_can_show": limit}
     for name, title, across, measure in (
-        ("workers", "four streams", "workers", lambda: on_workers((1, 2, 3), 4, rows)),
-        ("workers_figure_17", "six streams", "workers", lambda: on_workers((2, 4, 6), 6, rows)),
-        ("workers_figure_16", "local Spark", "threads", lambda: on_cores((1, 2, 4), 4, rows)),
+        ("workers", "four streams", "workers", lambda: on_workers(WORKERS, 4, rows)),
+        ("workers_figure_17", "six streams", "workers", lambda: on_workers(MORE_WORKERS, 6, rows)),
+        ("workers_figure_16", "local Spark", "threads", lambda: on_cores(THREADS, 4, rows)),
     ):
         figures[name] = measure()
         draw(name, f"Rows a second, {title}", across, {title: line(figures[name])})

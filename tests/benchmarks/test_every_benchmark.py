@@ -6,8 +6,10 @@ Those of benchmarks/spark are in test_spark_benchmarks.py.
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +47,30 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
 }
 # What has tests of its own: test_spark_benchmarks.py, and tools/check-wheel.
 ELSEWHERE = {"first_answer", "spark.run"}
-ON_SPARK = {"lahar.keys", "dpcep.movement", "dpcep.workers"}
+# Those that start Spark themselves, each in a process of its own.
+ON_SPARK: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "lahar.keys": (["50", "2"], {"SHARDS": 2}),
+    "dpcep.movement": (
+        ["200"],
+        {"OVERLAPS": (0.0, 0.5, 1.0), "RATES": (0.5, 1.0), "ON_SPARK": ((0.5, 0.5, 1),)},
+    ),
+    "dpcep.workers": (
+        ["2000"],
+        {"WORKERS": (1,), "MORE_WORKERS": (2,), "THREADS": (2,)},
+    ),
+}
+APART = """
+import importlib, pathlib, sys
+from lahar import lines
+from matching import harness
+name, arguments, constants, figures = {given!r}
+sys.argv = [name, *arguments]
+harness.FIGURES = lines.FIGURES = pathlib.Path(figures)
+benchmark = importlib.import_module(name)
+for constant, value in constants.items():
+    setattr(benchmark, constant, value)
+benchmark.main()
+"""
 WITH_DATA = {"hierarchy.caviar", "dpcep.page"}
 
 
@@ -93,6 +118,27 @@ def test_a_benchmark_comes_to_its_end(
         monkeypatch.setattr(benchmark, "CASES", {**few, "all_missed": (benchmark.pairs, 30)})
         monkeypatch.setattr(benchmark, "apart", benchmark.measured)
     benchmark.main()
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.rotating(3)
+@pytest.mark.parametrize("name", sorted(ON_SPARK))
+def test_a_benchmark_that_starts_spark_comes_to_its_end(
+    name: str, repository: Path, tmp_path: Path
+) -> None:
+    code = APART.format(given=(name, *ON_SPARK[name], str(tmp_path)))
+    path = os.pathsep.join(str(repository / each) for each in ("src", "benchmarks", "tests"))
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert list(tmp_path.glob("*.json"))
 
 
 def recording(path: Path) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from augury.errors import DataError
+from augury.privacy.integer_program import solve
 from augury.privacy.type_level import Worth, best_types
 
 
@@ -38,3 +41,23 @@ def test_many_types_name_the_package_that_they_need(monkeypatch: pytest.MonkeyPa
     many = [worth(chr(65 + k) + chr(66 + k), -1.0) for k in range(13)]
     with pytest.raises(DataError, match=r"augury\[privacy\]"):
         best_types(many, frozenset(), 1.0)
+
+
+WORTHS = st.lists(
+    st.builds(
+        Worth,
+        st.frozensets(st.sampled_from("ABCDEFG"), min_size=1, max_size=3),
+        st.integers(-9, 9).map(float),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(WORTHS)
+def test_the_integer_programme_finds_what_trying_all_finds(worths: list[Worth]) -> None:
+    tried = best_types(worths, frozenset(), 1.0)
+    solved = solve(worths, sorted({name for each in worths for name in each.types}), 10.0)
+    assert (solved.dropped, solved.gap) == (tried.dropped, 0.0)
+    assert solved.utility == pytest.approx(tried.utility, abs=1e-9)

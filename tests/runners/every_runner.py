@@ -18,11 +18,13 @@ import pytest
 from augury import Session
 from spark.queries import opened
 
+# Most cases are about the engine, which is the same there: a run takes a third of them on Spark.
+ON_SPARK = (pytest.mark.spark, pytest.mark.rotating(3))
 RUNNERS = (
     "local",
     "pushed",
-    pytest.param("batch", marks=pytest.mark.spark),
-    pytest.param("streaming", marks=pytest.mark.spark),
+    pytest.param("batch", marks=ON_SPARK),
+    pytest.param("streaming", marks=ON_SPARK),
 )
 Row = dict[str, Any]
 
