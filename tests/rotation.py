@@ -1,10 +1,10 @@
-"""Which of many cases a run takes: a share that changes with the commit; runs go through all.
+"""Which of many cases a run takes: a share that changes from day to day; runs go through all.
 
 A test with many slow cases is marked `rotating(n)`: a run takes about one in n of its cases. Slow
 tests of one subject are marked `rotating(n, turn)`: a run takes those whose turn it is. Which
 these are, and the seed of property tests, follow from AUGURY_ROTATION, a number that `make test`
-takes from the commit: a run of the same commit is the same run. Without it, or with `all`, none is
-left out.
+takes from the day of the commit: a run of the same commit is the same run. Without it, or with
+`all`, none is left out.
 """
 
 from __future__ import annotations
