@@ -211,6 +211,9 @@ class Session:
                 f"stream {declared.name} is what policy {kept.policy} keeps of {kept.stream}; "
                 f"bind the rows of {kept.stream}"
             )
+        if self._live is not None and self._catalog.policies:
+            self._live.refuse_used(declared.name)
+            self._live_is_current = False
         self._bound[declared.name.lower()] = self._rows(declared, data)
         self._told.pop((declared.name.lower(), "rejected"), None)
         self._runner, self._suppressed, self._sketches = None, None, {}
@@ -302,8 +305,8 @@ class Session:
 
         if name.lower() in self._catalog.identified:
             return self._known(name).log
-        checked, source = self._query(name)
-        if self.engine == "spark":
+        checked, source = self._readable(name)
+        if self.engine == "spark" or self._acts(checked.name):
             return self.table(name)
         try:
             return self._local_runner().revisions(checked.name)

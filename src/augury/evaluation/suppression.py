@@ -158,6 +158,11 @@ def events_of(source: StreamRows, columns: Sequence[str]) -> list[tuple[Event, l
                 f"alternatives of one event of stream {schema.name} have different times; a policy "
                 "keeps or drops them together"
             )
+        if any(types[row] != types[first] for row in rows):
+            raise DataError(
+                f"alternatives of one event of stream {schema.name} have different types; a policy "
+                "decides by type"
+            )
         faces = tuple(Face(chances[row], values[row]) for row in rows)
         found.append((Event(times[first], ties[first], ids[first], types[first], faces), rows))
     return sorted(found, key=lambda each: (each[0].order, each[0].id is not None, each[0].id))

@@ -35,7 +35,15 @@ def too_late(
     `decided` are streams, in lower case, of which a policy has decided about rows; `pushed` those
     of which rows were pushed, so that they may have been told.
     """
-    found = []
+    found = [
+        TooLate(
+            each.name,
+            f"rows of {each.stream} were pushed before {each.name} was declared",
+            "declare it in a session before its rows come",
+        )
+        for name, each in after.suppressed.items()
+        if name not in before.suppressed and each.stream.lower() in pushed
+    ]
     for name, policy in after.policies.items():
         earlier, stream = before.policies.get(name), policy.stream.lower()
         if earlier is None:

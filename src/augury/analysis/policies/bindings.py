@@ -32,6 +32,10 @@ def bound_by(
     reads = {stream.name.lower() for stream in query.streams}
     if whole and reads & streams:
         yield BoundType(EVERY, query.name, whole)
+    for name in sorted(reads - streams) if whole else ():
+        # What no component names stands between neighbours, too.
+        for kind in made_of(name, streams, queries):
+            yield BoundType(kind, query.name, f"{whole}, in {name}")
     if (query.learn_gaps_from or "").lower() in streams:
         yield BoundType(EVERY, query.name, "it learns its gaps from them")
 

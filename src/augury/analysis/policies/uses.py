@@ -139,9 +139,10 @@ class Uses:
         forecasts = [each.name for each in self.ledger.forecasts.values()]
         rules = [each.name for each in self.ledger.rules.values()]
         owners = [each.statement.name for each in self.ledger.identified.values()]
-        for name in (*forecasts, *rules, *owners):
+        tested = [query.name for query in self.queries.values() if query.lookups]
+        for name in (*forecasts, *rules, *owners, *tested):
             message = f"{name} stands beside the policy {policy.name}, which does not guard it yet"
-            hint = "declare forecasts, rules and identified streams in a session without a policy"
+            hint = "declare forecasts, rules, subqueries and owners in a session without a policy"
             self.findings.error("A126", message, self._of(name, policy), hint)
 
     # Places -----------------------------------------------------------------------------------

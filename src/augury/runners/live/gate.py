@@ -12,7 +12,6 @@ import pyarrow as pa
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.stream_rows import StreamRows
 from augury.evaluation.suppression import audit_table, decided, events_of
-from augury.language.printer import to_text
 from augury.planning.policy_plan import PolicyPlan
 from augury.privacy.pattern import Event
 from augury.privacy.policy import Decider, Decision
@@ -29,6 +28,7 @@ class LiveGate:
     ) -> None:
         self.plan, self.stream, self.decider, self.names = plan, stream, decider, names
         self.waiting: list[Arrival] = []
+        self.has_stopped = False
         self.log: list[tuple[Event, Decision]] = []
 
     @property
@@ -36,19 +36,16 @@ class LiveGate:
         """Whether rows have come."""
         return bool(self.waiting or self.log)
 
-    @property
-    def essence(self) -> tuple[object, ...]:
-        """What decisions depend on: the policy as it was written, and what is bound."""
-        bound = self.plan.policy.bound
-        kinds = None if bound is None else sorted(bound)
-        return to_text(self.plan.schema.statement), kinds, tuple(self.names)
-
     def hold(self, arrival: Arrival) -> None:
         """Let a row wait for its turn."""
         self.waiting.append(arrival)
 
     def passed(self, horizon: int) -> list[Arrival]:
-        """Decide about the rows before a time; return those that are kept, in order."""
+        """Decide about the rows before a time; return those that are kept, in order.
+
+        Where that fails rows are left undecided, and nothing may be told after them.
+        """
+        self.has_stopped = True
         due = [each for each in self.waiting if each.time < horizon]
         self.waiting = [each for each in self.waiting if each.time >= horizon]
         due = [each for each in due if not (each.alternatives and each.alternatives.is_overfull)]
@@ -57,6 +54,7 @@ class LiveGate:
             decision = decided(self.plan.schema, self.decider, event)
             self.log.append((event, decision))
             kept += [due[row] for row in rows] if decision.kept else []
+        self.has_stopped = False
         return kept
 
     def _rows(self, due: list[Arrival]) -> StreamRows:

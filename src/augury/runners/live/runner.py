@@ -110,6 +110,14 @@ class LiveRunner:
                 schema = catalog.streams[stream]
                 self.gates[stream] = LiveGate(plan, schema, decider, [stream, *aliases])
 
+    def refuse_used(self, name: str) -> None:
+        """Raise where a policy has decided about rows: what is bound now would come too late."""
+        if any(gate.is_used for gate in self.gates.values()):
+            raise AuguryError(
+                f"a policy has decided about pushed rows; bind {name} before them, or in another "
+                "session"
+            )
+
     def streams_pushed(self) -> set[str]:
         """Return the streams of which rows have come."""
         return {name for name, each in self.entrances.items() if each.has_taken}
@@ -120,8 +128,9 @@ class LiveRunner:
 
     def push(self, stream: str, rows: Iterable[Row]) -> Found:
         """Take in rows of one stream, in the order they came; return the new matches."""
+        self._refuse_stopped()
         if stream in self.gates:
-            return self._push_through(self.gates[stream], rows)
+            return self._push_through(self.gates[stream], list(rows))
         entrance, readers = self.entrances[stream], self._readers.get(stream, ())
         for row in rows:
             if not isinstance(row, Mapping):
@@ -156,12 +165,22 @@ class LiveRunner:
             for name in self._acting_names
         )
 
-    def _push_through(self, gate: LiveGate, rows: Iterable[Row]) -> Found:
+    def _refuse_stopped(self) -> None:
+        """Raise where a policy could not decide: rows that it left undecided would be missing."""
+        for gate in self.gates.values():
+            if gate.has_stopped:
+                raise DataError(
+                    f"the policy {gate.plan.schema.name} could not decide about rows that were "
+                    "pushed before; push them again, mended, in a new session"
+                )
+
+    def _push_through(self, gate: LiveGate, rows: list[Row]) -> Found:
         """Take in rows of a stream under a policy; what is kept goes on."""
         entrance = self.entrances[gate.stream.name.lower()]
+        # Before the first is taken: it would move the watermark, and then wait.
+        if not all(isinstance(row, Mapping) for row in rows):
+            raise DataError(f"a row of {entrance.declared.name} is no dict of columns")
         for row in rows:
-            if not isinstance(row, Mapping):
-                raise DataError(f"a row of {entrance.declared.name} is no dict of columns")
             arrival = entrance.take(row)
             if arrival is not None:
                 # Whether it is kept or not, its id must not come again.
@@ -188,6 +207,7 @@ class LiveRunner:
 
     def finish(self) -> Found:
         """End all streams; return the matches that were still open."""
+        self._refuse_stopped()
         found: Found = []
         for entrance in self.entrances.values():
             entrance.watermark = ALWAYS

@@ -16,11 +16,8 @@ import pyarrow as pa
 from augury.errors import StateError
 from augury.evaluation.codec import Format, fingerprint, ipc_bytes, plain, value_of
 from augury.kernels.search.gather import LINK
-from augury.privacy.policy import Decider, Decision
-from augury.privacy.prefixes import event_of, event_value
 from augury.runners.live.encoding import Encoded, LiveCodes
 from augury.runners.live.forecast import LiveForecast
-from augury.runners.live.gate import LiveGate
 from augury.runners.live.query import LiveQuery
 from augury.runners.live.runner import Live, LiveRunner
 from augury.runners.live.steps import LiveSteps
@@ -35,11 +32,11 @@ Waiting = dict[str, list[tuple[int, Arrival]]]
 
 def dump(runner: LiveRunner) -> bytes:
     """Return everything that the runner needs to go on in another process."""
+    _refuse_policies(runner)
     parts: list[bytes] = []
     about = {
         "entrances": {name: _entrance(each) for name, each in runner.entrances.items()},
         "queries": {name: _query(each, parts) for name, each in runner.queries.items()},
-        "gates": {name: _gate(each) for name, each in runner.gates.items()},
         "parts": [len(part) for part in parts],
         "acting": None if runner.acting is None else runner.acting.dump(),
     }
@@ -49,6 +46,7 @@ def dump(runner: LiveRunner) -> bytes:
 
 def load(runner: LiveRunner, data: bytes) -> None:
     """Put a runner with the same declarations into the state that `dump` wrote."""
+    _refuse_policies(runner)
     _, body = FORMAT.unseal(data, "this session", _mark(runner))
     length = int.from_bytes(body[:8], "little")
     about = json.loads(body[8 : 8 + length])
@@ -60,8 +58,6 @@ def load(runner: LiveRunner, data: bytes) -> None:
         _restore_entrance(entrance, about["entrances"][name])
     if runner.acting is not None:
         runner.acting.load(about["acting"])
-    for name, gate in runner.gates.items():
-        _restore_gate(gate, about["gates"][name], runner)
     for name, query in runner.queries.items():
         if isinstance(query, LiveSteps):
             _restore_steps(query, about["queries"][name], parts, runner)
@@ -69,14 +65,21 @@ def load(runner: LiveRunner, data: bytes) -> None:
             _restore_query(query, about["queries"][name], parts, runner)
 
 
+def _refuse_policies(runner: LiveRunner) -> None:
+    """Raise for streams under a policy: what it has decided is not stored yet."""
+    for gate in runner.gates.values():
+        raise StateError(
+            f"what the policy {gate.plan.schema.name} has decided cannot be stored yet; push the "
+            "rows again, in a new session"
+        )
+
+
 def _mark(runner: LiveRunner) -> bytes:
     """Return the fingerprint of the declarations: by their text, which outlives releases."""
     streams = [(name, _essence(each.declared)) for name, each in sorted(runner.entrances.items())]
     # Rules in the order in which they were declared: it decides what they do.
     texts = sorted(runner.texts.items()) + list(runner.rule_texts.items())
-    # What was decided by one policy is of no use to another.
-    policies = [(name, *each.essence) for name, each in sorted(runner.gates.items())]
-    return fingerprint(streams, texts, policies) if policies else fingerprint(streams, texts)
+    return fingerprint(streams, texts)
 
 
 def _essence(declared: Declaration) -> tuple[object, ...]:
@@ -124,26 +127,6 @@ def _generation(written: list[Any]) -> Generation:
     for word in words:
         made.add(word)
     return made
-
-
-# Gates of policies -----------------------------------------------------------------------------
-
-
-def _gate(gate: LiveGate) -> Plain:
-    log = [
-        [event_value(event), each.kept, each.gain, each.penalty, each.rule]
-        for event, each in gate.log
-    ]
-    waiting = [(each.time, each) for each in gate.waiting]
-    return {"decider": gate.decider.dump(), "log": log, "rows": _rows({"waiting": waiting})}
-
-
-def _restore_gate(gate: LiveGate, about: Plain, runner: LiveRunner) -> None:
-    gate.decider = Decider.load(gate.plan.policy, about["decider"])
-    gate.log = [(event_of(event), Decision(*decision)) for event, *decision in about["log"]]
-    name = gate.stream.name.lower()
-    rows = _restored_rows({name: about["rows"]["waiting"]}, runner)
-    gate.waiting = [arrival for _, arrival in rows[name]]
 
 
 # Queries with a ring ---------------------------------------------------------------------------
