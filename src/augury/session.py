@@ -683,6 +683,12 @@ class Session:
                 self._live.declare(name, self._catalog, queries)
         for forecast, _ in self._forecasts.values():
             self._live.declare_forecast(forecast, self._catalog)
+        left_out = [
+            f"stream {each.statement.name} is identified over bound rows, and push leaves it out"
+            for each in self._catalog.identified.values()
+        ]
+        for notice in self._not_said(left_out):
+            warnings.warn(notice, stacklevel=4)
         self._live_is_current = True
         return self._live
 

@@ -241,3 +241,34 @@ def test_the_status_names_what_is_refused() -> None:
     status = (Path(__file__).parents[2] / "docs" / "status.md").read_text(encoding="utf-8")
     assert "negated composites" in status
     assert "CREATE FORECAST" in status
+
+
+TIED = """
+CREATE STREAM s (id LONG, c STRING, t LONG) ID id TIME t TYPE c;
+CREATE QUERY q ON s PATTERN SEQ(A a, B b) WITHIN 50 EVENTS;
+CREATE FORECAST f ON q WITHIN 1 EVENTS USING MARKOV 1;
+"""
+
+
+def test_the_order_of_rows_of_one_time_changes_no_forecast() -> None:
+    events = [(1, "A", 1), (2, "B", 2), (3, "C", 2), (4, "A", 3), (5, "B", 4), (6, "A", 5)]
+    made = [dict(zip(("id", "c", "t"), event, strict=True)) for event in events]
+    tables = []
+    for order in ([0, 1, 2, 3, 4, 5], [0, 2, 1, 3, 4, 5]):
+        ag = Session(engine="local")
+        ag.sql(TIED)
+        ag.bind("s", [made[k] for k in order])
+        tables.append(ag.table("f").to_pylist())
+    assert tables[0] == tables[1]
+
+
+def test_events_of_the_stream_with_a_negation_at_the_end_are_refused() -> None:
+    ag = Session(engine="local")
+    ag.sql(
+        "CREATE STREAM s (id LONG, k STRING, c STRING, t LONG) ID id KEY k TIME t TYPE c;"
+        "CREATE QUERY q ON s PATTERN SEQ(A a, B b, !C n) WHERE [k] WITHIN 6;"
+        "CREATE FORECAST f ON q WITHIN 3 EVENTS OF STREAM ARRIVALS STEADY;"
+    )
+    ag.bind("s", [{"id": 1, "k": "x", "c": "A", "t": 1}])
+    with pytest.raises(QueryError, match="P003"):
+        ag.table("f")

@@ -345,7 +345,7 @@ def _twin_conjuncts(
 def _twin_equalities(name: str, exprs: list[Expr], places: dict[str, Place]) -> Iterator[Expr]:
     """Yield that the twin of FIRST(A a) or LAST(A a) equals what a equals of others, and a."""
     for expr in exprs:
-        match expr:
+        match _without_defaults(expr):
             case ("=", ("attr", u, x), ("attr", v, y)) if name in (u, v) and u != v:
                 twin, (mine, other) = f"!{name}", ((x, (v, y)) if u == name else (y, (u, x)))
                 if other[0] == twin:
@@ -353,3 +353,12 @@ def _twin_equalities(name: str, exprs: list[Expr], places: dict[str, Place]) -> 
                 yield ("=", ("attr", twin, mine), ("attr", name, mine))
                 if _owner(("=", ("attr", twin, mine), ("attr", *other)), places) is not None:
                     yield ("=", ("attr", twin, mine), ("attr", *other))
+
+
+def _without_defaults(expr: Expr) -> Expr:
+    """Return an equality as it is where everything was read: there no default is taken."""
+    match expr:
+        case ("=", left, right):
+            sides = (side[1] if side[0] == "default" else side for side in (left, right))
+            return ("=", *sides)
+    return expr

@@ -42,6 +42,7 @@ def test_a_batch_run_tells_what_is_too_much(spark: SparkSession) -> None:
     assert str(told).startswith("query q: more than 20,000,000 matches in one step; narrow WITHIN")
 
 
+@pytest.mark.rotating(3, 0)
 def test_a_streaming_run_tells_what_is_too_much(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     folder = written_in_files(rows(), 1, tmp_path / "in")

@@ -19,7 +19,15 @@ from augury.cli import places, scripts
 from augury.errors import QueryError, Source
 from augury.language.parser import parse
 from augury.language.printer import to_text
-from augury.language.tree import CreateQuery, CreateStream, External, Write
+from augury.language.tree import (
+    CreateForecast,
+    CreateQuery,
+    CreateRule,
+    CreateStream,
+    External,
+    IdentifyStream,
+    Write,
+)
 from augury.planning.refusal import refuse_policies
 
 _CONSOLE = External("console")
@@ -88,7 +96,7 @@ def make_job(text: str, name: str, flags: Flags) -> Job:
     checked = check_text(text, name)
     if checked.has_errors:
         raise QueryError(checked.diagnostics)
-    _refuse_rules(checked)
+    _refuse_what_only_sessions_do(checked, Source(name, text))
     refuse_policies(checked.catalog, "on Spark")
     targets = _targets(text, name, checked, flags)
     queries = _queries(checked, flags, targets)
@@ -100,14 +108,19 @@ def make_job(text: str, name: str, flags: Flags) -> Job:
     return Job(text, name, checked, queries, streams, chosen, streaming)
 
 
-def _refuse_rules(checked: Checked) -> None:
-    """Raise for rules: a run that left them out would do less than the script says."""
+def _refuse_what_only_sessions_do(checked: Checked, source: Source) -> None:
+    """Raise for rules, forecasts and owners: without them a run would do less than is said."""
     from augury.planning.refusal import NOT_EVALUATED, PlanError
 
-    for name, rule in checked.catalog.rules.items():
-        message = f"rule {rule.name} does not act on Spark yet"
+    catalog = checked.catalog
+    found: list[tuple[CreateRule | CreateForecast | IdentifyStream, str]] = []
+    found += [(rule, f"rule {rule.name} does not act") for rule in catalog.rules.values()]
+    found += [(each, f"forecast {each.name} is not made") for each in catalog.forecasts.values()]
+    owners = (each.statement for each in catalog.identified.values())
+    found += [(each, f"stream {each.name} is not identified") for each in owners]
+    for statement, what in found:
         hint = "push events into a Session(engine='local'), or bind them there"
-        raise PlanError(NOT_EVALUATED, message, hint).at(checked.catalog.sources[name], rule.span)
+        raise PlanError(NOT_EVALUATED, f"{what} on Spark yet", hint).at(source, statement.span)
 
 
 def _targets(text: str, name: str, checked: Checked, flags: Flags) -> dict[str, list[External]]:

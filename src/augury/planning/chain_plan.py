@@ -89,6 +89,8 @@ def plan_chain(query: CheckedQuery, catalog: Catalog) -> ChainPlan | Obstacle:
     reason = unsuited(query)
     if reason is not None:
         return Obstacle(reason)
+    if query.strategy == "PARTITION" and _forbids_other_keys(query):
+        return Obstacle("forbids events of any key, while its runs lie within one")
     plan = plan_query(query, catalog)
     columns, cut = _cut(query, plan)
     classes = _remembered(query, cut)
@@ -196,6 +198,14 @@ def _is_looser_between_types(query: CheckedQuery, equality: EqualityClass) -> bo
 
 
 # Equalities ---------------------------------------------------------------------------------------
+
+
+def _forbids_other_keys(query: CheckedQuery) -> bool:
+    """Return whether a negated event may be of another key than those of the match."""
+    if not any(component.negated for component in query.components):
+        return False
+    equated = {name.lower() for c in query.equalities if c.covers_all for _, name in c.members}
+    return any(name.lower() not in equated for stream in query.streams for name in stream.key)
 
 
 def _cut(query: CheckedQuery, plan: PhysicalPlan) -> tuple[Columns, tuple[EqualityClass, ...]]:

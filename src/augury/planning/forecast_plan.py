@@ -240,6 +240,8 @@ def _of_negations(forecast: CheckedForecast, machine: Machine, pattern: Pattern)
     timed = window is not None and not window.events
     if ends and timed and forecast.arrivals == "POISSON":
         yield "has POISSON arrivals and is of a pattern with a negation at an end"
+    if ends and timed and forecast.of_stream:
+        yield "counts events of other partitions and is of a pattern with a negation at an end"
 
 
 def _of_edges(forecast: CheckedForecast, machine: Machine) -> Iterator[str]:

@@ -14,14 +14,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.errors import DataError
 from augury.evaluation.answers.answers import Answers
 from augury.evaluation.answers.forecast_answers import forecast_schema, forecast_table, shown
-from augury.evaluation.encoding import Encoder, Tables
+from augury.evaluation.encoding import Encoder, Tables, whole
 from augury.evaluation.stages.row_store import RowStore
-from augury.evaluation.stream_rows import EVENT_ID, NUMBERED, StreamRows, inputs_of
+from augury.evaluation.stream_rows import EVENT_ID, NUMBERED, StreamRows, event_ids, inputs_of
 from augury.forecast.chain import TooManyStatesError
 from augury.forecast.forecasts import Forecaster, Lives, Order
 from augury.forecast.past import PartialLimitError, Read
@@ -133,7 +134,7 @@ class ForecastStage:
         for number, stream in enumerate(self.streams):
             rows = batch.get(stream.name.lower())
             if rows is not None and rows.table.num_rows:
-                events, values = self._events_of(state, number, rows)
+                events, values = self._events_of(state, number, _by_id(rows))
                 parts.append((events, values))
         yield from orders_of(parts)
 
@@ -167,7 +168,7 @@ class ForecastStage:
         """Yield the events of the history, as if they were of the stream that is read."""
         if self.history is None:
             return
-        history, (stream, *_) = self.history, self.streams
+        history, (stream, *_) = _by_id(self.history), self.streams
         if not history.table.num_rows and not self.plan.forecast.online:
             name = self.plan.forecast.name
             message = f"forecast {name} learns from {history.schema.name}, which has no events"
@@ -198,6 +199,16 @@ class ForecastStage:
         return forecast_table(
             self.plan, [_renumbered(row, moved) for row in rows], inputs_of(sources)
         )
+
+
+def _by_id(rows: StreamRows) -> StreamRows:
+    """Return rows of which those of one time are by id: what follows what must not be chance."""
+    times = whole(rows.table.column(rows.schema.time))
+    if (times[1:] > times[:-1]).all():
+        return rows
+    keys = pa.table({"time": times, "id": event_ids(rows)})
+    order = pc.sort_indices(keys, [("time", "ascending"), ("id", "ascending")])
+    return replace(rows, table=rows.table.take(order))
 
 
 def _schema_of(stream: StreamSchema) -> pa.Schema:

@@ -103,7 +103,8 @@ def explained(problem: Exception, what: str = STOPPED, *, streaming: bool = Fals
     text = _text(problem)
     ours = _OURS.search(text)
     if ours is not None:
-        kind = getattr(errors, ours[1], AuguryError)
+        # What stands elsewhere in augury is a kind of DataError.
+        kind = getattr(errors, ours[1], errors.DataError)
         return kind(ours[2]) if kind is not errors.QueryError else AuguryError(ours[2])
     notes = "".join(f" ({note})" for note in getattr(problem, "__notes__", ()))
     kept = "what was written stays; " if streaming else ""
