@@ -202,6 +202,22 @@ def test_steps_and_stored_state_change_nothing(story):
     ),
     1,
 )
+@example(
+    (
+        Setting(
+            {"O1": "B", "O2": "B"},
+            hall=None,
+            doors=frozenset({("A", "B"), ("B", "C"), ("C", "A")}),
+        ),
+        [
+            Event(0, 0, "O1", "WASH", "B"),
+            Event(3, 1, None, "WASH", "B"),
+            Event(4, 2, "O1", "WASH", "B"),
+            Event(5, 2, None, "ENTER", "C"),
+        ],
+    ),
+    1,
+)
 def test_a_sampled_probability_is_as_near_as_its_bound_says(story, limit):
     setting, events = story
     identifier = identifier_of(setting, state_limit=limit)

@@ -215,9 +215,9 @@ class Owners:
 
     def _most(self, worlds: Worlds, act: Act) -> float:
         """Return in how many ways a world can go on with an act, at most."""
-        if worlds.is_even and not self.ward.weights:
+        if worlds.is_even and not self.ward.weights and not self.apart:
             key = next(iter(worlds.states))
-            return float(self._present(worlds, key, act, act.origins[0]))
+            return float(sum(self._present(worlds, key, act, own) for own in act.origins))
         free = [k for k, (_, step) in enumerate(worlds.heads) if step < act.step]
         return sum(self.ward.weight(person, act.room) for person in free)
 
