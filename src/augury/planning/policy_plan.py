@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from augury.analysis.checked import CheckedQuery, Leaf, Negated
 from augury.analysis.declarations.catalog import Catalog, PolicySchema
 from augury.analysis.policies.weighable import next_positive, parts_of
 from augury.config import value_of
+from augury.language.printer import to_text
 from augury.planning.expressions.lower import Scope
 from augury.planning.expressions.scalar import Read, Scalar, Tables, scalar
 from augury.planning.expressions.typed import Aggregated, Input, inputs_within
@@ -28,11 +30,15 @@ _METHODS: dict[str, Method] = {
 
 @dataclass(frozen=True)
 class PolicyPlan:
-    """What decides about the events of a stream, and the columns that it reads of them."""
+    """What decides about the events of a stream, and the columns that it reads of them.
+
+    `mark` is the hash of all that decisions depend on beside the rows: state belongs to it.
+    """
 
     schema: PolicySchema
     policy: Policy
     columns: tuple[str, ...]
+    mark: bytes = b""
 
 
 def plan_policy(
@@ -71,7 +77,23 @@ def plan_policy(
         by.name if by else None,
         value_of("type_level_seconds"),
     )
-    return PolicyPlan(schema, policy, (*columns, *((by.name,) if by else ())))
+    read = (*columns, *((by.name,) if by else ()))
+    return PolicyPlan(schema, policy, read, _mark(schema, catalog))
+
+
+def _mark(schema: PolicySchema, catalog: Catalog) -> bytes:
+    """Return the hash of a policy: its text, its queries, its stream, and what is bound."""
+    node = schema.statement
+    bound = None if schema.bound_types is None else sorted(schema.bound_types)
+    stream = catalog.streams[schema.stream.lower()]
+    named = (each.query.lower() for each in (*node.public, *node.private))
+    parts = [
+        to_text(node),
+        *(to_text(catalog.queries[name]) for name in named),
+        *(f"{column.name} {column.type.value}" for column in stream.columns),
+        repr((stream.id, stream.time, stream.type, stream.order_by, stream.alternatives, bound)),
+    ]
+    return sha256("\n".join(parts).encode()).digest()
 
 
 class _Compiled:

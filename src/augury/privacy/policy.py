@@ -98,8 +98,7 @@ class Decider:
 
     def __init__(self, policy: Policy, history: Iterable[Event] = ()) -> None:
         self.policy = policy
-        periodic = policy.method in ("PERIODIC", "HYBRID")
-        self.tally = Tally(policy.patterns, policy.by, policy.over, keeps=periodic)
+        self.tally = _tally(policy)
         self.raw = [Counted.of(pattern) for pattern in policy.patterns]
         self.begun = [Prefixes(pattern) for pattern in policy.patterns]
         self.readers = _readers(policy.patterns)
@@ -262,8 +261,7 @@ class Decider:
             "begun": [each.dump() for each in self.begun],
             "raw": [[each.prefixes.dump(), each.total] for each in self.raw],
             "tally": self.tally.dump(),
-            "dropped": sorted(self.level.dropped),
-            "utility": self.level.utility,
+            "level": [sorted(self.level.dropped), self.level.utility, self.level.gap],
             "solved": [self.solved_at, self.seen],
             "period": self.period,
             "patience": self.patience,
@@ -272,19 +270,27 @@ class Decider:
     @classmethod
     def load(cls, policy: Policy, value: dict[str, Any]) -> Decider:
         """Return the decider that `dump` was called of, in a policy that is the same."""
-        made = cls(replace(policy, patience=value["patience"]))
+        # Nothing is learned or solved here: all of that is in the value.
+        made = cls(replace(policy, method="GREEDY", patience=value["patience"]))
         made.policy = policy
         for prefixes, own in zip(made.begun, value["begun"], strict=True):
             prefixes.load(own)
         for counted, (own, total) in zip(made.raw, value["raw"], strict=True):
             counted.prefixes.load(own)
             counted.total = total
+        made.tally = _tally(policy)
         made.tally.load(value["tally"])
-        made.level = TypeLevel(frozenset(value["dropped"]), value["utility"])
+        dropped, utility, gap = value["level"]
+        made.level = TypeLevel(frozenset(dropped), utility, gap)
         made.solved_at, made.seen = value["solved"]
-        made.period, made.patience = value["period"], value["patience"]
+        made.period = value["period"]
         made.cycles = Cycles(made.tally, made.period) if made.period else None
         return made
+
+
+def _tally(policy: Policy) -> Tally:
+    keeps = policy.method in ("PERIODIC", "HYBRID")
+    return Tally(policy.patterns, policy.by, policy.over, keeps=keeps)
 
 
 def _readers(patterns: Sequence[Pattern]) -> dict[str | None, list[int]]:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from augury.privacy.pattern import Event, Face, Forbidden, Held, Key, Order, Pattern
+from augury.privacy.pattern import Event, Face, Forbidden, Held, Key, Order, Pattern, Values
+from augury.records import as_key
 
 # Prefixes that are out of the window are looked for when there are twice as many as there were.
 FEW = 64
@@ -294,13 +295,18 @@ def _dumped(prefix: Prefix) -> list[Any]:
 def _loaded(value: list[Any]) -> Prefix:
     held, first, order, weight, before, passed = value
     return Prefix(
-        tuple(held),
+        tuple(map(_values, held)),
         first,
         _order(order),
         weight,
         before,
         None if passed is None else _order(passed),
     )
+
+
+def _values(written: Values) -> Values:
+    """Return attributes as they are told apart: one NaN for all."""
+    return {name: as_key(value) for name, value in written.items()}
 
 
 def _order(value: list[Any]) -> Order:
@@ -317,5 +323,5 @@ def event_value(event: Event) -> list[Any]:
 def event_of(value: list[Any]) -> Event:
     """Return the event of plain values."""
     time, tie, name, kind, faces = value
-    made = tuple(Face(chance, values) for chance, values in faces)
+    made = tuple(Face(chance, _values(values)) for chance, values in faces)
     return Event(time, tuple(tie) if isinstance(tie, list) else tie, name, kind, made)

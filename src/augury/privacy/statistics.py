@@ -14,9 +14,12 @@ from typing import Any
 
 from augury.privacy.pattern import Event, Forbidden, Key, Pattern, Step
 from augury.privacy.prefixes import event_of, event_value
+from augury.records import as_key
 
 # A pattern, whether a step is taken or a wait ends, and which one.
 Slot = tuple[int, bool, int]
+# An expected number of events, and how many may be among them.
+Mass = tuple[float, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Tally:
     count: int = 0
     first: int = 0
     last: int = 0
-    expected: dict[tuple[Slot, Any], float] = field(default_factory=dict)
+    expected: dict[tuple[Slot, Any], Mass] = field(default_factory=dict)
     values: dict[str, Counter[Any]] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
@@ -70,8 +73,6 @@ class Tally:
         while self.begin < len(self.events) and self.times[self.begin] <= now - self.over:
             self._count(self.events[self.begin], -1)
             self.begin += 1
-        if not self.count:
-            self.expected.clear()
         if self.begin > len(self.events) // 2:
             del self.events[: self.begin], self.times[: self.begin]
             self.begin = 0
@@ -89,7 +90,15 @@ class Tally:
                 if not seen[value]:
                     del seen[value]
         for slot, own, mass in self._masses(event):
-            self.expected[slot, own] = self.expected.get((slot, own), 0.0) + sign * mass
+            self._weigh((slot, own), mass, sign)
+
+    def _weigh(self, slot: tuple[Slot, Any], mass: float, sign: int) -> None:
+        """Add to a count or take from it; where nothing is left, no rounding is left either."""
+        total, number = self.expected.get(slot, (0.0, 0))
+        if number + sign:
+            self.expected[slot] = total + sign * mass, number + sign
+        else:
+            self.expected.pop(slot, None)
 
     def _masses(self, event: Event) -> Iterator[tuple[Slot, Any, float]]:
         """Yield what an event adds to each count: for any value of `by`, and for its own."""
@@ -128,7 +137,7 @@ class Tally:
             return Flow((0.0,) * len(pattern), (0.0,) * (len(pattern) + 1))
         steps, ends = (
             tuple(
-                self.expected.get(((number, end, k), own), 0.0) / share
+                self.expected.get(((number, end, k), own), (0.0, 0))[0] / share
                 for k in range(len(pattern) + end)
             )
             for end in (False, True)
@@ -138,28 +147,23 @@ class Tally:
     # As a value -------------------------------------------------------------------------------
 
     def dump(self) -> list[Any]:
-        """Return the counts as plain values; those of kept events follow from the events."""
-        if self.keeps:
-            return [event_value(each) for each in self.remembered()]
-        expected = [[*slot, own, mass] for (slot, own), mass in self.expected.items()]
+        """Return the counts as plain values, and the events where they are kept."""
+        expected = [[*slot, own, *mass] for (slot, own), mass in self.expected.items()]
         values = {column: list(seen.items()) for column, seen in self.values.items()}
-        return [[self.count, self.first, self.last], expected, values]
+        events = [event_value(each) for each in self.remembered()]
+        return [[self.count, self.first, self.last], expected, values, events]
 
     def load(self, value: list[Any]) -> None:
         """Become what `dump` returned."""
-        self.count, self.begin, self.expected = 0, 0, {}
-        self.events, self.times = [], []
-        for seen in self.values.values():
-            seen.clear()
-        if self.keeps:
-            for each in value:
-                self.add(event_of(each))
-            return
-        (self.count, self.first, self.last), expected, values = value
-        for number, end, place, own, mass in expected:
-            self.expected[(number, end, place), own] = mass
+        (self.count, self.first, self.last), expected, values, events = value
+        self.expected = {
+            ((number, end, place), as_key(own)): (mass, seen)
+            for number, end, place, own, mass, seen in expected
+        }
         for column, seen in values.items():
-            self.values[column] = Counter(dict(seen))
+            self.values[column] = Counter({as_key(each): number for each, number in seen})
+        self.events, self.begin = [event_of(each) for each in events], 0
+        self.times = [each.time for each in self.events]
 
 
 def ending(pattern: Pattern, place: int) -> Iterable[Step]:

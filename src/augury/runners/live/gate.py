@@ -5,36 +5,50 @@ A row is decided about when the watermark has passed it: then all that come befo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 
-from augury.analysis.declarations.catalog import StreamSchema
+from augury.evaluation.stages.suppress import SuppressStage, audit_schema
 from augury.evaluation.stream_rows import StreamRows
-from augury.evaluation.suppression import audit_table, decided, events_of
-from augury.planning.policy_plan import PolicyPlan
-from augury.privacy.pattern import Event
-from augury.privacy.policy import Decider, Decision
+from augury.privacy.policy import Decider
 from augury.sources.columns import ARROW_TYPES
 from augury.sources.intake import Arrival
 from augury.sources.values import stored
 
 
 class LiveGate:
-    """One stream under a policy; `names` are its own and those AS SUPPRESS of it."""
+    """One stream under a policy; `names` are its own and those AS SUPPRESS of it.
+
+    `teach` reads the history, when the first row comes: who goes on with a stored state needs none.
+    """
 
     def __init__(
-        self, plan: PolicyPlan, stream: StreamSchema, decider: Decider, names: list[str]
+        self, stage: SuppressStage, teach: Callable[[SuppressStage], Decider], names: list[str]
     ) -> None:
-        self.plan, self.stream, self.decider, self.names = plan, stream, decider, names
+        self.stage, self.names = stage, names
         self.waiting: list[Arrival] = []
         self.has_stopped = False
-        self.log: list[tuple[Event, Decision]] = []
+        self.log: list[pa.Table] = []
+        self._teach = teach
+        self._decider: Decider | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the policy."""
+        return self.stage.plan.schema.name
 
     @property
     def is_used(self) -> bool:
         """Whether rows have come."""
         return bool(self.waiting or self.log)
+
+    def open(self) -> Decider:
+        """Return what decides; what it learns from must be there now."""
+        if self._decider is None:
+            self._decider = self._teach(self.stage)
+        return self._decider
 
     def hold(self, arrival: Arrival) -> None:
         """Let a row wait for its turn."""
@@ -50,10 +64,10 @@ class LiveGate:
         self.waiting = [each for each in self.waiting if each.time >= horizon]
         due = [each for each in due if not (each.alternatives and each.alternatives.is_overfull)]
         kept = list[Arrival]()
-        for event, rows in events_of(self._rows(due), self.plan.columns) if due else ():
-            decision = decided(self.plan.schema, self.decider, event)
-            self.log.append((event, decision))
-            kept += [due[row] for row in rows] if decision.kept else []
+        if due:
+            self._decider, passed = self.stage.advance(self.open(), self._rows(due))
+            self.log.append(passed.audit)
+            kept = [each for each, keeps in zip(due, passed.keeps, strict=True) if keeps]
         self.has_stopped = False
         return kept
 
@@ -63,11 +77,22 @@ class LiveGate:
                 [stored(each.values[column.name], column.type.value) for each in due],
                 ARROW_TYPES[column.type.value],
             )
-            for column in self.stream.columns
+            for column in self.stage.stream.columns
         }
         table = pa.table(columns)
-        return StreamRows(self.stream, table, table.slice(0, 0))
+        return StreamRows(self.stage.stream, table, table.slice(0, 0))
 
     def audit(self) -> pa.Table:
         """Return what was decided so far."""
-        return audit_table(self.stream, self.log)
+        self.log = [pa.concat_tables([audit_schema(self.stage.stream).empty_table(), *self.log])]
+        return self.log[0]
+
+    def dump(self) -> tuple[bytes | None, pa.Table]:
+        """Return what decides, None before the first row, and the log."""
+        state = None if self._decider is None else self.stage.dump(self._decider)
+        return state, self.audit()
+
+    def load(self, state: bytes | None, log: pa.Table, waiting: list[Arrival]) -> None:
+        """Become what `dump` was called of."""
+        self._decider = None if state is None else self.stage.load(state)
+        self.log, self.waiting = [log] if log.num_rows else [], waiting

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ from augury.evaluation.encoding import declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import below
 from augury.evaluation.probability.streamable import refuse_unstreamable
+from augury.evaluation.stages.suppress import SuppressStage
 from augury.evaluation.suppression import table_rows, taught
 from augury.evaluation.ties import tie_notice, tie_rule
 from augury.language.printer import to_text
@@ -106,9 +108,9 @@ class LiveRunner:
             if known is None or not known.is_used:
                 plan = plan_policy(policy, queries, catalog, table_rows(catalog, bound))
                 aliases = (n for n, e in catalog.suppressed.items() if e.policy == policy.name)
-                decider = taught(plan, catalog, bound)
-                schema = catalog.streams[stream]
-                self.gates[stream] = LiveGate(plan, schema, decider, [stream, *aliases])
+                stage = SuppressStage(plan, catalog.streams[stream])
+                teach = partial(taught, catalog=catalog, bound=bound)
+                self.gates[stream] = LiveGate(stage, teach, [stream, *aliases])
 
     def refuse_used(self, name: str) -> None:
         """Raise where a policy has decided about rows: what is bound now would come too late."""
@@ -170,13 +172,14 @@ class LiveRunner:
         for gate in self.gates.values():
             if gate.has_stopped:
                 raise DataError(
-                    f"the policy {gate.plan.schema.name} could not decide about rows that were "
+                    f"the policy {gate.name} could not decide about rows that were "
                     "pushed before; push them again, mended, in a new session"
                 )
 
     def _push_through(self, gate: LiveGate, rows: list[Row]) -> Found:
         """Take in rows of a stream under a policy; what is kept goes on."""
-        entrance = self.entrances[gate.stream.name.lower()]
+        entrance = self.entrances[gate.names[0]]
+        gate.open()
         # Before the first is taken: it would move the watermark, and then wait.
         if not all(isinstance(row, Mapping) for row in rows):
             raise DataError(f"a row of {entrance.declared.name} is no dict of columns")

@@ -7,7 +7,7 @@ header is that of the match state (`matching.codec`), with a magic and a version
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from augury.evaluation.codec import Format, fingerprint, ipc_bytes, plain, value
 from augury.kernels.search.gather import LINK
 from augury.runners.live.encoding import Encoded, LiveCodes
 from augury.runners.live.forecast import LiveForecast
+from augury.runners.live.gate import LiveGate
 from augury.runners.live.query import LiveQuery
 from augury.runners.live.runner import Live, LiveRunner
 from augury.runners.live.steps import LiveSteps
@@ -32,21 +33,20 @@ Waiting = dict[str, list[tuple[int, Arrival]]]
 
 def dump(runner: LiveRunner) -> bytes:
     """Return everything that the runner needs to go on in another process."""
-    _refuse_policies(runner)
     parts: list[bytes] = []
     about = {
         "entrances": {name: _entrance(each) for name, each in runner.entrances.items()},
         "queries": {name: _query(each, parts) for name, each in runner.queries.items()},
-        "parts": [len(part) for part in parts],
         "acting": None if runner.acting is None else runner.acting.dump(),
+        "gates": {name: _gate(each, parts) for name, each in runner.gates.items()},
     }
+    about["parts"] = [len(part) for part in parts]
     head = json.dumps(about).encode()
     return FORMAT.seal(len(head).to_bytes(8, "little") + head + b"".join(parts), _mark(runner))
 
 
 def load(runner: LiveRunner, data: bytes) -> None:
     """Put a runner with the same declarations into the state that `dump` wrote."""
-    _refuse_policies(runner)
     _, body = FORMAT.unseal(data, "this session", _mark(runner))
     length = int.from_bytes(body[:8], "little")
     about = json.loads(body[8 : 8 + length])
@@ -58,6 +58,8 @@ def load(runner: LiveRunner, data: bytes) -> None:
         _restore_entrance(entrance, about["entrances"][name])
     if runner.acting is not None:
         runner.acting.load(about["acting"])
+    for name, gate in runner.gates.items():
+        _restore_gate(gate, about["gates"][name], parts, runner)
     for name, query in runner.queries.items():
         if isinstance(query, LiveSteps):
             _restore_steps(query, about["queries"][name], parts, runner)
@@ -65,21 +67,14 @@ def load(runner: LiveRunner, data: bytes) -> None:
             _restore_query(query, about["queries"][name], parts, runner)
 
 
-def _refuse_policies(runner: LiveRunner) -> None:
-    """Raise for streams under a policy: what it has decided is not stored yet."""
-    for gate in runner.gates.values():
-        raise StateError(
-            f"what the policy {gate.plan.schema.name} has decided cannot be stored yet; push the "
-            "rows again, in a new session"
-        )
-
-
 def _mark(runner: LiveRunner) -> bytes:
     """Return the fingerprint of the declarations: by their text, which outlives releases."""
     streams = [(name, _essence(each.declared)) for name, each in sorted(runner.entrances.items())]
     # Rules in the order in which they were declared: it decides what they do.
     texts = sorted(runner.texts.items()) + list(runner.rule_texts.items())
-    return fingerprint(streams, texts)
+    # A checkpoint belongs to its policies; one without them is marked as it always was.
+    policies = [(name, gate.stage.plan.mark) for name, gate in sorted(runner.gates.items())]
+    return fingerprint(streams, texts, *policies)
 
 
 def _essence(declared: Declaration) -> tuple[object, ...]:
@@ -127,6 +122,30 @@ def _generation(written: list[Any]) -> Generation:
     for word in words:
         made.add(word)
     return made
+
+
+# Streams under a policy ------------------------------------------------------------------------
+
+
+def _gate(gate: LiveGate, parts: list[bytes]) -> Plain:
+    state, log = gate.dump()
+    first = len(parts)
+    parts += [state or b"", ipc_bytes(log)]
+    return {"part": first, "has_state": state is not None, "rows": _waiting(gate.waiting)}
+
+
+def _restore_gate(gate: LiveGate, about: Plain, parts: list[bytes], runner: LiveRunner) -> None:
+    state, log = parts[about["part"] : about["part"] + 2]
+    waiting = [
+        _arrival(runner, gate.names[0], (time, values, value_of(group)))
+        for time, values, group in about["rows"]
+    ]
+    decided = pa.ipc.open_stream(log).read_all()
+    gate.load(state if about["has_state"] else None, decided, waiting)
+
+
+def _waiting(arrivals: Iterable[Arrival]) -> list[list[Any]]:
+    return [[each.time, each.values, plain(each.group)] for each in arrivals]
 
 
 # Queries with a ring ---------------------------------------------------------------------------
