@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from augury import AuguryError, QueryError, Session
-from augury.errors import DataError, RowsWarning, StateError
+from augury.errors import DataError, RowsWarning
 from augury.runners.local import threads
 from privacy.wards import SHAPE, Row, row, session
 
@@ -171,16 +171,6 @@ def test_spark_reads_nothing_where_a_policy_is_declared() -> None:
 
 
 PUSHED = SCRIPT.replace("RETURN COUNT", "").replace("RETURN PROBABILITY;", ";")
-
-
-def test_what_a_policy_has_decided_is_not_stored_yet() -> None:
-    first = session(PUSHED)
-    first.push("s", ROWS[0])
-    with pytest.raises(StateError, match="pol"):
-        first.checkpoint()
-    plain = session(PUSHED.split("CREATE POLICY")[0])
-    with pytest.raises(StateError, match="pol"):
-        session(PUSHED).restore(plain.checkpoint())
 
 
 def test_an_error_about_rows_tells_nothing_of_them() -> None:
