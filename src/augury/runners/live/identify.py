@@ -84,13 +84,8 @@ class LiveIdentified:
         """Report the owners that are known once all rows before `horizon` are there."""
         if horizon <= self.horizon:
             return []
-        self.state, tidings = self.stage.advance(self.state, self._rows(), horizon)
-        self.horizon, self.waiting = horizon, []
-        if tidings.told.num_rows:
-            self.log.append(tidings.told)
-        if tidings.rejected.num_rows:
-            self.aside.append(tidings.rejected)
-        found: list[dict[str, Any]] = tidings.told.to_pylist()
+        self.horizon = horizon
+        found: list[dict[str, Any]] = self._taken().to_pylist()
         return found
 
     def finish(self) -> list[dict[str, Any]]:
@@ -98,9 +93,21 @@ class LiveIdentified:
         return self.advance(ALWAYS)
 
     def settle(self) -> None:
-        """Hand rows that wait to the stage, whose state is then all there is."""
-        self.state, _ = self.stage.advance(self.state, self._rows(), self.horizon)
+        """Hand rows that wait to the stage, whose state is then all there is.
+
+        None of them completes a step: nothing is told.
+        """
+        self._taken()
+
+    def _taken(self) -> pa.Table:
+        """Hand all rows to the stage; return what is told."""
+        self.state, tidings = self.stage.advance(self.state, self._rows(), self.horizon)
         self.waiting = []
+        if tidings.told.num_rows:
+            self.log.append(tidings.told)
+        if tidings.rejected.num_rows:
+            self.aside.append(tidings.rejected)
+        return tidings.told
 
     def _rows(self) -> pa.Table:
         columns: dict[str, Any] = {
