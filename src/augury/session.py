@@ -274,6 +274,12 @@ class Session:
         self._announce(self._bad_rows())
         return answer
 
+    def _pushed_owners(self, name: str) -> Identities | None:
+        """Return what is told of owners over pushed rows; None where the rows are bound."""
+        how = self._catalog.identified[name.lower()]
+        is_bound = how.statement.readings.lower() in self._bound
+        return None if is_bound or self._live is None else self._live.identified(name)
+
     def _forecast_table(self, name: str, columns: Sequence[str] | None) -> Any:
         """Return the rows of a forecast over the bound rows."""
         from augury.planning.refusal import NOT_EVALUATED, PlanError
@@ -322,7 +328,7 @@ class Session:
             hint = "make a Session(engine='local') for it"
             source = Source("<name>", name)
             raise QueryError([Diagnostic(NOT_EVALUATED, message, Span(0, len(name)), source, hint)])
-        found = self._local_runner().known(name)
+        found = self._pushed_owners(name) or self._local_runner().known(name)
         notice = (
             f"stream {name}: {found.resets} badge reads were impossible in every world; "
             "their owners were put where they lead"
@@ -572,8 +578,8 @@ class Session:
         """
         if (known := self._catalog.identified.get(stream.lower())) is not None:
             raise AuguryError(
-                f"stream {stream} is identified from {known.statement.readings}, over bound rows; "
-                f"bind the rows of {known.statement.readings}"
+                f"stream {stream} is identified from {known.statement.readings}; push rows of "
+                f"{known.statement.readings}"
             )
         if (kept := self._catalog.suppressed.get(stream.lower())) is not None:
             raise AuguryError(
@@ -626,7 +632,10 @@ class Session:
         """
         from augury.runners.live import state as live_state
 
-        live_state.load(self._live_runner(), data)
+        live = self._live_runner()
+        live_state.load(live, data)
+        # What a policy has decided there is decided here: nothing may bind more from now on.
+        self._decided |= live.streams_pushed() & set(live.gates)
 
     def late(self, stream: str) -> Any:
         """Return the rows of a stream that came after the watermark, with the reason."""
@@ -683,12 +692,8 @@ class Session:
                 self._live.declare(name, self._catalog, queries)
         for forecast, _ in self._forecasts.values():
             self._live.declare_forecast(forecast, self._catalog)
-        left_out = [
-            f"stream {each.statement.name} is identified over bound rows, and push leaves it out"
-            for each in self._catalog.identified.values()
-        ]
-        for notice in self._not_said(left_out):
-            warnings.warn(notice, stacklevel=4)
+        for name in self._catalog.identified:
+            self._live.declare_identified(name, self._catalog)
         self._live_is_current = True
         return self._live
 

@@ -108,6 +108,8 @@ def test_nothing_is_told_after_rows_that_a_policy_could_not_decide() -> None:
         ag.push("other", rows(("Z", 8), ("Y", 90)))
     with pytest.raises(DataError, match="could not decide"):
         ag.finish()
+    with pytest.raises(DataError, match="could not decide"):
+        ag.checkpoint()
 
 
 def test_tables_are_bound_before_rows_are_decided_about() -> None:

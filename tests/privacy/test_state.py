@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from augury import Session
+from augury import AuguryError, QueryError, Session
 from augury.errors import StateError
 from augury.evaluation.stages.suppress import SuppressStage
 from augury.evaluation.stream_rows import StreamRows
@@ -87,6 +88,17 @@ def test_a_checkpoint_belongs_to_its_policy() -> None:
             other.restore(stored)
 
 
+def test_nothing_binds_more_once_decisions_were_restored() -> None:
+    first = taught("GREEDY")
+    first.push("s", [row("a1"), row("c2"), row("x9")])
+    second = taught("GREEDY")
+    second.restore(first.checkpoint())
+    with pytest.raises(QueryError, match="may have suppressed events"):
+        second.sql("CREATE QUERY late ON s PATTERN SEQ(B b, !C c, A a) WITHIN 5;")
+    with pytest.raises(AuguryError, match="before them"):
+        second.bind("h", HISTORY)
+
+
 def planned(how: str, queries: str = QUERIES) -> tuple[PolicyPlan, SuppressStage]:
     ag = taught(how, queries)
     catalog = ag._catalog
@@ -111,7 +123,7 @@ def test_steps_of_the_stage_change_nothing(
     _, expected = stage.advance(stage.start(past), stream_rows(stage, rows))
     state, places = stage.start(past), [0, *sorted(cuts), len(rows)]
     logs = []
-    for begin, end in zip(places, places[1:], strict=False):
+    for begin, end in pairwise(places):
         state, passed = stage.advance(
             stage.load(stage.dump(state)), stream_rows(stage, rows[begin:end])
         )

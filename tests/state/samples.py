@@ -18,7 +18,10 @@ from augury.evaluation.network import Network
 from augury.evaluation.probability.chain_shard import FORMAT as CHAIN_FORMAT
 from augury.evaluation.probability.chain_shard import ChainShard
 from augury.evaluation.row_blocks import Stored
-from augury.evaluation.stream_rows import EVENT_ID
+from augury.evaluation.stages.suppress import FORMAT as POLICY_FORMAT
+from augury.evaluation.stages.suppress import SuppressStage
+from augury.evaluation.stream_rows import EVENT_ID, StreamRows
+from augury.planning.policy_plan import plan_policy
 from augury.runners.live.state import FORMAT as LIVE_FORMAT
 
 FOLDER = Path(__file__).parent
@@ -113,6 +116,34 @@ def stored_of(path: Path) -> tuple[bytes, dict[int, bytes]]:
     return parts[0], dict(enumerate(parts[1:]))
 
 
+WARD = """
+CREATE STREAM ward (id LONG, act STRING, t LONG) ID id TIME t TYPE act;
+CREATE STREAM before (id LONG, act STRING, t LONG) ID id TIME t TYPE act;
+CREATE QUERY shown ON ward PATTERN SEQ(A a, B b) WITHIN 5;
+CREATE QUERY hidden ON ward PATTERN SEQ(A a, B b, C c) WITHIN 5;
+CREATE POLICY discreet ON ward PUBLIC shown PRIVATE hidden WEIGHT 2
+USING HYBRID LEARN FROM before ONLINE PATIENCE 1;
+"""
+HISTORY = "abcabdab"
+
+
+def suppress_stage() -> SuppressStage:
+    """Return a policy before a stream."""
+    ag = Session(engine="local")
+    ag.sql(WARD)
+    catalog = ag._catalog
+    plan = plan_policy(catalog.policies["discreet"], ag._checked_queries(), catalog, {})
+    return SuppressStage(plan, catalog.streams["ward"])
+
+
+def acts(stage: SuppressStage, types: str) -> StreamRows:
+    """Return one event of each type, one a tick; histories end at 0."""
+    begin = -len(types) if types == HISTORY else ord(types[0]) - ord("a")
+    times = range(begin, begin + len(types))
+    table = pa.table({"id": list(times), "act": list(types.upper()), "t": list(times)})
+    return StreamRows(stage.stream, table, table.slice(0, 0))
+
+
 def current() -> dict[Path, bytes]:
     """Return the samples of the current versions."""
     ag = session()
@@ -120,12 +151,15 @@ def current() -> dict[Path, bytes]:
     ag.push("places", places()[:2])
     part = shard()
     held, _ = part.advance(part.start(), reads_of(part, reads()[:BEFORE]), HORIZON)
+    ward = suppress_stage()
+    decided, _ = ward.advance(ward.start(acts(ward, HISTORY)), acts(ward, "ab"))
     chains = chain_shard()
     carried, _ = chains.advance(chains.start(), places_of(chains, places()[:3]), HORIZON)
     return {
         FOLDER / f"chains_{CHAIN_FORMAT.version}.state": chains.dump(carried),
         FOLDER / f"shard_{SHARD_FORMAT.version}.state": in_one_file(part.stored(held)),
         FOLDER / f"live_{LIVE_FORMAT.version}.state": ag.checkpoint(),
+        FOLDER / f"policy_{POLICY_FORMAT.version}.state": ward.dump(decided),
     }
 
 

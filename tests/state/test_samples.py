@@ -10,11 +10,13 @@ from augury.errors import StateError
 from augury.evaluation.codec import Format
 from augury.evaluation.executor import FORMAT as SHARD_FORMAT
 from augury.evaluation.probability.chain_shard import FORMAT as CHAIN_FORMAT
+from augury.evaluation.stages.suppress import FORMAT as POLICY_FORMAT
 from augury.runners.live.state import FORMAT as LIVE_FORMAT
 from state.samples import (
     BEFORE,
     FOLDER,
     HORIZON,
+    acts,
     chain_shard,
     places,
     reads,
@@ -22,10 +24,12 @@ from state.samples import (
     session,
     shard,
     stored_of,
+    suppress_stage,
 )
 
 LIVE = sorted(FOLDER.glob("live_*.state"))
 CHAINS = sorted(FOLDER.glob("chains_*.state"))
+POLICIES = sorted(FOLDER.glob("policy_*.state"))
 SHARD = sorted(FOLDER.glob("shard_*.state"))
 
 
@@ -33,6 +37,14 @@ def test_every_version_has_a_sample() -> None:
     assert len(LIVE) == LIVE_FORMAT.version
     assert len(SHARD) == SHARD_FORMAT.version
     assert len(CHAINS) == CHAIN_FORMAT.version
+    assert len(POLICIES) == POLICY_FORMAT.version
+
+
+@pytest.mark.parametrize("sample", POLICIES, ids=lambda path: path.stem)
+def test_the_stored_decisions_of_a_policy_go_on(sample: Path) -> None:
+    stage = suppress_stage()
+    _, passed = stage.advance(stage.load(sample.read_bytes()), acts(stage, "cd"))
+    assert passed.keeps.tolist() == [False, True]
 
 
 @pytest.mark.parametrize("sample", LIVE, ids=lambda path: path.stem)

@@ -14,18 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from augury.analysis.declarations.catalog import Catalog, Identified, MovesSchema, StreamSchema
-from augury.analysis.declarations.moves import AS_OF, ERROR_BOUND, METHOD, REVISION, P
+from augury.analysis.declarations.moves import REVISION
 from augury.config import value_of
 from augury.errors import ModelError
-from augury.evaluation.encoding import whole
+from augury.evaluation.stages.identify import IdentifyStage, Seen
 from augury.evaluation.stream_rows import StreamRows
-from augury.identity.identifier import Identifier, News
+from augury.identity.identifier import Identifier
 from augury.identity.telling import Strategy
-from augury.identity.ward import Row, Ward, Ways
-from augury.sources.columns import ARROW_TYPES
-from augury.sources.rows import REASON
-
-Seen = list[tuple[Any, Row]]
+from augury.identity.ward import Ward, Ways
 
 
 @dataclass(frozen=True)
@@ -53,15 +49,22 @@ class Identifying:
 
     def identities(self, name: str) -> Identities:
         """Return all that is told of a stream, over rows that have an end."""
+        stage = self.stage(name)
+        source = self.load(stage.source.name)
+        _, tidings = stage.advance(stage.start(), source.table)
+        bad = tidings.rejected
+        rejected = pa.concat_tables([source.rejected, bad]) if source.rejected.num_rows else bad
+        last = StreamRows(stage.own, last_tellings(tidings.told, stage.own), rejected)
+        return Identities(
+            last, tidings.told, len(tidings.resets), stage.identifier, stage.seen(source.table)
+        )
+
+    def stage(self, name: str) -> IdentifyStage:
+        """Return the stage that identifies the events of a stream, wherever they come from."""
         how = self.catalog.identified[name.lower()]
         own = self.catalog.streams[name.lower()]
-        source = self.load(how.statement.readings)
-        identifier = self._identifier(how)
-        rows = _rows(source, self._model(how))
-        _, news = identifier.advance(identifier.start(), rows)
-        log = _told(news, identifier, source, own)
-        last = StreamRows(own, last_tellings(log, own), _rejected(news, source))
-        return Identities(last, log, len(news.resets), identifier, rows)
+        source = self.catalog.streams[how.statement.readings.lower()]
+        return IdentifyStage(source, own, self._model(how), self._identifier(how))
 
     def _model(self, how: Identified) -> MovesSchema:
         return self.catalog.moves[how.statement.model.lower()]
@@ -107,46 +110,6 @@ class Identifying:
         return list(zip(*columns, strict=True))
 
 
-def _rows(source: StreamRows, model: MovesSchema) -> Seen:
-    """Return the rows of a stream as wards take them, each with its unit."""
-    node, schema, table = model.statement, source.schema, source.table
-
-    def values(name: str | None) -> list[Any]:
-        column = schema.column(name) if name else None
-        return table.column(column.name).to_pylist() if column else [None] * table.num_rows
-
-    times = whole(table.column(schema.time)).tolist()
-    read = (schema.id, node.owner, schema.type, node.place, node.from_place, node.by)
-    ids, people, types, rooms, origins, units = map(values, read)
-    found = zip(units, ids, times, people, types, rooms, origins, strict=True)
-    return [(unit, Row(*row)) for unit, *row in found]
-
-
-def _told(news: News, identifier: Identifier, source: StreamRows, own: StreamSchema) -> pa.Table:
-    """Return every telling: the columns of the source with the owner filled in, and what is known.
-
-    The rows stand in the order in which they were told.
-    """
-    told = [(each, person, p) for each in news.told for person, p in each.owners]
-    places = {key: k for k, key in enumerate(source.table.column(source.schema.id).to_pylist())}
-    rows = source.table.take(pa.array([places[each.id] for each, _, _ in told], pa.int64()))
-    (owner,) = own.alternatives
-    people = [identifier.wards[each.unit].people[person] for each, person, _ in told]
-    kinds = {column.name: ARROW_TYPES[column.type.value] for column in own.columns}
-    rows = rows.set_column(rows.column_names.index(owner), owner, pa.array(people, kinds[owner]))
-    added = {
-        P: [p for _, _, p in told],
-        REVISION: [each.revision for each, _, _ in told],
-        METHOD: [each.method for each, _, _ in told],
-        ERROR_BOUND: [each.error_bound for each, _, _ in told],
-    }
-    as_of = pa.array([each.as_of for each, _, _ in told], pa.int64()).cast(kinds[AS_OF])
-    for name in (P, REVISION, AS_OF, METHOD, ERROR_BOUND):
-        column = as_of if name == AS_OF else pa.array(added[name], kinds[name])
-        rows = rows.append_column(name, column)
-    return rows
-
-
 def last_tellings(log: pa.Table, own: StreamSchema) -> pa.Table:
     """Return, of each event, the rows of its last telling."""
     ids: Any = log.column(own.id).combine_chunks()
@@ -155,13 +118,3 @@ def last_tellings(log: pa.Table, own: StreamSchema) -> pa.Table:
     last = np.zeros(int(event.max(initial=-1)) + 1, np.int64)
     np.maximum.at(last, event, revision)
     return log.filter(pa.array(revision == last[event]))
-
-
-def _rejected(news: News, source: StreamRows) -> pa.Table:
-    """Return the rows that were put aside, and those that were none."""
-    places = {key: k for k, key in enumerate(source.table.column(source.schema.id).to_pylist())}
-    reasons = {places[row.id]: reason for _, row, reason in news.rejected}
-    rows = sorted(reasons)
-    aside = source.table.take(pa.array(rows, pa.int64()))
-    faulty = aside.append_column(REASON, pa.array([reasons[k] for k in rows], pa.string()))
-    return pa.concat_tables([source.rejected, faulty]) if source.rejected.num_rows else faulty

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -172,18 +173,18 @@ class _Turn:
 
 
 def dump(state: Identified) -> bytes:
-    """Return a state as bytes; ids, people and places are numbers or texts."""
+    """Return a state as bytes; ids, people and places are numbers, texts or times."""
     wards = [[unit, _ward_parts(ward)] for unit, ward in state.wards.items()]
     waiting = [[unit, _row_parts(row)] for unit, row in state.waiting]
     parts = {"version": VERSION, "wards": wards, "waiting": waiting}
     parts |= {"done": state.done, "resets": state.resets}
-    return json.dumps(parts).encode()
+    return json.dumps(parts, default=_time_parts).encode()
 
 
 def load(data: bytes) -> Identified:
     """Return the state that was dumped."""
     try:
-        parts = json.loads(data)
+        parts = json.loads(data, object_hook=_time)
         if parts["version"] != VERSION:
             raise StateError(f"identities stored in version {parts['version']}; expected {VERSION}")
         wards = {unit: _ward_state(own) for unit, own in parts["wards"]}
@@ -191,6 +192,19 @@ def load(data: bytes) -> Identified:
         return Identified(wards, waiting, parts["done"], parts["resets"])
     except (ValueError, KeyError, TypeError) as problem:
         raise StateError(f"stored identities are damaged ({problem}); start anew") from problem
+
+
+def _time_parts(value: Any) -> dict[str, str]:
+    """Return a time or a date in parts that JSON knows."""
+    if isinstance(value, date):
+        return {type(value).__name__: value.isoformat()}
+    raise TypeError(f"a {type(value).__name__} cannot be stored as an id, a person or a place")
+
+
+def _time(parts: dict[str, Any]) -> Any:
+    if parts.keys() == {"datetime"}:
+        return datetime.fromisoformat(parts["datetime"])
+    return date.fromisoformat(parts["date"]) if parts.keys() == {"date"} else parts
 
 
 def _row_parts(row: Row) -> list[Any]:

@@ -69,7 +69,8 @@ class SuppressStage:
             log.append((event, decision))
             keeps[own] = decision.kept
         # Bad rows are as secret as suppressed ones: readers neither see nor count them.
-        kept = StreamRows(rows.schema, rows.table.filter(pa.array(keeps)), rows.rejected.slice(0, 0))
+        table, bad = rows.table.filter(pa.array(keeps)), rows.rejected.slice(0, 0)
+        kept = StreamRows(rows.schema, table, bad)
         return state, Passed(kept, audit_table(self.stream, log), keeps)
 
     def _refuse_overlap(self, state: Decider, event: Event) -> None:

@@ -18,8 +18,9 @@ import pyarrow as pa
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.declarations.forecasts import CheckedForecast
-from augury.errors import AuguryError, DataError
+from augury.errors import AuguryError, DataError, ModelError
 from augury.evaluation.encoding import declaration_of, rows_of_table
+from augury.evaluation.identifying import Identities
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import below
 from augury.evaluation.probability.streamable import refuse_unstreamable
@@ -37,13 +38,14 @@ from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.runners.live.acting import LiveActing
 from augury.runners.live.forecast import LiveForecast
 from augury.runners.live.gate import LiveGate
+from augury.runners.live.identify import LiveIdentified
 from augury.runners.live.query import LiveQuery
 from augury.runners.live.steps import LiveSteps, needs_steps
 from augury.sources.intake import Intake
 
 Row = Mapping[str, Any]
 Found = list[dict[str, Any]]
-Live = LiveQuery | LiveSteps | LiveForecast
+Live = LiveQuery | LiveSteps | LiveForecast | LiveIdentified
 
 
 class LiveRunner:
@@ -130,7 +132,7 @@ class LiveRunner:
 
     def push(self, stream: str, rows: Iterable[Row]) -> Found:
         """Take in rows of one stream, in the order they came; return the new matches."""
-        self._refuse_stopped()
+        self.refuse_stopped()
         if stream in self.gates:
             return self._push_through(self.gates[stream], list(rows))
         entrance, readers = self.entrances[stream], self._readers.get(stream, ())
@@ -167,7 +169,7 @@ class LiveRunner:
             for name in self._acting_names
         )
 
-    def _refuse_stopped(self) -> None:
+    def refuse_stopped(self) -> None:
         """Raise where a policy could not decide: rows that it left undecided would be missing."""
         for gate in self.gates.values():
             if gate.has_stopped:
@@ -210,7 +212,7 @@ class LiveRunner:
 
     def finish(self) -> Found:
         """End all streams; return the matches that were still open."""
-        self._refuse_stopped()
+        self.refuse_stopped()
         found: Found = []
         for entrance in self.entrances.values():
             entrance.watermark = ALWAYS
@@ -223,18 +225,37 @@ class LiveRunner:
     def has_put_aside(self, stream: str) -> bool:
         """Whether rows of a stream were bad or late."""
         entrance = self.entrances[stream]
-        return bool(entrance.rejected or entrance.late)
+        return bool(entrance.rejected or entrance.late or self._unidentified(stream))
 
     def put_aside(self, stream: str) -> dict[tuple[str, str], tuple[int, str]]:
         """Return how many rows were put aside, by stream and kind, and why the first of them."""
         entrance = self.entrances[stream]
         name = entrance.declared.name.removeprefix("stream ")
         kinds = {"rejected": entrance.rejected, "late": entrance.late}
-        return {(name, kind): (len(rows), rows[0][1]) for kind, rows in kinds.items() if rows}
+        found = {(name, kind): (len(rows), rows[0][1]) for kind, rows in kinds.items() if rows}
+        return found | self._unidentified(stream)
+
+    def _unidentified(self, stream: str) -> dict[tuple[str, str], tuple[int, str]]:
+        """Return how many rows of a stream no world allows, by the streams that identify it."""
+        reading = (self.queries[name] for _, name, _ in self._readers.get(stream, ()))
+        return {
+            (each.stage.own.name, "rejected"): each.rejected
+            for each in reading
+            if isinstance(each, LiveIdentified) and each.rejected[0]
+        }
 
     def notices(self) -> list[str]:
         """Return what is to be said of the events so far: how many are tied, by query."""
-        return [tie_notice(each.query, each.tied) for each in self.queries.values() if each.tied]
+        return [
+            tie_notice(each.query, each.tied)
+            for each in self.queries.values()
+            if not isinstance(each, LiveIdentified) and each.tied
+        ]
+
+    def identified(self, name: str) -> Identities | None:
+        """Return what was told so far of the owners of a stream; None where it is not pushed."""
+        found = self.queries.get(name.lower())
+        return found.known if isinstance(found, LiveIdentified) else None
 
     def late(self, stream: str) -> pa.Table:
         """Return the rows of a stream that came too late, with the reason."""
@@ -288,6 +309,19 @@ class LiveRunner:
             self._leave_out(name, f"push leaves it out: {error.message} ({error.code}){advice}")
             return
         self._read(name, live, to_text(catalog.forecasts[name]), live.bases)
+
+    def declare_identified(self, name: str, catalog: Catalog) -> None:
+        """Take in a stream whose events get owners, unless it is known."""
+        if name in self.queries or name in self._left_out:
+            return
+        how = catalog.identified[name].statement
+        try:
+            live = LiveIdentified(name, catalog, self.tables)
+        except (DataError, ModelError) as error:
+            self._leave_out(name, f"push leaves stream {how.name} out: {error}")
+            return
+        text = to_text(how) + to_text(catalog.moves[how.model.lower()].statement)
+        self._read(name, live, text, live.bases)
 
     def _read(self, name: str, live: Live, text: str, bases: list[str]) -> None:
         """Let what is pushed to some streams reach a query or a forecast."""

@@ -19,6 +19,7 @@ from augury.kernels.search.gather import LINK
 from augury.runners.live.encoding import Encoded, LiveCodes
 from augury.runners.live.forecast import LiveForecast
 from augury.runners.live.gate import LiveGate
+from augury.runners.live.identify import LiveIdentified
 from augury.runners.live.query import LiveQuery
 from augury.runners.live.runner import Live, LiveRunner
 from augury.runners.live.steps import LiveSteps
@@ -33,8 +34,9 @@ Waiting = dict[str, list[tuple[int, Arrival]]]
 
 def dump(runner: LiveRunner) -> bytes:
     """Return everything that the runner needs to go on in another process."""
+    runner.refuse_stopped()
     parts: list[bytes] = []
-    about = {
+    about: Plain = {
         "entrances": {name: _entrance(each) for name, each in runner.entrances.items()},
         "queries": {name: _query(each, parts) for name, each in runner.queries.items()},
         "acting": None if runner.acting is None else runner.acting.dump(),
@@ -63,6 +65,8 @@ def load(runner: LiveRunner, data: bytes) -> None:
     for name, query in runner.queries.items():
         if isinstance(query, LiveSteps):
             _restore_steps(query, about["queries"][name], parts, runner)
+        elif isinstance(query, LiveIdentified):
+            _restore_identified(query, about["queries"][name], parts)
         elif isinstance(query, LiveQuery):
             _restore_query(query, about["queries"][name], parts, runner)
 
@@ -158,6 +162,8 @@ def _query(query: Live, parts: list[bytes]) -> Plain:
         )
     if isinstance(query, LiveSteps):
         return _steps(query, parts)
+    if isinstance(query, LiveIdentified):
+        return _identified(query, parts)
     parts.append(ipc_bytes(_ring_table(query)))
     return {
         "part": len(parts) - 1,
@@ -289,3 +295,20 @@ def _alternatives(runner: LiveRunner, stream: str, group: Hashable) -> Alternati
     """Return what the entrance remembers of an event's alternatives."""
     same = runner.entrances[stream].known.get(group) if group is not None else None
     return same if isinstance(same, Alternatives) else None
+
+
+# Streams whose events get owners ------------------------------------------------------------------
+
+
+def _identified(query: LiveIdentified, parts: list[bytes]) -> Plain:
+    query.settle()
+    first = len(parts)
+    tables = (pa.concat_tables(each) for each in (query.log, query.aside))
+    parts += [query.stage.dump(query.state), *map(ipc_bytes, tables)]
+    return {"part": first, "horizon": query.horizon}
+
+
+def _restore_identified(query: LiveIdentified, about: Plain, parts: list[bytes]) -> None:
+    state, *tables = parts[about["part"] : about["part"] + 3]
+    query.state, query.horizon, query.waiting = query.stage.load(state), about["horizon"], []
+    query.log, query.aside = ([pa.ipc.open_stream(each).read_all()] for each in tables)
