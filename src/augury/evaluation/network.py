@@ -234,7 +234,12 @@ class Network:
 
     @property
     def goes_by_time(self) -> bool:
-        """Whether rows may be evaluated one span of time after the other, each by itself.
+        """Whether rows may be evaluated one span of time after the other, each by itself."""
+        return self.goes_in_steps and all(q.after_match is None for q in self.queries.values())
+
+    @property
+    def goes_in_steps(self) -> bool:
+        """Whether rows may be evaluated one span of time after the other.
 
         Not where matches of one event are counted, nor where rows that exclude each other may be of
         any time, as those of one ID may.

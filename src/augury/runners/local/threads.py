@@ -86,7 +86,8 @@ class InThreads:
         step = steps_of(self.network, FEW, firsts[0], _one(times, rows.num_rows - 1))
         with ThreadPoolExecutor(self.threads) as pool:
             own = list(pool.map(self._needed_rows, parts))
-            lines = self._by_time(own, firsts) if step != ALWAYS else []
+            apart = step != ALWAYS and self.network.goes_by_time
+            lines = self._by_time(own, firsts) if apart else []
             lines = lines or self._by_key(own, firsts, pool) or [_line(own, firsts)]
             found = pool.map(lambda line: self._matches(line, step), lines)
             return pa.concat_tables(table for tables in found for table in tables)
