@@ -295,7 +295,7 @@ def steps_of(network: Network, step: int, first: int | None, last: int | None) -
     What a step keeps for the next may be evaluated again with it; where that would be most of the
     rows there are, all of them are taken at once.
     """
-    if network.memory is None or not network.goes_in_steps or first is None or last is None:
+    if network.memory is None or not network.goes_by_time or first is None or last is None:
         return ALWAYS
     return step if network.memory < (last - first) // FEW_WINDOWS else ALWAYS
 

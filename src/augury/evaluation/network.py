@@ -234,19 +234,15 @@ class Network:
 
     @property
     def goes_by_time(self) -> bool:
-        """Whether rows may be evaluated one span of time after the other, each by itself."""
-        return self.goes_in_steps and all(q.after_match is None for q in self.queries.values())
+        """Whether rows may be evaluated one span of time after the other, each by itself.
 
-    @property
-    def goes_in_steps(self) -> bool:
-        """Whether rows may be evaluated one span of time after the other.
-
-        Not where matches of one event are counted, nor where rows that exclude each other may be of
-        any time, as those of one ID may.
+        Not where matches of one event are counted, or taken one after the other, nor where rows
+        that exclude each other may be of any time, as those of one ID may.
         """
         counted = any(query.match_limit is not None for query in self.queries.values())
         apart = any(each.alternatives and each.id is not None for each in self.bases.values())
-        return self.memory is not None and not counted and not apart
+        in_turn = any(query.after_match is not None for query in self.queries.values())
+        return self.memory is not None and not counted and not in_turn and not apart
 
     @property
     def waits(self) -> bool:

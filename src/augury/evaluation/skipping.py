@@ -101,9 +101,19 @@ class Candidates:
     @cached_property
     def items(self) -> Items:
         """The events of all matches, with their place in the order."""
-        rows = self.matches.row
+        rows, first = self.matches.row, self.matches.first_item
+        time = self.inputs.time[rows]
+        if self._is_by_time:
+            return Items(first, rows, time, *(np.zeros(len(rows), np.int64) for _ in range(2)))
         stream, tie = self._order
-        return Items(self.matches.first_item, rows, self.inputs.time[rows], stream[rows], tie[rows])
+        return Items(first, rows, time, stream[rows], tie[rows])
+
+    @property
+    def _is_by_time(self) -> bool:
+        """Whether nothing but time orders events."""
+        return len(self.query.streams) == 1 and not any(
+            (self.query.streams[0].order_by, *self.places)
+        )
 
     @cached_property
     def _order(self) -> tuple[Words, Words]:
@@ -111,9 +121,6 @@ class Candidates:
         n = len(self.inputs.time)
         streams, ties = np.zeros(n, np.int64), np.zeros(n, np.int64)
         places = self.places or [None] * len(self.query.streams)
-        plain = all(s.order_by is None for s in self.query.streams) and not any(places)
-        if plain and len(self.query.streams) == 1:
-            return streams, ties
         parts = zip(
             self.query.streams, self.inputs.tables, self.inputs.first_rows, places, strict=True
         )
@@ -281,11 +288,14 @@ class Candidates:
             own.start,
             own.target,
             np.full(size, NOBODY, np.int64),
+            np.empty((size, 2), np.int64),
             np.empty(len(best), np.int64),
             np.empty(len(best), np.int64),
             marked,
         )
         chosen = np.flatnonzero(marked)
+        if not len(chosen):
+            return own.matches.only(chosen)
         kept = replace(own, matches=own.matches.only(chosen))
         numbers = _numbered(own.partition[chosen])
         if held is not None:

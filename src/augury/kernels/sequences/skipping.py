@@ -61,27 +61,41 @@ def covers(items, start, target, match, event):
     return target[match] == NOBODY or _is_before(items, event, target[match])
 
 
+@part
+def _is_covered(items, start, target, last, head, until, match):
+    """Whether a match that was taken, the last of its partition or one before, covers a start."""
+    event = start[match]
+    while last != NOBODY and until[last] >= items.time[event]:
+        if covers(items, start, target, last, event):
+            return True
+        last = head[last]
+    return False
+
+
 @kernel
-def take(items, partition, start, target, latest, head, until, taken):
+def take(items, partition, start, target, latest, span, head, until, taken):
     """Mark the matches that are taken, among those that are marked; they are in order of starts.
 
-    `start` and `target` are items. `latest` (of each partition, NOBODY), `head` (M,) and `until`
-    (M,) are for its own use.
+    `start` and `target` are items. `latest` (of each partition, NOBODY), `span` (of each partition,
+    two times), `head` (M,) and `until` (M,) are for its own use.
     """
     for match in range(len(partition)):
         if not taken[match]:
             continue
-        last = latest[partition[match]]
-        event, other, free = start[match], last, True
-        while free and other != NOBODY and until[other] >= items.time[event]:
-            free = not covers(items, start, target, other, event)
-            other = head[other]
-        if not free:
-            taken[match] = False
-            continue
-        # How far it reaches, or one before it: none of them is passed by too early.
+        own, now = partition[match], items.time[start[match]]
+        last = latest[own]
+        if last != NOBODY:
+            # Between the start of the last match and its end, or behind all: mostly that will do.
+            if span[own, 0] < now < span[own, 1]:
+                taken[match] = False
+                continue
+            if now <= until[last] and _is_covered(items, start, target, last, head, until, match):
+                taken[match] = False
+                continue
         end = items.first[match + 1] - 1 if target[match] == NOBODY else target[match]
+        span[own, 0], span[own, 1] = now, items.time[end]
         until[match] = items.time[end]
+        # How far it reaches, or one before it: none of them is passed by too early.
         if last != NOBODY:
             until[match] = max(until[match], until[last])
-        head[match], latest[partition[match]] = last, match
+        head[match], latest[own] = last, match

@@ -86,8 +86,7 @@ class InThreads:
         step = steps_of(self.network, FEW, firsts[0], _one(times, rows.num_rows - 1))
         with ThreadPoolExecutor(self.threads) as pool:
             own = list(pool.map(self._needed_rows, parts))
-            apart = step != ALWAYS and self.network.goes_by_time
-            lines = self._by_time(own, firsts) if apart else []
+            lines = self._by_time(own, firsts) if step != ALWAYS else []
             lines = lines or self._by_key(own, firsts, pool) or [_line(own, firsts)]
             found = pool.map(lambda line: self._matches(line, step), lines)
             return pa.concat_tables(table for tables in found for table in tables)
@@ -147,11 +146,18 @@ class InThreads:
         cut_by = dict(sharding_of(self.network, bounded=True).columns).get(name)
         if cut_by is None:
             return []
-        kinds, shards = self._wants.kinds, self.threads
+        kinds, shards = self._wants.kinds, self._shards(parts)
         by_part = pool.map(
             lambda part: _dealt(part, shard_numbers(part, cut_by, shards, kinds), shards), parts
         )
         return [_line(own, firsts) for own in zip(*by_part, strict=True)]
+
+    def _shards(self, parts: list[pa.Table]) -> int:
+        """Return how many shards there are: more than threads where each is taken in one step."""
+        if self.network.goes_by_time:
+            return self.threads
+        rows = sum(int(part.num_rows) for part in parts)
+        return max(self.threads, rows // FEW)
 
     def _matches(self, line: ThreadInput, step: int) -> list[pa.Table]:
         """Return the matches of one line, step by step."""
