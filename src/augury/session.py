@@ -250,13 +250,8 @@ class Session:
             return self._forecast_table(query, columns)
         if self._catalog.rules.get(query.lower()) or self._catalog.table(query):
             return _columns_of(self._acted(query), columns)
-        if query.lower() in self._catalog.identified:
-            from augury.evaluation.answers.schemas import chosen
-
-            last = self._known(query).last.table
-            return last.select(chosen(query, columns, last.column_names)) if columns else last
-        if query.lower() in self._catalog.suppressed:
-            return self._kept(query, columns)
+        if query.lower() in {**self._catalog.identified, **self._catalog.suppressed}:
+            return self._made(query, columns)
         checked, source = self._readable(query)
         if self._acts(checked.name):
             return _columns_of(self._acting_run(checked.name).table(checked.name), columns)
@@ -273,6 +268,26 @@ class Session:
             warnings.warn(notice, stacklevel=2)
         self._announce(self._bad_rows())
         return answer
+
+    def _made(self, stream: str, columns: Sequence[str] | None) -> Any:
+        """Return the rows of a stream that is made of another: with owners, or what was kept."""
+        if self.engine == "spark":
+            return self._asked_on_spark("stream", stream, columns)
+        if stream.lower() in self._catalog.suppressed:
+            return self._kept(stream, columns)
+        return _columns_of(self._known(stream).last.table, columns)
+
+    def _asked_on_spark(
+        self,
+        kind: Literal["stream", "revisions", "audit", "forecast"],
+        name: str,
+        columns: Sequence[str] | None = None,
+    ) -> Any:
+        """Return the lazy rows of what is no query."""
+        from augury.evaluation.asked import Asked
+
+        runner = self._spark_runner(f"the table of {name}")
+        return runner.asked(Asked(kind, name.lower()), columns)
 
     def _pushed_owners(self, name: str) -> Identities | None:
         """Return what is told of owners over pushed rows; None where the rows are bound."""
@@ -310,6 +325,8 @@ class Session:
         from augury.planning.refusal import PlanError
 
         if name.lower() in self._catalog.identified:
+            if self.engine == "spark":
+                return self._asked_on_spark("revisions", name)
             return self._known(name).log
         checked, source = self._readable(name)
         if self.engine == "spark" or self._acts(checked.name):
@@ -321,13 +338,6 @@ class Session:
 
     def _known(self, name: str) -> Identities:
         """Return what is told of the owners of a stream; say once what had to be reset."""
-        from augury.planning.refusal import NOT_EVALUATED
-
-        if self.engine == "spark":
-            message = f"stream {name} is identified, which Spark does not do as yet"
-            hint = "make a Session(engine='local') for it"
-            source = Source("<name>", name)
-            raise QueryError([Diagnostic(NOT_EVALUATED, message, Span(0, len(name)), source, hint)])
         found = self._pushed_owners(name) or self._local_runner().known(name)
         notice = (
             f"stream {name}: {found.resets} badge reads were impossible in every world; "
@@ -361,6 +371,8 @@ class Session:
             known = ", ".join(each.name for each in self._catalog.policies.values()) or "none yet"
             raise AuguryError(f"there is no policy {policy}; declared: {known}")
         stream = found.stream.lower()
+        if self.engine == "spark":
+            return self._asked_on_spark("audit", policy)
         if self.engine == "local" and self._live is not None and stream not in self._bound:
             return self._live_runner().audit(stream)
         self._run()
@@ -654,7 +666,7 @@ class Session:
             query, _ = self._query(rule.query)
             return rejected_table(rule.name, self._acting_state(), query)
         name = self._stream_name(stream)
-        if name in self._catalog.identified:
+        if name in self._catalog.identified and self.engine == "local":
             return self._known(stream).last.rejected
         if self.engine == "local" and name in self._catalog.guarded and name in self._bound:
             from augury.evaluation.suppression import rejected_rows
@@ -701,11 +713,8 @@ class Session:
         if self._runner is None:
             queries = self._checked_queries()
             if self.engine == "spark":
-                from augury.planning.refusal import refuse_policies
                 from augury.runners.spark.runner import SparkRunner
 
-                # Before a session is started for nothing; the runner refuses them, too.
-                refuse_policies(self._catalog, "on Spark")
                 self._runner = SparkRunner(
                     self.spark,
                     self._catalog,
