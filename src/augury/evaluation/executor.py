@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from augury.analysis.declarations.catalog import StreamSchema
-from augury.evaluation.answers.answers import Answers, Clock
+from augury.evaluation.answers.answers import Answers, Clock, Measured
 from augury.evaluation.codec import Format, fingerprint
 from augury.evaluation.made_streams import StreamStage, stream_stages
 from augury.evaluation.memory_guard import memory_errors_named
@@ -133,7 +133,7 @@ class Executor:
             told, aside = self._made(state, fresh, ALWAYS, clock)
             found, rejected = self._stepped(state, fresh, ALWAYS, clock)
             put_aside(rejected, aside)
-        return Answers({**told, **found}, rejected, clock.measured)
+        return Answers({**told, **found}, rejected, self._shown(clock))
 
     def _known(self, name: str, rows: StreamRows, clock: Clock) -> StreamRows:
         """Return rows that were checked; those that matches are made of know their events' ids."""
@@ -164,7 +164,14 @@ class Executor:
             put_aside(rejected, more)
             self._forget(state, fresh, horizon)
         tied = self.network.tied(fresh.values())
-        return state, Answers(found, rejected, clock.measured, tied)
+        return state, Answers(found, rejected, self._shown(clock), tied)
+
+    def _shown(self, clock: Clock) -> dict[str, Measured]:
+        """Return what was measured, but how many rows came to a policy: that is secret, too."""
+        policies, streams = self.network.policies, self.network.bases
+        secret = {f"source {streams[policy.stream.lower()].name}" for policy in policies}
+        secret |= {f"suppress {policy.name}" for policy in policies}
+        return {name: own for name, own in clock.measured.items() if name not in secret}
 
     def _rejected(self, fresh: Mapping[str, StreamRows]) -> dict[str, pa.Table]:
         """Return the bad rows of each stream; those under a policy are as secret as all of it."""

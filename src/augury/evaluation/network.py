@@ -171,8 +171,13 @@ class Network:
     @cached_property
     def bases(self) -> dict[str, StreamSchema]:
         """The declared streams that the network reads in the end, by lower-case name."""
-        read = [*self._read_by_queries, *self._read_by_others]
-        return {name: each for own in read for name, each in ground(own, self.catalog).items()}
+        if self.is_behind_policies:
+            # What was kept comes under all of its names.
+            return {**self.inputs, **self._bases_of(self._read_by_others)}
+        return self._bases_of([*self._read_by_queries, *self._read_by_others])
+
+    def _bases_of(self, streams: Iterable[StreamSchema]) -> dict[str, StreamSchema]:
+        return {name: each for own in streams for name, each in ground(own, self.catalog).items()}
 
     @cached_property
     def inputs(self) -> dict[str, StreamSchema]:
