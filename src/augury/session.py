@@ -136,7 +136,18 @@ class Session:
         if self._sketches.get(checked.name.lower()):
             priced = self._spark_runner("analyze").priced(checked.name)
         measures = self._measures(checked, source, format) if analyze else None
-        return _explain(checked, source, format, self._catalog, (priced, measures))
+        shown = _explain(checked, source, format, self._catalog, (priced, measures))
+        return shown + self._settling(checked.name) if format == "text" else shown
+
+    def _settling(self, query: str) -> str:
+        """Return how the candidates of a query are settled; nothing where they are not."""
+        from augury.planning.acting.shards import settling_text
+
+        if self._acting is None and not (self._catalog.rules or self._catalog.tables):
+            return ""
+        self._candidates()
+        assert self._acting is not None
+        return settling_text(query, self._acting, self._catalog, self._checked_queries())
 
     def _explain_forecast(self, name: str, shape: Format, *, analyze: bool) -> str:
         """Return how a forecast will be made, and then how its query is evaluated."""

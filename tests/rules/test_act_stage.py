@@ -186,3 +186,10 @@ def test_an_empty_session_is_settled() -> None:
     stage, candidates = stage_of(bind(session(case.script, {}), []))
     _, acted = stage.advance(stage.start(), candidates, ALWAYS)
     assert acted.tried == 0
+
+
+def test_explain_says_how_candidates_are_settled() -> None:
+    ag = bounded(next(case for case in CASES if case.name.startswith("N4 ")))
+    assert "all candidates are settled in one place: rule mark uses" in ag.explain("enters")
+    ag = bounded(next(case for case in CASES if case.name.startswith("N2 ")))
+    assert "settled apart by the KEY of tables: worker_status by worker" in ag.explain("cleaned")

@@ -58,7 +58,8 @@ class ActState:
     def nbytes(self) -> int:
         # A row of a table is a tuple, twice in a dict.
         rows = sum(len(contents.held) for contents in self.own.tables.values())
-        return sum(table.nbytes for table in self.waiting.values()) + 400 * rows
+        waiting: int = sum(table.nbytes for table in self.waiting.values())
+        return waiting + 400 * rows
 
 
 @dataclass(frozen=True)
@@ -95,11 +96,13 @@ class ActStage:
         cls, catalog: Catalog, queries: Mapping[str, CheckedQuery], bound: Mapping[str, pa.Table]
     ) -> ActStage:
         """Return the stage of all that was declared; it can be sent elsewhere."""
-        declared = [*catalog.tables.values()]
+        tables_of = [
+            (each.name, [(c.name, c.type.value) for c in each.columns], each.key, each.store)
+            for each in catalog.tables.values()
+        ]
         texts = [to_text(each) for each in (*catalog.queries.values(), *catalog.rules.values())]
         own = {name: table for name, table in bound.items() if name in catalog.tables}
-        mark = fingerprint(*declared, *texts)
-        return cls(plain(catalog), dict(queries), own, mark)
+        return cls(plain(catalog), dict(queries), own, fingerprint(tables_of, texts))
 
     def __getstate__(self) -> dict[str, object]:
         """Leave the plans behind: they are made again in moments."""
@@ -306,7 +309,8 @@ class _Reader:
         """Return what is looked at: by conditions, by rules, and by who lists firings."""
         query = acting.world.queries[self.query]
         rules = [rule for rule in acting.world.rules if rule.query == self.query]
-        found = frozenset[str]().union(*(each.uses for each in (*query.conditions, *rules)))
+        uses = [each.uses for each in query.conditions] + [each.uses for each in rules]
+        found = frozenset[str]().union(*uses)
         if rules:
             found |= {"confidence", *(key.name for key in self.made.query.keys)}
         return sorted(found)
@@ -330,10 +334,10 @@ class _Reader:
         moment: Moment = (time, True, 0, ()) if self.after[k] else (time, False, stream, tie)
         order: Moment = (self.ends[k], False, stream, tie) if self.ends else moment
         match = dict(zip(self.names, self.values[k], strict=True)) if self.names else {}
-        present, over = self.present, ()
+        present, over = self.present, tuple[tuple[str, str], ...]()
         if self.events:
             events = self.events[k]
-            over = lower_of(self.made, events) if self.made.lower else ()
+            over = lower_of(self.made, events)
             present = present or frozenset(event["component"] for event in events)
         start = self.starts[k]
         return Candidate(

@@ -48,6 +48,15 @@ def shards_of(acting: Acting, catalog: Catalog, queries: Mapping[str, CheckedQue
         return Shards("single", f"all candidates are settled in one place: {reason}")
 
 
+def settling_text(
+    query: str, acting: Acting, catalog: Catalog, queries: Mapping[str, CheckedQuery]
+) -> str:
+    """Return what EXPLAIN says of how the candidates of a query are settled."""
+    if query.lower() not in acting.candidates:
+        return ""
+    return f"\nacting\n  {shards_of(acting, catalog, queries).reason}\n"
+
+
 class _MeetError(Exception):
     """Why candidates have to be settled together."""
 
