@@ -30,10 +30,11 @@ if TYPE_CHECKING:
         TableSchema,
     )
     from augury.analysis.declarations.forecasts import CheckedForecast
+    from augury.evaluation.asked import Kind
     from augury.evaluation.identifying import Identities
     from augury.evaluation.stream_rows import StreamRows
     from augury.evaluation.suppression import Suppressed
-    from augury.language.tree import Explain, Statement
+    from augury.language.tree import CreateRule, Explain, Statement
     from augury.planning.acting.moments import Candidates
     from augury.planning.acting.world import Acting
     from augury.planning.distribution.layout import Sketches
@@ -260,11 +261,14 @@ class Session:
         if query.lower() in self._forecasts:
             return self._forecast_table(query, columns)
         if self._catalog.rules.get(query.lower()) or self._catalog.table(query):
-            return _columns_of(self._acted(query), columns)
+            return self._acted(query, columns)
         if query.lower() in {**self._catalog.identified, **self._catalog.suppressed}:
             return self._made(query, columns)
         checked, source = self._readable(query)
         if self._acts(checked.name):
+            if self.engine == "spark":
+                self._acting_now(checked.name)
+                return self._asked_on_spark("settled", checked.name, columns)
             return _columns_of(self._acting_run(checked.name).table(checked.name), columns)
         try:
             answer = self._run().table(checked.name, columns)
@@ -290,7 +294,7 @@ class Session:
 
     def _asked_on_spark(
         self,
-        kind: Literal["stream", "revisions", "audit", "forecast"],
+        kind: Kind,
         name: str,
         columns: Sequence[str] | None = None,
     ) -> Any:
@@ -433,26 +437,28 @@ class Session:
         declared = self._catalog.table(table)
         if declared is None:
             raise QueryError([self._unbound(table)])
+        if self.engine == "spark":
+            return self._acted_on_spark("changes", table)
         queries = self._checked_queries()
         return changes_table(declared, self._acting_state().firings, self._catalog, queries)
 
     # Rules ------------------------------------------------------------------------------------
 
     def _acts(self, query: str) -> bool:
-        """Return whether tables decide what a query finds; raise where none can be read."""
+        """Return whether tables that change decide what a query finds."""
         from augury.planning.acting.whom import tested_names
 
-        if query.lower() not in tested_names(self._catalog, self._checked_queries()):
-            return False
-        self._refuse_acting_on_spark(query)
-        return True
+        return query.lower() in tested_names(self._catalog, self._checked_queries())
 
-    def _refuse_acting_on_spark(self, name: str) -> None:
-        if self.engine == "spark":
+    def _refuse_tested(self, query: str, asked: str) -> None:
+        """Raise where a query is asked for by itself whose matches are tested by tables."""
+        if self._acts(query):
             from augury.planning.refusal import NOT_EVALUATED, PlanError
 
-            message = f"{name} has to do with rules, which do not act on Spark yet"
-            raise PlanError(NOT_EVALUATED, message, "make a Session(engine='local') for it")
+            message = (
+                f"query {query} is tested by tables that rules write, so {asked} cannot have it"
+            )
+            raise PlanError(NOT_EVALUATED, message, f"ask for its table: table({query!r})")
 
     def _checked_queries(self) -> dict[str, CheckedQuery]:
         return {name: query for name, (query, _) in self._queries.items()}
@@ -482,7 +488,6 @@ class Session:
 
     def _acting_state(self) -> State:
         """Return what rules have done: so far, where events are pushed, or over the bound rows."""
-        self._refuse_acting_on_spark("what is asked for")
         if self._live is None:
             state = self._acting_run().state
             self._announce_firings(state)
@@ -507,12 +512,26 @@ class Session:
                 sentence = f"{which} of rule {rule} could not be done; see rejected({rule!r})"
                 warnings.warn(sentence, RowsWarning, stacklevel=4)
 
-    def _acted(self, name: str) -> Any:
+    def _acted_on_spark(self, kind: Kind, name: str, columns: Sequence[str] | None = None) -> Any:
+        """Return what rules do, or what comes of a table, over Spark's rows."""
+        acting, table = self._acting_now(), self._catalog.table(name)
+        if table is not None and table.name not in acting.world.tables:
+            raise AuguryError(
+                f"no rule writes table {table.name}; its rows are those it was bound to"
+            )
+        return self._asked_on_spark(kind, name, columns)
+
+    def _acted(self, name: str, columns: Sequence[str] | None = None) -> Any:
         """Return the contents of a table, or the firings of a rule."""
+        rule, table = self._catalog.rules.get(name.lower()), self._catalog.table(name)
+        if self.engine == "spark":
+            return self._acted_on_spark("contents" if rule is None else "firings", name, columns)
+        return _columns_of(self._acted_here(rule, table), columns)
+
+    def _acted_here(self, rule: CreateRule | None, table: TableSchema | None) -> Any:
+        """Return the same over rows in this process."""
         from augury.evaluation.acting import tables
 
-        self._refuse_acting_on_spark(name)
-        rule, table = self._catalog.rules.get(name.lower()), self._catalog.table(name)
         if rule is not None:
             query, _ = self._query(rule.query)
             fired = self._acting_state().firings
@@ -559,7 +578,7 @@ class Session:
         for name in queries:
             checked, source = self._readable(name)
             try:
-                self._acts(checked.name)
+                self._refuse_tested(checked.name, "analyze")
                 self._sketches[checked.name.lower()] = runner.analysed(checked.name)
             except PlanError as error:
                 raise error.at(source, checked.span) from error
@@ -582,7 +601,7 @@ class Session:
         query, source = checked[0]
         try:
             for each, _ in checked:
-                self._acts(each.name)
+                self._refuse_tested(each.name, "a pipeline")
             return runner.pipeline(
                 [each.name for each, _ in checked],
                 tells_faults=tells_faults,
@@ -675,6 +694,8 @@ class Session:
         if (rule := self._catalog.rules.get(stream.lower())) is not None:
             from augury.evaluation.acting.tables import rejected_table
 
+            if self.engine == "spark":
+                return self._acted_on_spark("aside", stream)
             query, _ = self._query(rule.query)
             return rejected_table(rule.name, self._acting_state().rejected, query)
         name = self._stream_name(stream)

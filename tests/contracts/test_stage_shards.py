@@ -22,7 +22,9 @@ from augury.evaluation.executor import Executor
 from augury.evaluation.network import Network
 from augury.evaluation.packing import SHARD, Packer
 from augury.evaluation.sharding import sharding_of
+from augury.evaluation.stages.act import ActStage
 from augury.matching.matcher import ALWAYS
+from augury.planning.acting.world import acting_of
 from augury.runners.spark.live_shards import Step, advanced
 from augury.runners.spark.tasks import Answer, Blob, blobs_of
 from augury.sources.rows import conform
@@ -32,7 +34,12 @@ from identity.cases import CASES as OWNERS
 from identity.test_examples import bound_session_of
 from privacy.test_examples import CASES as DECIDED
 from privacy.test_examples import asked as policy_session
-from privacy.test_state import HOWS, ROWS, rows_of, taught
+from privacy.test_state import HISTORY, HOWS, ROWS, rows_of, taught
+from rules.acting import bind
+from rules.acting import session as rule_session
+from rules.cases import Case as RuleCase
+from rules.test_examples import FINE
+from rules.test_examples import rows_of as rows_of_rules
 
 PUBLISHED = "CREATE STREAM published AS SUPPRESS s USING pol;"
 Bound = dict[str, Any]
@@ -120,8 +127,6 @@ def test_the_worked_decisions_come_out_in_steps(name: str, size: int) -> None:
 def test_queries_behind_a_policy_see_what_is_kept(
     drawn: list[tuple[str, int, str]], how: str, size: int
 ) -> None:
-    from privacy.test_state import HISTORY
-
     rows, ag = rows_of(drawn), taught(how)
     bound = {"s": rows, "h": HISTORY}
     network = network_of(ag, ["q1", "q2"], [Asked("audit", "pol")], bound)
@@ -148,3 +153,68 @@ def test_the_worked_owners_come_out_in_steps(name: int, size: int) -> None:
     asked = [Asked("revisions", "known")]
     found = answers_of(network_of(ag, [], asked, bound), bound, 1, size)
     assert told(found, asked[0].key) == ordered(ag.revisions("known").to_pylist())
+
+
+# Rules --------------------------------------------------------------------------------------------
+
+
+def acting_network(ag: Session, bound: Bound) -> Network:
+    """Return the network of all that acts in a session, with all that can be asked of it."""
+    queries = {name: query for name, (query, _) in ag._queries.items()}
+    acting = acting_of(ag._catalog, queries)
+    found = {name: made.query for name, made in acting.candidates.items()}
+    asked = [Asked("settled", name) for name in found]
+    asked += [Asked(kind, name) for name in ag._catalog.rules for kind in ("firings", "aside")]
+    asked += [Asked("changes", name.lower()) for name in acting.world.tables]
+    network = Network.of(found, queries | found, ag._catalog).only(found, asked)
+    held = {name: rows for name, rows in bound.items() if name in ag._catalog.tables}
+    tables = {name: arrow_table(name, rows) for name, rows in held.items()}
+    return replace(network, act=ActStage.of(ag._catalog, queries, tables), tables=tables)
+
+
+def acting_bound(ag: Session, case: RuleCase) -> Bound:
+    rows = rows_of_rules(case)
+    bound: Bound = {s: [row for name, row in rows if name == s] for s in ag.streams}
+    for name, before in case.before.items():
+        columns = [column.name for column in ag._catalog.tables[name].columns]
+        if before:
+            bound[name] = [dict(zip(columns, row, strict=True)) for row in before]
+    return bound
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize("number", range(len(FINE)))
+def test_the_worked_rules_act_in_steps(number: int, size: int) -> None:
+    case = FINE[number]
+    ag = rule_session(case.script, case.before)
+    bound = acting_bound(ag, case)
+    network = acting_network(ag, bound)
+    found = answers_of(network, bound, 3, size)
+    bind(ag, rows_of_rules(case))
+    for each in network.asked:
+        expected = {
+            "settled": ag.table,
+            "firings": ag.table,
+            "aside": ag.rejected,
+            "changes": ag.changes,
+        }[each.kind](each.name)
+        assert told(found, each.key) == ordered(expected.to_pylist()), each
+
+
+def test_contents_are_told_at_the_end() -> None:
+    case = FINE[0]
+    ag = rule_session(case.script, case.before)
+    bound = acting_bound(ag, case)
+    asked = Asked("contents", "worker_status")
+    network = acting_network(ag, bound).only(["unwashed", "masked"], [asked])
+    assert sharding_of(network, bounded=True).kind == "single"
+    assert told(answers_of(network, bound, 1, 2), asked.key) == [
+        {"worker": "w7", "status": "warning"}
+    ]
+
+
+def test_what_reads_by_key_is_cut_by_it() -> None:
+    case = FINE[0]
+    ag = rule_session(case.script, case.before)
+    network = acting_network(ag, acting_bound(ag, case))
+    assert sharding_of(network, bounded=False).columns == (("behaviour", ("worker",)),)

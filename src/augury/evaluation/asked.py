@@ -2,7 +2,8 @@
 
 `stream` are the rows of a stream that is made of another (what a policy keeps; events with their
 owners, as last told), `revisions` all that was told of them, `audit` the log of a policy,
-`forecast` the rows of a forecast.
+`forecast` the rows of a forecast. Of what acts: `settled` are the matches of a query that stand,
+`firings` and `aside` what a rule did and could not do, `changes` and `contents` of a table.
 """
 
 from __future__ import annotations
@@ -10,12 +11,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["stream", "revisions", "audit", "forecast"]
+Kind = Literal[
+    "stream",
+    "revisions",
+    "audit",
+    "forecast",
+    "settled",
+    "firings",
+    "aside",
+    "changes",
+    "contents",
+]
+# What is asked of what acts.
+ACTED = ("settled", "firings", "aside", "changes", "contents")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Asked:
-    """Rows of some kind, of the stream, policy or forecast of that name."""
+    """Rows of some kind, of what is declared under that name, in lower case."""
 
     kind: Kind
     name: str

@@ -21,11 +21,13 @@ import pyarrow as pa
 
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.answers.answers import Answers, Clock, Measured
+from augury.evaluation.answers.asked_rows import acted_rows
 from augury.evaluation.codec import Format, fingerprint
 from augury.evaluation.made_streams import StreamStage, stream_stages
 from augury.evaluation.memory_guard import memory_errors_named
 from augury.evaluation.network import Network
 from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
+from augury.evaluation.stages.act import ActState
 from augury.evaluation.stages.match import MatchStage
 from augury.evaluation.stages.source import SourceStage, SourceState
 from augury.evaluation.stages.window import WindowStage
@@ -47,7 +49,8 @@ class ExecutorState:
     """What every stage remembers, by its name, and up to when all rows were there.
 
     `blocks` are the rows that it is made of, where it will be stored. `made` is what those know
-    that make streams of others: what they learned or decided is never forgotten as a whole.
+    that make streams of others: what they learned or decided is never forgotten as a whole. Nor
+    is what rules have done, `acted`.
     """
 
     sources: dict[str, SourceState]
@@ -55,12 +58,13 @@ class ExecutorState:
     horizon: int = NEVER_YET
     blocks: RowBlocks | None = None
     made: dict[str, Any] = field(default_factory=dict)
+    acted: ActState | None = None
 
     @property
     def is_empty(self) -> bool:
         waiting = any(each.waiting.num_rows for each in self.sources.values())
         found = all(each.is_empty for each in self.stages.values())
-        return not waiting and not self.made and found
+        return not waiting and not self.made and self.acted is None and found
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,7 @@ class Executor:
             since,
             RowBlocks(self._kind) if self.stores else None,
             {name: stage.start() for name, stage in self.makers.items()},
+            None if self.network.act is None else self.network.act.start(since),
         )
 
     def advance(
@@ -133,6 +138,7 @@ class Executor:
             told, aside = self._made(state, fresh, ALWAYS, clock)
             found, rejected = self._stepped(state, fresh, ALWAYS, clock)
             put_aside(rejected, aside)
+            found = self._acted(state, found, ALWAYS, clock)
         return Answers({**told, **found}, rejected, self._shown(clock))
 
     def _known(self, name: str, rows: StreamRows, clock: Clock) -> StreamRows:
@@ -159,12 +165,31 @@ class Executor:
         if moves:
             told, aside = self._made(state, fresh, horizon, clock)
             found, more = self._stepped(state, fresh, horizon, clock)
-            found |= told
+            found = self._acted(state, found, horizon, clock) | told
             put_aside(rejected, aside)
             put_aside(rejected, more)
             self._forget(state, fresh, horizon)
         tied = self.network.tied(fresh.values())
         return state, Answers(found, rejected, self._shown(clock), tied)
+
+    def _acted(
+        self, state: ExecutorState, found: dict[str, pa.Table], horizon: int, clock: Clock
+    ) -> dict[str, pa.Table]:
+        """Let candidates be settled, where something acts; return what was asked for of it."""
+        stage, network = self.network.act, self.network
+        if stage is None or state.acted is None:
+            return found
+        candidates = {name: found[network.queries[name].name] for name in network.names}
+        until = min(network.known_until(name, horizon) for name in network.names)
+        with clock.stage("act") as own:
+            state.acted, acted = stage.advance(state.acted, candidates, until)
+            own.rows_in = sum(each.num_rows for each in candidates.values())
+            own.rows_out, own.state_bytes = len(acted.firings), state.acted.nbytes
+        if acted.stopped is not None:
+            raise acted.stopped
+        rows = {each: acted_rows(stage, state.acted, acted, each) for each in network.asked}
+        ends = horizon == ALWAYS
+        return {a.key: table for a, table in rows.items() if ends or a.kind != "contents"}
 
     def _shown(self, clock: Clock) -> dict[str, Measured]:
         """Return what was measured, but how many rows came to a policy: that is secret, too."""
@@ -251,6 +276,9 @@ class Executor:
         """Return at which horizon there may be something to do: a row's turn, or a row's end."""
         found = [source.due(state.sources[name]) for name, source in self.sources.items()]
         waiting = [each for each in found if each is not None]
+        if self.network.act is not None and state.acted is not None:
+            own_due = self.network.act.due(state.acted)
+            waiting += [] if own_due is None else [own_due]
         waiting += [
             state.horizon + 1 for name, own in self.makers.items() if own.waits(state.made[name])
         ]
@@ -287,6 +315,8 @@ class Executor:
         added, dropped = state.blocks.changes()
         dumps = {name: stage.dump(state.stages[name]) for name, stage in self.stages.items()}
         dumps |= {name: stage.dump(state.made[name]) for name, stage in self.makers.items()}
+        if self.network.act is not None and state.acted is not None:
+            dumps["act"] = self.network.act.dump(state.acted)
         about = {
             "horizon": state.horizon,
             "oldest": self.oldest(state),
@@ -316,7 +346,9 @@ class Executor:
             name: stage.restore(fresh, horizon, own.get(name, b""))
             for name, stage in self.stages.items()
         }
-        return ExecutorState(sources, stages, horizon, held, made)
+        act = self.network.act
+        acted = None if act is None else act.restore({}, horizon, own["act"])
+        return ExecutorState(sources, stages, horizon, held, made, acted)
 
     @cached_property
     def _kind(self) -> Kind:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -39,6 +39,9 @@ from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_wi
 from augury.planning.graph import Graph, asks_whether, graph_of, is_by_time, lists_matches
 from augury.planning.match_plan import MatchPlan, Play, plan_match
 
+if TYPE_CHECKING:
+    from augury.evaluation.stages.act import ActStage
+
 # Without a window of time, a match that waits is known when the stream ends.
 UNTIL_THE_END = 2**61
 
@@ -52,7 +55,7 @@ class Network:
     the answers that are made; None: all. `counts_ties` lets it be told how many events are tied.
     `asked` is what else is asked for, of `forecasts` among others. Policies are in force before
     every stage, unless the rows have gone through them (`is_behind_policies`); `weighed` are the
-    queries that they name.
+    queries that they name. `act` settles what the queries find, which are then candidates.
     """
 
     names: tuple[str, ...]
@@ -67,6 +70,7 @@ class Network:
     forecasts: Mapping[str, CheckedForecast] = field(default_factory=dict)
     weighed: Mapping[str, CheckedQuery] = field(default_factory=dict)
     is_behind_policies: bool = False
+    act: ActStage | None = None
 
     @classmethod
     def of(
@@ -91,6 +95,10 @@ class Network:
         refuse_identified(each for name, each in found.items() if name not in chosen)
         return replace(self, names=chosen, queries=found, asked=others)
 
+    def alone(self, asked: Asked) -> Network:
+        """Return the network of one thing that is asked for; what acts needs all candidates."""
+        return self.only(self.names if self.act is not None else (), [asked])
+
     @property
     def identity(self) -> str:
         """The text of all queries, by which stored state knows its own."""
@@ -98,6 +106,7 @@ class Network:
         named |= {each.query.name.lower() for each in self._forecasts}
         others = [each.key for each in sorted(self.asked)]
         policies = [to_text(policy.statement) for policy in self.policies]
+        policies += [] if self.act is None else [self.act.mark.hex()]
         return "\n".join([*(self.texts[name] for name in sorted(named)), *others, *policies])
 
     @cached_property

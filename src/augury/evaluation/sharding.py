@@ -76,7 +76,7 @@ def _by_stages(network: Network) -> Sharding:
     """Return how rows are cut where other stages than queries read them: as all of them allow."""
     cuts = [_key_columns(network, name) for name in network.names]
     agreed = _agreed([*cuts, *(_asked_columns(network, each) for each in network.asked)])
-    if agreed is None:
+    if agreed is None or not _settles_apart(network):
         return SINGLE
     found = dict(agreed.columns)
     for policy in network.policies:
@@ -89,12 +89,29 @@ def _by_stages(network: Network) -> Sharding:
     return Sharding("key", tuple(sorted(found.items())))
 
 
+def _settles_apart(network: Network) -> bool:
+    """Return whether candidates that are cut as their rows are never meet in a table."""
+    if network.act is None:
+        return True
+    shards = network.act.shards
+    if shards.kind != "key":
+        return False
+    for name in network.names:
+        own = tuple(column.lower() for column in shards.queries[name])
+        key = plan_query(network.queries[name], network.catalog).partitioning.key
+        if own != ("match_id",) and own != tuple(column.lower() for column in key):
+            return False
+    return True
+
+
 def _asked_columns(network: Network, asked: Asked) -> Cut | None:
     """Return the columns of each base stream that cut what is asked for; None if none do."""
     if asked.name in network.catalog.identified:
         return _wards_of(network, network.catalog.streams[asked.name])
-    # What a policy keeps, and its log, are cut as the policy is.
-    return {} if asked.kind in ("stream", "audit") else None
+    # What a policy keeps, and its log, are cut as the policy is; firings and changes as candidates
+    # are. A table is whole in every shard, so its contents are told by one.
+    together = ("revisions", "forecast", "contents")
+    return None if asked.kind in together else {}
 
 
 def _wards_of(network: Network, stream: StreamSchema) -> Cut | None:

@@ -11,10 +11,8 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import DataType
 from augury.errors import AuguryError
 from augury.evaluation.answers.match_answers import moment_type
-from augury.evaluation.asked import Asked
 from augury.evaluation.network import Network
 from augury.evaluation.probability.lineage_probability import probability_schema
-from augury.evaluation.stages.suppress import audit_schema
 from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.match_plan import MatchPlan
 from augury.sources.columns import ARROW_TYPES
@@ -37,15 +35,6 @@ def network_schema(network: Network, name: str) -> pa.Schema:
         if asks_whether(query)
         else answer_schema(network.plans[name.lower()])
     )
-
-
-def asked_schema(network: Network, asked: Asked) -> pa.Schema:
-    """Return the columns of what else is asked for."""
-    catalog = network.catalog
-    if asked.kind == "audit":
-        return audit_schema(catalog.streams[catalog.policies[asked.name].stream.lower()])
-    columns = catalog.streams[asked.name].columns
-    return pa.schema([(column.name, ARROW_TYPES[column.type.value]) for column in columns])
 
 
 def chosen(query: str, columns: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -19,12 +19,8 @@ from pyspark.sql import functions as f
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.errors import AuguryError, DataError
 from augury.evaluation.answers.answers import Measured, as_rows, joined
-from augury.evaluation.answers.schemas import (
-    asked_schema,
-    chosen,
-    network_schema,
-    spark_schema,
-)
+from augury.evaluation.answers.asked_rows import asked_schema
+from augury.evaluation.answers.schemas import chosen, network_schema, spark_schema
 from augury.evaluation.asked import Asked
 from augury.evaluation.network import Network
 from augury.evaluation.packing import BLOBS, FAULT, ROW_TEXT, SHARD, Packer
@@ -94,6 +90,8 @@ class Pipeline:
 
         Stored state knows parts by their number, so the order of the queries has no say in it.
         """
+        if self.network.act is not None:
+            return ((self.network, sharding_of(self.network, bounded=not self.is_streaming)),)
         found: dict[Sharding, list[str]] = {}
         for name, sharding in self.movements.shardings().items():
             found.setdefault(sharding, []).append(name)
@@ -111,7 +109,7 @@ class Pipeline:
         return tuple(parts)
 
     def _cut(self, asked: Asked) -> Sharding:
-        return sharding_of(self.network.only([], [asked]), bounded=not self.is_streaming)
+        return sharding_of(self.network.alone(asked), bounded=not self.is_streaming)
 
     @cached_property
     def _files(self) -> FileScans:
@@ -183,7 +181,7 @@ class Pipeline:
         schema = asked_schema(self.network, asked)
         if self.is_streaming:
             return _opened(self.answers, ("match",), asked.key, schema)
-        return self._given(self.network.only([], [asked]), self._cut(asked), schema, asked.key)
+        return self._given(self.network.alone(asked), self._cut(asked), schema, asked.key)
 
     def _given(
         self, network: Network, sharding: Sharding, schema: pa.Schema, name: str

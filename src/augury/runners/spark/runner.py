@@ -19,12 +19,14 @@ from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.config import value_of
 from augury.errors import AuguryError, DataError
 from augury.evaluation.answers.schemas import chosen
-from augury.evaluation.asked import Asked
+from augury.evaluation.asked import ACTED, Asked
 from augury.evaluation.encoding import Tables, declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import taught
 from augury.evaluation.network import Network, below, ground
 from augury.evaluation.packing import FAULT
 from augury.evaluation.probability.streamable import refuse_unstreamable, why_not_streamable
+from augury.evaluation.stages.act import ActStage
+from augury.planning.acting.world import Acting, acting_of
 from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import Priced
 from augury.planning.evaluated import reads_owners
@@ -97,9 +99,27 @@ class SparkRunner:
 
     def asked(self, asked: Asked, columns: Sequence[str] | None = None) -> DataFrame:
         """Return the lazy rows of what is no query: a stream that is made of another, a log."""
-        answer = self.pipeline([], asked=[asked]).asked(asked)
+        acts = asked.kind in ACTED
+        pipeline = self.acting([asked]) if acts else self.pipeline([], asked=[asked])
+        answer = pipeline.asked(asked)
         named = None if columns is None else chosen(asked.name, columns, answer.columns)
         return answer if named is None else answer.select(*map(quoted, named))
+
+    def acting(self, asked: Sequence[Asked], *, tells_faults: bool = False) -> Pipeline:
+        """Return one pass in which rules act, and queries are tested by what these write."""
+        acting = acting_of(self.catalog, self.queries)
+        bound = {n: self._relation(n) for n in self._bound_tables(acting)}
+        found = {name: made.query for name, made in acting.candidates.items()}
+        queries = self._with_gaps(list(found)) | found
+        network = Network.of(list(found), queries, self.catalog).only(found, asked)
+        act = ActStage.of(self.catalog, self.queries, bound)
+        return self._planned(replace(network, act=act, whole_rows=tells_faults), tells_faults)
+
+    def _bound_tables(self, acting: Acting) -> list[str]:
+        """Return the tables of what acts that have rows at the start, in lower case."""
+        named = [name.lower() for name in acting.world.tables]
+        tables = self.catalog.tables
+        return [name for name in named if name in self.bound or tables[name].source is not None]
 
     def _good_rows(self, read: DataFrame, stream: StreamSchema) -> DataFrame:
         """Return the rows of a bounded stream that have no fault; of repeated ids, the first."""
@@ -121,8 +141,15 @@ class SparkRunner:
         network = Network.of(names, self._with_gaps(names), self.catalog).only(names, asked)
         for name in network.histories_of_correlations:
             self._refuse_guarded(name)
+        network = replace(network, whole_rows=tells_faults, counts_ties=tells_faults)
+        return self._planned(network, tells_faults, tells_movement)
+
+    def _planned(
+        self, network: Network, tells_faults: bool, tells_movement: bool = False
+    ) -> Pipeline:
+        """Return the pass of a network, with the relations that it reads."""
         tables = {name: self._relation(name) for name in sorted(network.tables_read)}
-        network = replace(network, tables=tables, whole_rows=tells_faults, counts_ties=tells_faults)
+        network = replace(network, tables=tables)
         draft = Pipeline(
             network,
             self.rows,
