@@ -190,3 +190,51 @@ def test_owners_are_told_and_told_again_in_a_stream(spark: Any, tmp_path: Path) 
     assert found == listed(here.revisions("known"))
     with pytest.raises(QueryError, match="owners are in doubt"):
         there.table("again")
+
+
+# Rules --------------------------------------------------------------------------------------------
+
+BADGES = """
+CREATE STREAM behaviour (id LONG, worker STRING, action STRING, room STRING, t LONG)
+ID id KEY worker TIME t TYPE action;
+CREATE TABLE badge (worker STRING, status STRING) KEY worker;
+CREATE TABLE alarms (id STRING, worker STRING, at LONG) KEY id;
+CREATE QUERY unwashed ON behaviour PATTERN SEQ(EXIT x, !SANITIZE s, ENTER e)
+WHERE [worker] AND 'safe' = (SELECT status FROM badge WHERE worker = e.worker)
+WITHIN 9 RETURN e.worker AS who;
+CREATE QUERY again ON behaviour PATTERN SEQ(EXIT x, ENTER e)
+WHERE [worker] AND 'warning' = (SELECT status FROM badge WHERE worker = e.worker)
+WITHIN 5 RETURN e.worker AS who;
+CREATE RULE warn ON unwashed DO UPDATE badge SET status = 'warning' WHERE worker = new.who;
+CREATE RULE alarm ON again DO INSERT INTO alarms VALUES (new.match_id, new.who, new.end_ts);
+"""
+
+
+def badge_rows() -> Tables:
+    rng = random.Random(3)
+    rows = [
+        {"id": t, "worker": rng.choice("abcde"), "action": action, "room": "R", "t": t}
+        for t in range(1, 90)
+        for action in [rng.choice(("EXIT", "ENTER", "SANITIZE"))]
+    ]
+    rows.append({"id": LAST, "worker": "x", "action": "NONE", "room": "R", "t": LAST})
+    return {"behaviour": rows, "badge": [{"worker": w, "status": "safe"} for w in "abcde"]}
+
+
+def test_rules_act_in_batch(spark: Any) -> None:
+    rows = badge_rows()
+    here, there = local(BADGES, rows), batch(spark, BADGES, rows)
+    for name in ("unwashed", "again", "warn", "alarm", "badge", "alarms"):
+        assert listed(there.table(name)) == listed(here.table(name)) != [], name
+    for name in ("badge", "alarms"):
+        assert listed(there.changes(name)) == listed(here.changes(name)) != []
+    assert listed(there.rejected("warn")) == []
+    assert there.table("warn", ["ts"]).columns == ["ts"]
+
+
+def test_rules_act_in_a_stream(spark: Any, tmp_path: Path) -> None:
+    rows = badge_rows()
+    here, there = local(BADGES, rows), streaming(spark, BADGES, rows, "behaviour", tmp_path)
+    assert ordered(collected(there.table("alarm"), tmp_path / "a")) == listed(here.table("alarm"))
+    found = ordered(collected(there.changes("badge"), tmp_path / "c"))
+    assert found == listed(here.changes("badge"))
