@@ -136,7 +136,18 @@ class Session:
         if self._sketches.get(checked.name.lower()):
             priced = self._spark_runner("analyze").priced(checked.name)
         measures = self._measures(checked, source, format) if analyze else None
-        return _explain(checked, source, format, self._catalog, (priced, measures))
+        shown = _explain(checked, source, format, self._catalog, (priced, measures))
+        return shown + self._settling(checked.name) if format == "text" else shown
+
+    def _settling(self, query: str) -> str:
+        """Return how the candidates of a query are settled; nothing where they are not."""
+        from augury.planning.acting.shards import settling_text
+
+        if self._acting is None and not (self._catalog.rules or self._catalog.tables):
+            return ""
+        self._candidates()
+        assert self._acting is not None
+        return settling_text(query, self._acting, self._catalog, self._checked_queries())
 
     def _explain_forecast(self, name: str, shape: Format, *, analyze: bool) -> str:
         """Return how a forecast will be made, and then how its query is evaluated."""
@@ -263,7 +274,7 @@ class Session:
         try:
             answer = self._run().table(checked.name, columns)
             if self.engine == "local" and checked.name.lower() in self._candidates():
-                from augury.runners.local.acting import shown
+                from augury.evaluation.stages.act import shown
 
                 answer = shown(answer)
             unsaid = self._unsaid(checked)
@@ -411,7 +422,7 @@ class Session:
         if declared is None:
             raise QueryError([self._unbound(table)])
         queries = self._checked_queries()
-        return changes_table(declared, self._acting_state(), self._catalog, queries)
+        return changes_table(declared, self._acting_state().firings, self._catalog, queries)
 
     # Rules ------------------------------------------------------------------------------------
 
@@ -454,7 +465,7 @@ class Session:
         acting, runner = self._acting_now(query), self._run()
         assert isinstance(runner, LocalRunner)
         if self._acted_out is None or self._acted_out.runner is not runner:
-            self._acted_out = ActingRun(acting, runner)
+            self._acted_out = ActingRun(acting, runner, self._checked_queries())
         return self._acted_out
 
     def _acting_state(self) -> State:
@@ -492,7 +503,8 @@ class Session:
         rule, table = self._catalog.rules.get(name.lower()), self._catalog.table(name)
         if rule is not None:
             query, _ = self._query(rule.query)
-            return tables.firings_table(rule.name, self._acting_state(), query, self._catalog)
+            fired = self._acting_state().firings
+            return tables.firings_table(rule.name, fired, query, self._catalog)
         assert table is not None
         acting = self._acting_now()
         if table.name not in acting.world.tables:
@@ -652,7 +664,7 @@ class Session:
             from augury.evaluation.acting.tables import rejected_table
 
             query, _ = self._query(rule.query)
-            return rejected_table(rule.name, self._acting_state(), query)
+            return rejected_table(rule.name, self._acting_state().rejected, query)
         name = self._stream_name(stream)
         if name in self._catalog.identified:
             return self._known(stream).last.rejected
