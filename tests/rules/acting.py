@@ -55,7 +55,7 @@ def reads_of(ag: Session) -> list[tuple[str, int, str, Any, Any]]:
         whose = known.get("who", known.get("worker"))
         reads.append((reader, match.moment[0], table, whose, value))
 
-    run = ActingRun(ag._acting_now(), ag._run(), seen)  # type: ignore[arg-type]
+    run = ActingRun(ag._acting_now(), ag._local_runner(), ag._checked_queries(), seen)
     with suppress(DataError):
         assert run.state is not None
     return reads
