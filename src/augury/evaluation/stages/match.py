@@ -23,7 +23,8 @@ from augury.evaluation.encoding import Encoder, Tables, whole
 from augury.evaluation.enumeration import Enumeration, Span
 from augury.evaluation.stages.event_store import EventStore
 from augury.evaluation.stages.row_store import RowStore
-from augury.evaluation.stream_rows import EVENT_ID, NUMBERED, StreamRows, inputs_of
+from augury.evaluation.stages.taking_in import STREAM, encoded
+from augury.evaluation.stream_rows import StreamRows, inputs_of
 from augury.matching.ends import ends_late, ends_with_any_event, looks_back
 from augury.matching.matcher import ALWAYS
 from augury.matching.probe import closing_components, final_components
@@ -32,8 +33,6 @@ from augury.operator import NEVER_YET
 from augury.planning.match_plan import MatchPlan
 from augury.records import Events, Matches, Words
 
-# Numbers of rows of one ON stream: those of the next begin here.
-STREAM = 2**44
 # Values with a code, and events in a window of events, after which it is looked what of them is
 # still alive.
 LEAST, FEW = 4096, 64
@@ -155,17 +154,11 @@ class MatchStage:
 
     def _events_of(self, state: MatchState, number: int, source: StreamRows) -> Events:
         """Return the events of new rows of one stream, of which those that can play are kept."""
-        # The hash of a row has become the id of its event.
-        table = source.table
-        if NUMBERED in table.column_names and EVENT_ID in table.column_names:
-            table = table.drop_columns([EVENT_ID])
+        store = state.rows.get(number)
+        first = number * STREAM + (0 if store is None else store.following)
+        events, table = encoded(state.encoder, source, first, state.groups)
+        state.groups += table.num_rows if source.schema.alternatives else 0
         store = state.rows.setdefault(number, RowStore(table.schema))
-        first = number * STREAM + store.following
-        events = state.encoder.encode(source.schema, table, first, source.groups())
-        if source.schema.alternatives:
-            moved = np.where(events.group < 0, -1, events.group - first + state.groups)
-            events = replace(events, group=moved)
-            state.groups += table.num_rows
         if len(events) < table.num_rows:
             table = table.take(pa.array(events.row - first))
             events = replace(events, row=first + np.arange(len(events)))
