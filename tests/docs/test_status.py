@@ -80,7 +80,6 @@ def test_every_row_that_is_refused_has_a_test() -> None:
         "queries over queries with missed parts",
         "`ALLOW n MISSED` with next-match selection",
         "`MARKOV`",
-        "`CREATE MODEL ... MOVES`",
         "queries over streams `AS IDENTIFY`",
         "`CREATE POLICY`",
         "`CREATE FORECAST`",

@@ -59,7 +59,7 @@ class LiveSteps:
         tables: Mapping[str, pa.Table],
     ) -> None:
         own = {n: learned(each, catalog, tables) for n, each in below(query, queries).items()}
-        network = Network.of([query.name], own, catalog)
+        network = replace(Network.of([query.name], own, catalog), is_behind_policies=True)
         missing = sorted(set(network.tables_read) - set(tables))
         if missing:
             name = catalog.tables[missing[0]].name
