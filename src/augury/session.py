@@ -554,9 +554,10 @@ class Session:
         assert table is not None
         acting = self._acting_now()
         if table.name not in acting.world.tables and table.store is not None:
-            from augury.evaluation.acting.stores import Stores
+            from augury.evaluation.acting.opened import opened
 
-            alone = Stores.of(self._catalog, [table.name])
+            alone = opened(self._catalog, [table.name])
+            assert alone is not None
             alone.load()
             return alone.bound()[table.name.lower()]
         if table.name not in acting.world.tables:
@@ -775,13 +776,10 @@ class Session:
 
     def _used(self, acting: Acting, bound: Mapping[str, Any]) -> Used:
         """Return what acts with all that it uses; stores are not asked yet."""
+        from augury.evaluation.acting.opened import opened
         from augury.runners.live.acting import Used
 
-        stores = None
-        if any(self._catalog.tables[name.lower()].store for name in acting.world.tables):
-            from augury.evaluation.acting.stores import Stores
-
-            stores = Stores.of(self._catalog, acting.world.tables)
+        stores = opened(self._catalog, acting.world.tables)
         return Used(acting, self._catalog, self._checked_queries(), bound, stores)
 
     def _run(self) -> LocalRunner | SparkRunner:

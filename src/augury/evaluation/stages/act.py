@@ -85,7 +85,8 @@ class ActStage:
     """What acts in a session; obeys `augury.operator`, with candidates as its batches.
 
     `queries` are those of the session as they were checked, `bound` the tables at the start, by
-    lower-case name. `mark` tells its states from those of others. `seen` is told every read.
+    lower-case name. `mark` tells its states from those of others. `seen` is told every read. What
+    is known of a query up to the moment in `since` was settled before.
     """
 
     catalog: Catalog
@@ -93,6 +94,7 @@ class ActStage:
     bound: Mapping[str, pa.Table] = field(default_factory=dict)
     mark: bytes = b""
     seen: Any = None
+    since: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -135,13 +137,9 @@ class ActStage:
 
         Moments before `since` are passed over.
         """
-        names = self.acting.world.queries if since != NEVER_YET else ()
-        return self.start_after(dict.fromkeys(names, (since,)))
-
-    def start_after(self, since: Mapping[str, tuple[Any, ...]]) -> ActState:
-        """Return the same, where all moments up to one are passed over, by query."""
         own = tables.start(self.acting.world, self.catalog, self.bound)
-        return ActState(own, since=dict(since))
+        names = self.acting.world.queries if since != NEVER_YET else ()
+        return ActState(own, since=dict.fromkeys(names, (since,)) | dict(self.since))
 
     def advance(self, state: ActState, batch: Found, horizon: int) -> tuple[ActState, Acted]:
         """Take candidates in; settle all moments that are known once `horizon` is reached.

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from augury.evaluation.acting.opened import with_stores
 from augury.evaluation.stages.act import Acted, ActStage, shown
 from augury.matching.matcher import ALWAYS
 from augury.rules.stage import State
@@ -44,15 +45,11 @@ class ActingRun:
 
     def _run(self) -> tuple[State, Acted]:
         if self._done is None:
-            used, bound, since = self.used, dict(self.runner.bound), {}
-            if used.stores is not None:
-                used.stores.load()
-                bound |= used.stores.bound()
-                names = {n: made.query.name for n, made in used.acting.candidates.items()}
-                since = {names[n]: at for n, at in used.stores.since(used.tables_used).items()}
-            stage = replace(ActStage.of(used.catalog, used.queries, bound), seen=self.seen)
+            used = self.used
+            stage = with_stores(ActStage.of(used.catalog, used.queries, self.runner.bound))
+            stage = replace(stage, seen=self.seen)
             candidates = {name: self.runner.table(name) for name in used.acting.candidates}
-            state, acted = stage.advance(stage.start_after(since), candidates, ALWAYS)
+            state, acted = stage.advance(stage.start(), candidates, ALWAYS)
             if acted.stopped is not None:
                 raise acted.stopped
             state.own.firings, state.own.rejected = acted.firings, acted.rejected
