@@ -287,16 +287,6 @@ def test_a_query_that_is_refused_does_not_stop_rules_that_do_not_need_it() -> No
     assert contents_of(ag, "log") == [("u", 1)]
 
 
-def test_rules_are_refused_on_spark() -> None:
-    ag = Session(engine="spark")
-    ag.sql(STREAM + REJECTING + REFUSED["selects"].replace("QUERY q", "QUERY p"))
-    for name in ("note", "log", "p"):
-        with pytest.raises(QueryError, match=r"P003.*do not act on Spark yet"):
-            ag.table(name)
-    with pytest.raises(QueryError, match="P003"):
-        ag.changes("log")
-
-
 def test_a_run_does_not_leave_rules_out() -> None:
     flags = Flags((), {}, {}, "checkpoint", None, None)
     with pytest.raises(QueryError, match=r"P003.*rule note does not act on Spark yet"):
