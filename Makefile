@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "installing packages into $(VENV)"
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt setuptools
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt \
-	  --no-build-isolation -e '.[spark,privacy,dev]'
+	  --no-build-isolation -e '.[spark,privacy,postgres,dev]'
 	@touch $@
 
 java:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         TableSchema,
     )
     from augury.analysis.declarations.forecasts import CheckedForecast
+    from augury.analysis.script import Checked
     from augury.evaluation.asked import Kind
     from augury.evaluation.identifying import Identities
     from augury.evaluation.stream_rows import StreamRows
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
     from augury.rules.stage import State
+    from augury.runners.live.acting import Used
     from augury.runners.live.runner import LiveRunner
     from augury.runners.local.acting import ActingRun
     from augury.runners.local.runner import LocalRunner
@@ -207,6 +209,10 @@ class Session:
             raise AuguryError(
                 f"stream {declared.name} is inferred from {how.statement.readings}; "
                 f"bind the rows of {how.statement.readings}"
+            )
+        if self._catalog.table(name) is not None and self._catalog.tables[name.lower()].store:
+            raise AuguryError(
+                f"table {declared.name} lies in a STORE; its rows are those that are there"
             )
         live = None if self._live is None else self._live.acting
         if live is not None and declared.name in live.state.tables:
@@ -483,7 +489,7 @@ class Session:
         acting, runner = self._acting_now(query), self._run()
         assert isinstance(runner, LocalRunner)
         if self._acted_out is None or self._acted_out.runner is not runner:
-            self._acted_out = ActingRun(acting, runner, self._checked_queries())
+            self._acted_out = ActingRun(self._used(acting, runner.bound), runner)
         return self._acted_out
 
     def _acting_state(self) -> State:
@@ -491,6 +497,7 @@ class Session:
         if self._live is None:
             state = self._acting_run().state
             self._announce_firings(state)
+            self._announce_passed_over(self._acting_run().passed_over)
             return state
         live = self._live_runner().acting
         if live is None:
@@ -511,6 +518,14 @@ class Session:
                 which = "1 firing" if count == 1 else f"{count:,} firings"
                 sentence = f"{which} of rule {rule} could not be done; see rejected({rule!r})"
                 warnings.warn(sentence, RowsWarning, stacklevel=4)
+
+    def _announce_passed_over(self, count: int, *, again: bool = False) -> None:
+        """Say how many matches were left alone, since a store was written beyond their moments."""
+        told = self._told.get(("", "passed over"), 0)
+        if count > told and (again or not told):
+            self._told["", "passed over"] = count
+            which = "1 match was" if count == 1 else f"{count:,} matches were"
+            warnings.warn(f"{which} settled by an earlier run", RowsWarning, stacklevel=4)
 
     def _acted_on_spark(self, kind: Kind, name: str, columns: Sequence[str] | None = None) -> Any:
         """Return what rules do, or what comes of a table, over Spark's rows."""
@@ -538,6 +553,13 @@ class Session:
             return tables.firings_table(rule.name, fired, query, self._catalog)
         assert table is not None
         acting = self._acting_now()
+        if table.name not in acting.world.tables and table.store is not None:
+            from augury.evaluation.acting.opened import opened
+
+            alone = opened(self._catalog, [table.name])
+            assert alone is not None
+            alone.load()
+            return alone.bound()[table.name.lower()]
         if table.name not in acting.world.tables:
             held = tables.contents_of(table.name, self._catalog, self._bound)
             return tables.contents_table(table, held)
@@ -644,6 +666,7 @@ class Session:
             self._announce(live.put_aside(name))
         if live.acting is not None:
             self._announce_firings(live.acting.state)
+            self._announce_passed_over(live.acting.passed_over)
         return found
 
     def finish(self) -> list[dict[str, Any]]:
@@ -658,6 +681,7 @@ class Session:
             self._announce(live.put_aside(name), again=True)
         if live.acting is not None:
             self._announce_firings(live.acting.state, again=True)
+            self._announce_passed_over(live.acting.passed_over, again=True)
         for notice in self._not_said(live.notices()):
             warnings.warn(notice, stacklevel=2)
         return found
@@ -730,7 +754,7 @@ class Session:
         queries |= {name: made.query for name, made in acting.candidates.items()}
         self._live.refused = acting.refused
         if acting.candidates:
-            self._live.act(acting, self._catalog)
+            self._live.act(self._used(acting, self._live.tables))
         self._live.open_policies(self._catalog, queries, self._bound)
         for name in queries:
             if self._catalog.is_private(name) is None:
@@ -741,6 +765,22 @@ class Session:
             self._live.declare_identified(name, self._catalog)
         self._live_is_current = True
         return self._live
+
+    def _refuse_late_rules(self, checked: Checked) -> None:
+        """Raise before a rule is taken in that would concern what has seen events without it."""
+        from augury.planning.acting.world import acting_of
+
+        assert self._live is not None
+        new = {query.name.lower(): query for query in checked.queries}
+        self._live.refuse_late(acting_of(checked.catalog, self._checked_queries() | new))
+
+    def _used(self, acting: Acting, bound: Mapping[str, Any]) -> Used:
+        """Return what acts with all that it uses; stores are not asked yet."""
+        from augury.evaluation.acting.opened import opened
+        from augury.runners.live.acting import Used
+
+        stores = opened(self._catalog, acting.world.tables)
+        return Used(acting, self._catalog, self._checked_queries(), bound, stores)
 
     def _run(self) -> LocalRunner | SparkRunner:
         if self._runner is None:
@@ -843,6 +883,8 @@ class Session:
             raise QueryError(found)
         if checked.catalog.policies:
             self._take_policies(checked.catalog, parsed.statements, source)
+        if self._live is not None and checked.catalog.rules:
+            self._refuse_late_rules(checked)
         self._catalog = checked.catalog
         self._runner, self._acting, self._live_is_current = None, None, False
         if len(_explains(parsed.statements)) < len(parsed.statements):

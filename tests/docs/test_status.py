@@ -89,7 +89,8 @@ def test_every_row_that_is_refused_has_a_test() -> None:
         "rules and active conjuncts",
         "a query over a query that has active conjuncts",
         "a subquery of a table that no rule writes",
-        "`STORE`, `UNCERTAIN` tables",
+        "`CREATE STORE`",
+        "`UNCERTAIN` tables",
     )
     assert len(rows) == len(shown)
     assert all(what in row for what, row in zip(shown, rows, strict=True))

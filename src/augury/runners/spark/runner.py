@@ -18,6 +18,7 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.config import value_of
 from augury.errors import AuguryError, DataError
+from augury.evaluation.acting.opened import with_stores
 from augury.evaluation.answers.schemas import chosen
 from augury.evaluation.asked import ACTED, Asked
 from augury.evaluation.encoding import Tables, declaration_of, rows_of_table
@@ -112,7 +113,7 @@ class SparkRunner:
         found = {name: made.query for name, made in acting.candidates.items()}
         queries = self._with_gaps(list(found)) | found
         network = Network.of(list(found), queries, self.catalog).only(found, asked)
-        act = ActStage.of(self.catalog, self.queries, bound)
+        act = with_stores(ActStage.of(self.catalog, self.queries, bound))
         return self._planned(replace(network, act=act, whole_rows=tells_faults), tells_faults)
 
     def _bound_tables(self, acting: Acting) -> list[str]:
