@@ -44,6 +44,16 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "missed.window": (["600"], {"WINDOWS": (600, 1200)}),
     "missed.quality": ([], {"TAGS": 2000}),
     "missed.calibration": ([], {"SEQUENCES": 200, "RATES": (0.1,)}),
+    "privacy.figures": (
+        ["2"],
+        {
+            "PERIODICITIES": (0.0, 0.9, 1.0),
+            "COUNTS": (0, 2),
+            "COSTS": (100.0,),
+            "DRAWN": 2,
+            "RESAMPLED": 50,
+        },
+    ),
     "privacy.throughput": (["3000"], {"HISTORY": 300, "WINDOWS": (60_000,)}),
     "hierarchy.windows": (["3000"], {"WINDOWS": (1000,), "KINDS": (10,), "FOR_PLAIN": {1000: 800}}),
 }

@@ -382,9 +382,8 @@ class _Script:
     def _refers(self, statement: CreateGaps | Explain | Write) -> None:
         name = statement.query.lower()
         known = {*self.ledger.queries, *self.ledger.failed, *self.ledger.later}
-        known |= set(self.ledger.forecasts) if isinstance(statement, Explain) else set()
-        if isinstance(statement, Explain) and not statement.measured:
-            known |= {*self.ledger.policies}
+        if isinstance(statement, Explain):
+            known |= {*self.ledger.forecasts, *self.ledger.policies}
         if isinstance(statement, Write):
             known |= {*self.ledger.suppressed}
         if name not in known:
