@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,9 @@ import numpy as np
 from lahar.lines import draw
 from matching import harness
 from privacy.page import page
-from privacy.wards import METHODS, Setting, matches_left, period_found, run
+from privacy.rounds import METHODS, Setting, matches_left, period_found, run
 
-SEEDS, RESAMPLED, DRAWN = 40, 2000, 40
+SEEDS, RESAMPLED, DRAWN = 40, 2000, 30
 # Irregular: acts come by themselves.
 DAY = Setting(0.0, lengths=(4, 4))
 # Regular: the rounds of a night, twelve private patterns, and heavy weights.
@@ -75,6 +76,13 @@ def learned(setting: Setting, seeds: range, sums: Sums) -> dict[str, Any]:
     return {name: ratio(own[name], sums[name]) for name in methods}
 
 
+@cache
+def result(setting: Setting, seeds: range) -> dict[str, Any]:
+    """Return all that is told of a setting."""
+    sums = measured(setting, seeds)
+    return compared(sums) | {"learned": learned(setting, seeds, sums)}
+
+
 def settings() -> dict[str, Setting]:
     """Return all settings but those that are drawn, by name."""
     found = {"day": DAY, "night": NIGHT, "night, weight 1000": replace(NIGHT, cost=1000.0)}
@@ -118,8 +126,8 @@ def at_random(seeds: range) -> dict[str, Any]:
     for one, other in pairs:
         gains = [(own[one].sum(), own[other].sum()) for own in every]
         found[f"{one} over {other}"] = {
-            "more": sum(a > b + 0.02 * abs(b) for a, b in gains),
-            "less": sum(a < b - 0.02 * abs(b) for a, b in gains),
+            "more": sum(bool(a > b + 0.02 * abs(b)) for a, b in gains),
+            "less": sum(bool(a < b - 0.02 * abs(b)) for a, b in gains),
         }
     return found
 
@@ -155,10 +163,9 @@ def main() -> None:
     seeds = range(int(sys.argv[1]) if sys.argv[1:] else SEEDS)
     figures: dict[str, Any] = {"seeds": len(seeds), "settings": {}, "results": {}}
     for name, setting in settings().items():
-        sums = measured(setting, seeds)
         figures["settings"][name] = asdict(setting)
-        figures["results"][name] = compared(sums) | {"learned": learned(setting, seeds, sums)}
-    figures["drawn"] = at_random(range(len(seeds) // 4 + 1))
+        figures["results"][name] = result(setting, seeds)
+    figures["drawn"] = at_random(range(len(seeds) // 5 + 1))
     figures["periods"] = periods(seeds)
     figures["by_weight"] = by_weight(seeds)
     harness.record("privacy-figures", figures)

@@ -7,7 +7,7 @@ from typing import Any
 HEAD = """# What policies keep
 
 Written by `benchmarks/privacy/figures.py`; the wards are described in
-`benchmarks/privacy/wards.py`. Utility is what the public matches among the kept events weigh less
+`benchmarks/privacy/rounds.py`. Utility is what the public matches among the kept events weigh less
 what the private ones do, summed over {seeds} seeds. Ratios are of these sums, with the interval
 that holds 95 % of ratios over seeds drawn again. PATIENCE is 1 unless it says *learned*. *True* is
 the hybrid with the true future in the place of an expectation.
