@@ -62,7 +62,8 @@ def _unless(topic: Topic, text: str, unless: tuple[str, ...]) -> dict[str, Keywo
 
 KEYWORDS: dict[str, Keyword] = {
     **_words("statement", "CREATE STREAM TABLE QUERY EXPLAIN FORMAT WRITE"),
-    **_words("stream", "ID KEY TIME ORDER BY TYPE ALTERNATIVES MARKOV LATENESS FROM OPTIONS"),
+    **_words("stream", "ID KEY TIME ORDER BY TYPE ALTERNATIVES MARKOV LATENESS IDLE"),
+    **_words("stream", "FROM OPTIONS"),
     **_words("stream", "MISS RATE"),
     **_words("query", "ON WHERE AFTER USING SKIP TILL MATCH STRICT PARTITION CONTIGUITY WITHIN"),
     **_words("query", "EVENTS EVERY ALLOW ALL MISSED OF HAVING CONFIDENCE CONF THRESHOLD GROUP"),

@@ -196,6 +196,7 @@ class CreateStream(Node):
     miss_rate: MissRate | None = None
     lateness: Duration | int | None = None
     source: External | None = None
+    idle: Duration | None = None
 
 
 @dataclass(frozen=True, slots=True)
