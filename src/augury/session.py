@@ -665,8 +665,8 @@ class Session:
         Each match is a dict with the columns of `table`. It is reported once the watermark, the
         latest time seen minus LATENESS, has passed its last event; `finish` reports the rest. All
         queries of the session that return matches, or probabilities by time, are evaluated; where
-        one cannot be, it fails, or leaves it out with a warning (`Session(partly=True)`). Rows that are bad or too late are put aside: see
-        `rejected` and `late`.
+        one cannot be, it fails, or leaves it out with a warning (`Session(partly=True)`). Rows that
+        are bad or too late are put aside: see `rejected` and `late`.
         """
         if (known := self._catalog.identified.get(stream.lower())) is not None:
             raise AuguryError(
