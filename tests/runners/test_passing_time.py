@@ -11,6 +11,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from augury import AuguryError, DataError, QueryError, Session
+from augury.planning.evaluated import refuse_idle
+from augury.planning.refusal import PlanError
 from matching.as_text import Case, engine_answers, session_of
 from matching.random_cases import random_case
 from oracles.model import Not, Seq
@@ -100,6 +102,13 @@ def test_a_silent_stream_holds_others_back_no_longer_than_it_may() -> None:
 def test_idle_needs_a_while() -> None:
     with pytest.raises(QueryError, match="A023"):
         Session(engine="local").sql("CREATE STREAM s (t LONG) TIME t IDLE AFTER 0 SECONDS;")
+
+
+def test_a_streaming_run_says_that_it_waits_for_silent_streams() -> None:
+    streams = session()._catalog.streams
+    refuse_idle([streams["alarms"]])
+    with pytest.raises(PlanError, match="alarms is IDLE AFTER a while, beside other streams"):
+        refuse_idle([streams["doors"], streams["alarms"]])
 
 
 # --- partial matches ---

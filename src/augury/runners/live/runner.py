@@ -415,7 +415,8 @@ class LiveRunner:
         if not self.partly:
             # Who does not hear of a query would take it for one that never matches.
             hint = "take it out of the session, or go on without it: Session(partly=True)"
-            raise PlanError(NOT_EVALUATED, reason, hint)
+            said = reason.replace(", and push leaves it out", " by push")
+            raise PlanError(NOT_EVALUATED, said.replace("push leaves it out: ", ""), hint)
         # One query must not stop the others. The warning points at the call of `push`.
         self._left_out.add(name)
         warnings.warn(reason, stacklevel=6)
