@@ -90,7 +90,7 @@ def read(text: str) -> Any:
         ("SEQ(A a, NEXT B b, NEXT C c)", "SEQ(NEXT(A a, B b, C c))"),
         ("SEQ(A a, NEXT B b, C c, NEXT D d)", "SEQ(NEXT(A a, B b), NEXT(C c, D d))"),
         ("SEQ(OR(A a, B b), NEXT C+ c)", "SEQ(NEXT(OR(A a, B b), C+ c))"),
-        ("SEQ(`NEXT` a, B b)", "SEQ(`NEXT` a, B b)"),
+        ("SEQ(next a, B b)", "SEQ(`next` a, B b)"),
     ],
 )
 def test_a_step_between_neighbours_is_a_next_of_its_own(short: str, long: str) -> None:

@@ -63,8 +63,12 @@ def alone(part: Any, findings: Findings) -> Any:
     return part.component
 
 
-def _neighbour(parts: Parts, span: Span, findings: Findings) -> Neighbour:
-    return Neighbour(parts[0], span=span)
+def _neighbour(parts: Parts, span: Span, findings: Findings) -> Neighbour | Component:
+    word, component = parts
+    if component == Component(component.word):
+        # Two words are a type and a name, whatever they are.
+        return Component(word, component.word, span=span)
+    return Neighbour(component, span=span)
 
 
 def _negation(parts: Parts, span: Span, findings: Findings) -> Not:
@@ -155,10 +159,10 @@ ACTIONS: dict[str, Action] = {
     "repeated_filtered": _component("repetition", "filter"),
     "repeated_typed": _component("repetition", "name"),
     "repeated_typed_filtered": _component("repetition", "name", "filter"),
-    "repeated_until": _component("repetition", "until"),
     "repeated_typed_until": _component("repetition", "name", "until"),
     "repeated_typed_filtered_until": _component("repetition", "name", "filter", "until"),
     "neighbour": _neighbour,
+    "next_to": lambda parts, span, findings: parts[0].text,
     "reluctant": _reluctant,
     "one_or_more": _repetition(1, None),
     "any_number": _repetition(0, None),
