@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from augury.evaluation.acting import tables
 from augury.evaluation.acting.candidates import candidates_of
+from augury.evaluation.answers.answers import Clock, as_rows
 from augury.matching.matcher import ALWAYS
 from augury.planning.acting.columns import HIDDEN
 from augury.planning.acting.world import Acting
@@ -46,6 +47,15 @@ class ActingRun:
         found = self.runner.table(name)
         kept = pc.is_in(found.column("match_id"), value_set=pa.array(list(passed), pa.string()))
         return shown(found.filter(kept))
+
+    def measures(self, name: str) -> list[dict[str, Any]]:
+        """Return what the search for candidates did, and how many of them passed their tests."""
+        found, clock = self.runner.measures(name), Clock()
+        query = self.acting.candidates[name.lower()].query.name
+        with clock.stage(f"act {query}") as own:
+            own.rows_in = self.runner.table(name).num_rows
+            own.rows_out = self.table(name).num_rows
+        return [*found, *as_rows(clock.measured)]
 
     def _run(self) -> tuple[State, dict[str, set[str]]]:
         if self._done is None:
