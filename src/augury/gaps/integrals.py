@@ -87,37 +87,54 @@ class Range:
 
 def means_over(gap: Gap, function: Inner, lengths: Reals, where: Range) -> Reals:
     """Return the mean over the gap, as `mean_over` has it, for each length of a stretch."""
+    (found,) = all_means_over(gap, (function,), lengths, where)
+    return found
+
+
+def all_means_over(
+    gap: Gap, functions: tuple[Inner, ...], lengths: Reals, where: Range
+) -> tuple[Reals, ...]:
+    """Return the means of several functions, which are looked at in the same places."""
     flat = np.ravel(lengths)
     each = (2 + len(bends(gap)) + len(where.cuts) + len(where.turns)) * NODES
     size = max(1, MOST_NODES // each)
-    pieces = [flat[k : k + size] for k in range(0, len(flat), size)]
-    found = [_means(gap, function, piece, where) for piece in pieces]
-    return np.concatenate([np.zeros(0), *found]).reshape(np.shape(lengths))
+    found = np.zeros((len(functions), len(flat)))
+    for k in range(0, len(flat), size):
+        found[:, k : k + size] = _means(gap, functions, flat[k : k + size], where)
+    return tuple(own.reshape(np.shape(lengths)) for own in found)
 
 
-def _means(gap: Gap, function: Inner, lengths: Reals, where: Range) -> Reals:
+def _means(gap: Gap, functions: tuple[Inner, ...], lengths: Reals, where: Range) -> list[Reals]:
     own = lengths[:, None]
     until = np.minimum(own, where.high)
     if gap.has_atoms:
         atoms = np.broadcast_to(np.array(gap.parameters), (len(lengths), len(gap.parameters)))
         inside = (atoms >= where.low) & (atoms <= until) & (own > 0.0)
-        found: Reals = gap.reaches * np.where(inside, function(atoms, own), 0.0).mean(axis=1)
-        return found
-    high, first = np.maximum(until, where.low), np.zeros(len(lengths))
-    start = np.full_like(own, where.low)
-    if gap.family == "GAMMA" and gap.parameters[1] < 1.0 and where.low == 0.0:
+        sums = [np.where(inside, function(atoms, own), 0.0) for function in functions]
+        return [gap.reaches * values.mean(axis=1) for values in sums]
+    high, start = np.maximum(until, where.low), np.full_like(own, where.low)
+    is_unbound = gap.family == "GAMMA" and gap.parameters[1] < 1.0 and where.low == 0.0
+    if is_unbound:
+        # The density has no bound at zero: of the first cell its whole mass is taken.
         start = np.minimum(high, bends(gap)[0])
-        first = (ended(gap)(start) * function(start / 2.0, own))[:, 0]
     bent = np.array((*bends(gap), *where.cuts))
     fixed = np.broadcast_to(bent, (len(lengths), len(bent)))
     places = np.concatenate([start, high, fixed, own - np.array(where.turns)], axis=1)
     places = np.sort(np.clip(places, start, high), axis=1)
-    widths = np.diff(places, axis=1)[:, :, None]
-    nodes = (places[:, :-1, None] + widths * (_X + 1.0) / 2.0).reshape(len(lengths), -1)
-    weights = (widths * _W / 2.0).reshape(len(lengths), -1)
-    # A cell without width may lie at zero, where a density need not be defined.
-    values = density(gap, np.maximum(nodes, NOTHING)) * function(nodes, own)
-    return gap.reaches * np.asarray(first + (weights * values).sum(axis=1))
+    # Many places lie beyond a short length, and their cells have no width.
+    of, cell = np.nonzero(np.diff(places, axis=1))
+    low = places[of, cell, None]
+    widths = places[of, cell + 1, None] - low
+    nodes, length = low + widths * (_X + 1.0) / 2.0, lengths[of, None]
+    weights = widths * _W / 2.0 * density(gap, np.maximum(nodes, NOTHING))
+    found = []
+    for function in functions:
+        values = (weights * function(nodes, length)).sum(axis=1)
+        total = np.bincount(of, values, len(lengths)).astype(np.float64)
+        if is_unbound:
+            total += (ended(gap)(start) * function(start / 2.0, own))[:, 0]
+        found.append(gap.reaches * total)
+    return found
 
 
 def each_mean(lengths: Reals, one: Callable[[float], float], zero: float = 0.0) -> Reals:

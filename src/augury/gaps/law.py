@@ -23,9 +23,17 @@ from functools import lru_cache
 import numpy as np
 
 from augury.gaps.families import Gap, bends, farthest
-from augury.gaps.integrals import Range, came, each_mean, ended, mean_over, means_over
+from augury.gaps.integrals import (
+    Range,
+    all_means_over,
+    came,
+    each_mean,
+    ended,
+    mean_over,
+    means_over,
+)
 from augury.gaps.stretch import Backward, Ends, Forward, Step, Stretch, Unseen, unseen_in
-from augury.gaps.tables import Function, tabulate
+from augury.gaps.tables import Function, Pair, tabulate_both
 from augury.records import Reals
 
 # Inner steps are tabulated finer than the score that is made of them, the innermost finest.
@@ -43,6 +51,13 @@ class Parts:
     silent: Function
     cuts: tuple[float, ...]
     is_slow: bool = False
+    together: Pair | None = None
+
+    def both(self, lengths: Reals) -> tuple[Reals, Reals]:
+        """Return numerator and denominator at each length."""
+        if self.together is not None:
+            return self.together(lengths)
+        return self.true(lengths), self.silent(lengths)
 
 
 def parts_of(stretch: Stretch, top: float) -> Parts:
@@ -119,21 +134,28 @@ def _missed(
     own, (true_ahead, silent_ahead) = step.missed, ahead
     assert own is not None
     turns = tuple(ahead_cuts)
-    needed = Range(step.least, step.most, _own_cuts(step.negated), turns)
+    needed, free = Range(step.least, step.most, _own_cuts(step.negated), turns), Range(turns=turns)
 
     def inside(v: Reals, length: Reals) -> Reals:
         return _absent_until(step.negated, v, length) * true_ahead(length - v)
 
+    def later(v: Reals, length: Reals) -> Reals:
+        return silent_ahead(length - v)
+
     def true(lengths: Reals) -> Reals:
         return own.rate * means_over(own.gap, inside, lengths, needed)
 
-    def silent(lengths: Reals) -> Reals:
-        missed = means_over(
-            own.gap, lambda v, length: silent_ahead(length - v), lengths, Range(turns=turns)
-        )
+    def unread(lengths: Reals, missed: Reals) -> Reals:
         return _unread(step.negated, lengths) * (1.0 - came(own.gap, lengths) + own.rate * missed)
 
-    return Parts(true, silent, cuts)
+    def silent(lengths: Reals) -> Reals:
+        return unread(lengths, means_over(own.gap, later, lengths, free))
+
+    def both(lengths: Reals) -> tuple[Reals, Reals]:
+        found, missed = all_means_over(own.gap, (inside, later), lengths, free)
+        return own.rate * found, unread(lengths, missed)
+
+    return Parts(true, silent, cuts, together=both if needed == free else None)
 
 
 @lru_cache(maxsize=512)
@@ -142,8 +164,8 @@ def _tabulated(steps: tuple[Step, ...], top: float) -> Parts:
     parts = _forward(steps, top)
     # A table that asked for less than the error of those it is made of would never end.
     error = INNER_ERROR * COARSER ** sum(step.missed is not None for step in steps[1:])
-    true, silent = (tabulate(f, parts.cuts, top, error) for f in (parts.true, parts.silent))
-    return Parts(true, silent, parts.cuts)
+    alone = parts.true, parts.silent
+    return Parts(*tabulate_both(parts.both, alone, parts.cuts, top, error), parts.cuts)
 
 
 # Backward -------------------------------------------------------------------------------------
