@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,8 @@ MOST_HALVINGS = 40
 ZERO, SLIVER = 1e-11, 1e-14
 # A function that no polynomial fits must not fill the memory: its last pieces stay as they are.
 MOST_PIECES = 4000
+# From so many lengths in a row on it pays to look for rows that lie in one piece.
+NODES_OF_A_ROW = 4
 Function = Callable[[Reals], Reals]
 # Two functions of the same lengths, computed together.
 Pair = Callable[[Reals], tuple[Reals, Reals]]
@@ -56,21 +59,12 @@ class Table:
 
     def __call__(self, lengths: Reals) -> Reals:
         """Return the value at each length."""
-        share = np.clip(np.asarray(lengths, np.float64), self.cuts[0], self.cuts[-1])
-        piece = np.searchsorted(self.cuts, share, side="right") - 1
-        piece = np.minimum(piece, len(self.cuts) - 2)
-        widths, by_power = self._pieces
-        share = 2.0 * (share - self.cuts[piece]) / widths[piece] - 1.0
-        value = np.asarray(by_power[DEGREE][piece])
-        for power in range(DEGREE - 1, -1, -1):
-            value *= share
-            value += by_power[power][piece]
-        return value
+        return _read(self.cuts, [self._by_power], lengths)[0]
 
     @cached_property
-    def _pieces(self) -> tuple[Reals, Reals]:
-        """The widths of the pieces, and the coefficients by power: small enough to stay at hand."""
-        return np.diff(self.cuts), np.ascontiguousarray(self.coefficients.T)
+    def _by_power(self) -> Reals:
+        """The coefficients by power: small enough to stay at hand."""
+        return np.ascontiguousarray(self.coefficients.T)
 
     def best(self, longest: float) -> float:
         """Return a bound of table and function at lengths up to `longest`, off by the error.
@@ -85,6 +79,86 @@ class Table:
             turns = _turns(own[k])
             highest = max(highest, _values(own[k], turns[turns <= ends[k]]).max(initial=0.0))
         return float(highest + self.error) if highest > 0.0 else 0.0
+
+
+def _read(cuts: Reals, tables: Sequence[Reals], lengths: Reals) -> list[Reals]:
+    """Return the values of some tables with the same cuts, whose polynomials are by power.
+
+    Lengths in rows (N, M) rise, or fall, along each row. Where its ends lie in one piece, as those
+    of a cell of an integral mostly do, the piece is looked up once.
+    """
+    given = np.clip(np.asarray(lengths, np.float64), cuts[0], cuts[-1])
+    if given.ndim != 2 or given.shape[1] < NODES_OF_A_ROW:
+        return _evaluated(cuts, tables, given, _pieces(cuts, given))
+    first, last = _pieces(cuts, given[:, 0]), _pieces(cuts, given[:, -1])
+    alike = first == last
+    if alike.all():
+        return _evaluated(cuts, tables, given, first[:, None])
+    inside, across = given[alike], given[~alike]
+    parts = (
+        _evaluated(cuts, tables, inside, first[alike, None]),
+        _evaluated(cuts, tables, across, _pieces(cuts, across)),
+    )
+    found = []
+    for own, other in zip(*parts, strict=True):
+        values = np.empty_like(given)
+        values[alike], values[~alike] = own, other
+        found.append(values)
+    return found
+
+
+def _pieces(cuts: Reals, lengths: Reals) -> Any:
+    return np.minimum(np.searchsorted(cuts, lengths, side="right") - 1, len(cuts) - 2)
+
+
+def _evaluated(cuts: Reals, tables: Sequence[Reals], lengths: Reals, piece: Any) -> list[Reals]:
+    share = 2.0 * (lengths - cuts[piece]) / (cuts[piece + 1] - cuts[piece]) - 1.0
+    found = []
+    for by_power in tables:
+        value = by_power[DEGREE][piece] * share
+        for power in range(DEGREE - 1, 0, -1):
+            value += by_power[power][piece]
+            value *= share
+        value += by_power[0][piece]
+        found.append(value)
+    return found
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Two tables that are read at the same lengths: each is looked up once."""
+
+    first: Table
+    second: Table
+
+    def __call__(self, lengths: Reals) -> tuple[Reals, Reals]:
+        """Return both values at each length."""
+        first, second = _read(self._cuts, self._by_power, lengths)
+        return first, second
+
+    @cached_property
+    def _cuts(self) -> Reals:
+        return np.union1d(self.first.cuts, self.second.cuts)
+
+    @cached_property
+    def _by_power(self) -> tuple[Reals, Reals]:
+        return _narrowed(self.first, self._cuts), _narrowed(self.second, self._cuts)
+
+
+def _narrowed(table: Table, cuts: Reals) -> Reals:
+    """Return the polynomials of a table, by power, on the narrower pieces between some cuts."""
+    low, high = np.clip((cuts[:-1], cuts[1:]), table.cuts[0], table.cuts[-1])
+    piece = _pieces(table.cuts, (low + high) / 2.0)
+    width = np.diff(table.cuts)[piece]
+    # The piece's own x is middle + half * y, where y goes from -1 to 1 over the narrower one.
+    middle = ((low - table.cuts[piece]) + (high - table.cuts[piece])) / width - 1.0
+    half = (high - low) / width
+    own, found = table.coefficients[piece].T, np.zeros((DEGREE + 1, len(piece)))
+    for power in range(DEGREE, -1, -1):
+        # Horner's rule for polynomials: what is there, times (middle + half * y).
+        found[1:] = found[1:] * middle + found[:-1] * half
+        found[0] = found[0] * middle + own[power]
+    return found
 
 
 def _values(coefficients: Reals, shares: Reals) -> Reals:
