@@ -75,21 +75,29 @@ Change = Insert | Update | Delete
 
 @dataclass(frozen=True)
 class Rule:
-    """For each match of a query for which `when` is true, the changes, in order."""
+    """For each match of a query for which `when` is true, the changes, in order.
+
+    `uses` are the values of a match that it looks at.
+    """
 
     name: str
     query: str
     changes: tuple[Change, ...]
     when: Value | None = None
     rejects: bool = False
+    uses: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Condition:
-    """An active conjunct; it is not applied where one of the components `needs` has no event."""
+    """An active conjunct; it is not applied where one of the components `needs` has no event.
+
+    `uses` are the values of a match that it looks at.
+    """
 
     holds: Value
     needs: frozenset[str] = frozenset()
+    uses: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
