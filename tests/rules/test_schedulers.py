@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -110,7 +111,8 @@ def test_work_is_done_side_by_side_once_each_and_after_what_it_waits_for() -> No
         ended.append(number)
         return True
 
-    in_order(waits, work, 16)
+    with ThreadPoolExecutor(16) as pool:
+        in_order(waits, work, pool)
     assert sorted(ended) == list(range(200))
 
 

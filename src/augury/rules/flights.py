@@ -11,8 +11,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from augury.errors import DataError
@@ -165,8 +166,8 @@ class _Flight:
 class Flights:
     """Settles moments, as many at a time as threads and locks allow.
 
-    `reads` ask for rows by key where tables lie. `fly` does the work, in an order that it may choose
-    among those that nobody waits in vain; without it, threads do.
+    `reads` ask for rows by key where tables lie. `fly` does the work, in an order of its own in
+    which nobody starts before those it waits for; without it, threads do.
     """
 
     stage: Stage
@@ -214,7 +215,11 @@ class Flights:
         elif self.scheduler == "sei" or len(flights) == 1:
             all(self._settled(flight) for flight in flights)
         else:
-            in_order(waits, lambda number: self._settled(flights[number]), self.threads)
+            in_order(waits, lambda number: self._settled(flights[number]), self._pool)
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.threads)
 
     def _settled(self, flight: _Flight) -> bool:
         """Settle a moment; return whether it could be done."""
@@ -242,7 +247,7 @@ class Flights:
                 self.stage.hear_of(flight.state, each)
 
 
-def in_order(waits: Sequence[frozenset[int]], work: Callable[[int], bool], threads: int) -> None:
+def in_order(waits: Sequence[frozenset[int]], work: Callable[[int], bool], pool: Executor) -> None:
     """Do pieces of work side by side, each when those that it waits for have ended well.
 
     What waits for one that has not ended well is not done.
@@ -252,20 +257,22 @@ def in_order(waits: Sequence[frozenset[int]], work: Callable[[int], bool], threa
     for number, each in enumerate(waits):
         for earlier in each:
             after.setdefault(earlier, []).append(number)
-    with ThreadPoolExecutor(threads) as pool:
-        running: dict[Future[bool], int] = {
-            pool.submit(work, number): number for number, each in enumerate(left) if not each
-        }
-        while running:
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                number = running.pop(future)
-                if not future.result():
-                    continue
-                for later in after.get(number, ()):
-                    left[later].discard(number)
-                    if not left[later]:
-                        running[pool.submit(work, later)] = later
+    running: dict[Future[bool], int] = {
+        pool.submit(work, number): number for number, each in enumerate(left) if not each
+    }
+    failed: BaseException | None = None
+    while running:
+        done, _ = wait(running, return_when=FIRST_COMPLETED)
+        for future in done:
+            number, failed = running.pop(future), failed or future.exception()
+            if failed is not None or not future.result():
+                continue
+            for later in after.get(number, ()):
+                left[later].discard(number)
+                if not left[later]:
+                    running[pool.submit(work, later)] = later
+    if failed is not None:
+        raise failed
 
 
 def _with_lower(waits: list[frozenset[int]], flights: list[_Flight]) -> list[frozenset[int]]:

@@ -1,14 +1,14 @@
 """Rows of a table by key, asked of the store itself, from many threads at a time.
 
-A read costs what the way to the store costs, so the question is put together once, and each thread
-has a line of its own.
+A read costs what the way to the store costs, so the question is put together once, and lines stay
+open.
 """
 
 from __future__ import annotations
 
-import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
@@ -20,41 +20,39 @@ Row = tuple[Any, ...]
 
 
 class Lines:
-    """Connections of a store for reading, one for each thread."""
+    """Connections of a store for reading: as many as are in use at a time."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self._own = threading.local()
-        self._all: list[Any] = []
-        weakref.finalize(self, _close, self._all)
+        self._free: list[tuple[Any, Any]] = []
+        weakref.finalize(self, _close, self._free)
 
-    def cursor(self) -> Any:
-        """Return the cursor of this thread."""
-        found = getattr(self._own, "cursor", None)
-        if found is None:
+    @contextmanager
+    def cursor(self) -> Iterator[Any]:
+        """Yield a cursor that nobody else has; one that fails is not used again."""
+        try:
+            line, cursor = self._free.pop()
+        except IndexError:
             line = self.place.engine.raw_connection()
-            self._all.append(line)
-            driver = line.driver_connection
             if not self.place.is_embedded:
-                driver.autocommit = True
-            found = self._own.cursor = driver.cursor()
-        return found
-
-    def drop(self) -> None:
-        """Leave the line of this thread: it is broken."""
-        self._own.cursor = None
+                line.driver_connection.autocommit = True
+            cursor = line.driver_connection.cursor()
+        try:
+            yield cursor
+        except BaseException:
+            line.invalidate()
+            raise
+        self._free.append((line, cursor))
 
     def close(self) -> None:
         """Close all lines; the next question opens them again."""
-        self._own = threading.local()
-        _close(self._all)
+        _close(self._free)
 
 
-def _close(lines: list[Any]) -> None:
+def _close(lines: list[tuple[Any, Any]]) -> None:
     while lines:
-        line = lines.pop()
-        # Not given back to others: they would find it in another mode.
-        line.invalidate()
+        # Not given back to others, who would find it in another mode.
+        lines.pop()[0].invalidate()
 
 
 def reader(lines: Lines, table: StoredTable, sql: sa.Table) -> Callable[[Row], Row | None]:
@@ -77,12 +75,11 @@ def reader(lines: Lines, table: StoredTable, sql: sa.Table) -> Callable[[Row], R
         return tuple(values[int(name[1:])] for name in names)
 
     def ask(key: Row) -> Row | None:
-        cursor = lines.cursor()
         try:
-            row = cursor.execute(text, parameters(key)).fetchone()
-        except lines.place.engine.dialect.loaded_dbapi.Error:
+            with lines.cursor() as cursor:
+                row = cursor.execute(text, parameters(key)).fetchone()
+        except (lines.place.engine.dialect.loaded_dbapi.Error, sa.exc.SQLAlchemyError):
             # The line may be broken: it is asked as everything else is, with patience.
-            lines.drop()
             return lines.place.ask(lambda connection: _again(connection, asked, key))
         if row is None:
             return None
