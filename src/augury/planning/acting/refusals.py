@@ -37,6 +37,10 @@ def refuse_unsettled(
         raise not_yet(f"query {query.name} acts or is tested, with ALLOW ... MISSED")
     if query.correlated_by is not None:
         raise not_yet(f"query {query.name} acts or is tested, with CORRELATED BY")
+    if query.after_match is not None or query.each_event:
+        raise not_yet(
+            f"query {query.name} acts or is tested, with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
+        )
     if over_tested and not _takes_any(query):
         raise not_yet(
             f"query {query.name} selects, forbids or counts matches that are tested by what rules "

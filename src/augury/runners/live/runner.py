@@ -30,7 +30,11 @@ from augury.evaluation.ties import tie_notice, tie_rule
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.planning.acting.world import Acting
-from augury.planning.evaluated import refuse_identified, refuse_inferred
+from augury.planning.evaluated import (
+    refuse_endless_skips,
+    refuse_identified,
+    refuse_inferred,
+)
 from augury.planning.graph import is_by_time, lists_matches
 from augury.planning.match_plan import plan_match
 from augury.planning.policy_plan import plan_policy
@@ -349,6 +353,7 @@ class LiveRunner:
             return self._in_steps(query, catalog, queries)
         refuse_inferred(query, catalog)
         _refuse_correlated(query)
+        refuse_endless_skips(query)
         plan = plan_match(learned(query, catalog, self.tables), catalog)
         if needs_steps(plan):
             return self._in_steps(query, catalog, queries)

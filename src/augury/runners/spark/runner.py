@@ -30,7 +30,7 @@ from augury.evaluation.stages.act import ActStage
 from augury.planning.acting.world import Acting, acting_of
 from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import Priced
-from augury.planning.evaluated import reads_owners
+from augury.planning.evaluated import reads_owners, refuse_endless_skips
 from augury.planning.expressions.spark_sql import quoted
 from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.join_program import join_program
@@ -350,6 +350,7 @@ def _refuse_endless(network: Network) -> None:
             message = f"query {query.name} lists matches of an inferred stream, in a streaming run"
             hint = "return a PROBABILITY BY TIME, or run it over bounded rows"
             raise PlanError(NOT_EVALUATED, message, hint)
+        refuse_endless_skips(query)
         pattern = network.plans[name].pattern
         if pattern.window is None and pattern.count_window is None:
             message = f"query {query.name} has no window, so its state would grow for ever"
