@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from augury.planning.acting.world import Acting
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
+    from augury.rules.locks import Grain, Scheduler
     from augury.rules.stage import State
     from augury.runners.live.acting import Used
     from augury.runners.live.runner import LiveRunner
@@ -60,6 +61,9 @@ class Session:
     `Session(spark)` works on that Spark session, `Session()` on a local one that it starts;
     `Session(engine="local")` works in this process and needs no Java. `shards` is how many parts
     Spark cuts the rows into where the equated key allows it; a stream's checkpoint keeps to it.
+    `scheduler` and `locks` are for pushed events whose matches read tables: which of those that are
+    known together are settled side by side ("lwm", "s2pl", "sei"; "row", "table"). Answers do not
+    depend on it.
     """
 
     def __init__(
@@ -68,6 +72,8 @@ class Session:
         *,
         engine: Engine | None = None,
         shards: int | None = None,
+        scheduler: Scheduler | None = None,
+        locks: Grain = "row",
     ) -> None:
         if engine not in (None, *get_args(Engine)):
             raise AuguryError(f"there is no engine {engine!r}; expected 'spark' or 'local'")
@@ -75,9 +81,15 @@ class Session:
             raise AuguryError("the engine 'local' takes no Spark session; give one or the other")
         if shards is not None and (not isinstance(shards, int) or shards < 1):
             raise AuguryError(f"shards is {shards!r}; expected a positive whole number")
+        if scheduler not in (None, "lwm", "s2pl", "sei") or locks not in ("row", "table"):
+            raise AuguryError(
+                f"scheduler is {scheduler!r} and locks {locks!r}; expected 'lwm', 's2pl' or "
+                "'sei', and 'row' or 'table'"
+            )
         from augury.analysis.declarations.catalog import Catalog
 
         self.engine: Engine = engine or "spark"
+        self._flying: tuple[Scheduler | None, Grain] = (scheduler, locks)
         self._spark = spark
         if spark is not None:
             _warn_of_other_workers(spark)
@@ -780,7 +792,7 @@ class Session:
         from augury.runners.live.acting import Used
 
         stores = opened(self._catalog, acting.world.tables)
-        return Used(acting, self._catalog, self._checked_queries(), bound, stores)
+        return Used(acting, self._catalog, self._checked_queries(), bound, stores, *self._flying)
 
     def _run(self) -> LocalRunner | SparkRunner:
         if self._runner is None:
