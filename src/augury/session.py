@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -40,10 +41,12 @@ if TYPE_CHECKING:
     from augury.planning.acting.world import Acting
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
+    from augury.rules.locks import Grain, Scheduler
     from augury.rules.stage import State
     from augury.runners.live.acting import Used
     from augury.runners.live.runner import LiveRunner
     from augury.runners.local.acting import ActingRun
+    from augury.runners.local.expired import Expired
     from augury.runners.local.runner import LocalRunner
     from augury.runners.spark.pipeline import Pipeline
     from augury.runners.spark.runner import SparkRunner
@@ -60,6 +63,10 @@ class Session:
     `Session(spark)` works on that Spark session, `Session()` on a local one that it starts;
     `Session(engine="local")` works in this process and needs no Java. `shards` is how many parts
     Spark cuts the rows into where the equated key allows it; a stream's checkpoint keeps to it.
+    `scheduler` and `locks` are for pushed events whose matches read tables: which of those that are
+    known together are settled side by side ("lwm", "s2pl", "sei"; "row", "table"). Answers do not
+    depend on it.
+    `partly` lets `push` go on without the queries that it cannot evaluate; without, it fails.
     """
 
     def __init__(
@@ -68,6 +75,9 @@ class Session:
         *,
         engine: Engine | None = None,
         shards: int | None = None,
+        scheduler: Scheduler | None = None,
+        locks: Grain = "row",
+        partly: bool = False,
     ) -> None:
         if engine not in (None, *get_args(Engine)):
             raise AuguryError(f"there is no engine {engine!r}; expected 'spark' or 'local'")
@@ -75,13 +85,19 @@ class Session:
             raise AuguryError("the engine 'local' takes no Spark session; give one or the other")
         if shards is not None and (not isinstance(shards, int) or shards < 1):
             raise AuguryError(f"shards is {shards!r}; expected a positive whole number")
+        if scheduler not in (None, "lwm", "s2pl", "sei") or locks not in ("row", "table"):
+            raise AuguryError(
+                f"scheduler is {scheduler!r} and locks {locks!r}; expected 'lwm', 's2pl' or "
+                "'sei', and 'row' or 'table'"
+            )
         from augury.analysis.declarations.catalog import Catalog
 
         self.engine: Engine = engine or "spark"
+        self._flying: tuple[Scheduler | None, Grain] = (scheduler, locks)
         self._spark = spark
         if spark is not None:
             _warn_of_other_workers(spark)
-        self._shards = shards
+        self._shards, self._partly = shards, partly
         self._catalog: Catalog = Catalog()
         self._queries: dict[str, tuple[CheckedQuery, Source]] = {}
         self._forecasts: dict[str, tuple[CheckedForecast, Source]] = {}
@@ -173,9 +189,9 @@ class Session:
         if shape not in ("text", "json"):
             raise AuguryError(f"what was measured is text or json, and no {shape}")
         try:
-            if self._acts(query.name):
-                self._acting_now(query.name)
-            return self._run().measures(query.name)
+            acts = self._acts(query.name)
+            by = self._acting_run(query.name) if acts else self._run()
+            return by.measures(query.name)
         except PlanError as error:
             raise error.at(source, query.span) from error
 
@@ -296,6 +312,29 @@ class Session:
             warnings.warn(notice, stacklevel=2)
         self._announce(self._bad_rows())
         return answer
+
+    @cached_property
+    def _expired(self) -> Expired:
+        from augury.runners.local.expired import Expired
+
+        return Expired()
+
+    def expired(self, query: str) -> Any:
+        """Return the partial matches of a query that ran out of time: `waiting_for` what, they say.
+
+        Over bound rows a table; of pushed rows, a list of those so far, and they are watched from
+        the first call on. Each component behind the first has a query of its own, which this
+        declares: `q_without_b` has the partial matches after which no b came.
+        """
+        from augury.runners.local.expired import joined
+
+        checked, _ = self._readable(query)
+        statement = self._catalog.queries[checked.name.lower()]
+        waiting = self._expired.watch(statement, self.sql)
+        if any(stream.name.lower() not in self._bound for stream in checked.streams):
+            return self._expired.so_far(checked.name)
+        names = [(each.component, str(each.query.name)) for each in waiting]
+        return joined(checked.name, [(part, self.table(name)) for part, name in names])
 
     def _made(self, stream: str, columns: Sequence[str] | None) -> Any:
         """Return the rows of a stream that is made of another: with owners, or what was kept."""
@@ -457,7 +496,7 @@ class Session:
 
         declared = self._catalog.table(table)
         if declared is None:
-            raise QueryError([self._unbound(table)])
+            raise QueryError([self._unbound(table, "table")])
         if self.engine == "spark":
             return self._acted_on_spark("changes", table)
         queries = self._checked_queries()
@@ -652,9 +691,9 @@ class Session:
 
         Each match is a dict with the columns of `table`. It is reported once the watermark, the
         latest time seen minus LATENESS, has passed its last event; `finish` reports the rest. All
-        queries of the session that return matches, or probabilities by time, are evaluated; one
-        that cannot be is left out, with a warning. Rows that are bad or too late are put aside: see
-        `rejected` and `late`.
+        queries of the session that return matches, or probabilities by time, are evaluated; where
+        one cannot be, it fails, or leaves it out with a warning (`Session(partly=True)`). Rows that
+        are bad or too late are put aside: see `rejected` and `late`.
         """
         if (known := self._catalog.identified.get(stream.lower())) is not None:
             raise AuguryError(
@@ -676,13 +715,24 @@ class Session:
             from augury.sources.tables import plain_rows
 
             rows = plain_rows(stream, rows)
-        found = live.push(name, rows)
+        found = self._expired.aside(live.push(name, rows))
         if live.has_put_aside(name):
             self._announce(live.put_aside(name))
         if live.acting is not None:
             self._announce_firings(live.acting.state)
             self._announce_passed_over(live.acting.passed_over)
         return found
+
+    def advance(self, time: Any = None, *, stream: str | None = None) -> list[dict[str, Any]]:
+        """Let time pass without an event; return the matches that are known now.
+
+        It is as if an event of that `time` had come on every stream, or on one: the watermark goes
+        on to it, less LATENESS, and rows before that are late. Without a time, only streams that
+        were silent for longer than their IDLE AFTER are passed over.
+        """
+        live = self._live_runner()
+        named = None if stream is None else self._stream_name(stream)
+        return self._expired.aside(live.advance(time, named))
 
     def finish(self) -> list[dict[str, Any]]:
         """End all pushed streams; return the matches that were still waiting for the watermark.
@@ -691,7 +741,7 @@ class Session:
         how many of each query.
         """
         live = self._live_runner()
-        found = live.finish()
+        found = self._expired.aside(live.finish())
         for name in live.entrances:
             self._announce(live.put_aside(name), again=True)
         if live.acting is not None:
@@ -750,7 +800,7 @@ class Session:
 
     def _stream_name(self, name: str) -> str:
         if self._catalog.stream(name) is None:
-            raise QueryError([self._unbound(name)])
+            raise QueryError([self._unbound(name, "stream")])
         return name.lower()
 
     def _live_runner(self) -> LiveRunner:
@@ -761,7 +811,7 @@ class Session:
         from augury.runners.live.runner import LiveRunner
 
         if self._live is None:
-            self._live = LiveRunner()
+            self._live = LiveRunner(partly=self._partly)
         guarded = self._catalog.guarded
         self._live.tables |= {n: each for n, each in self._bound.items() if n not in guarded}
         self._live.open_streams(self._catalog)
@@ -795,7 +845,7 @@ class Session:
         from augury.runners.live.acting import Used
 
         stores = opened(self._catalog, acting.world.tables)
-        return Used(acting, self._catalog, self._checked_queries(), bound, stores)
+        return Used(acting, self._catalog, self._checked_queries(), bound, stores, *self._flying)
 
     def _run(self) -> LocalRunner | SparkRunner:
         if self._runner is None:
@@ -952,22 +1002,24 @@ class Session:
             place, hint = Span(0, len(name)), "read it in a session without the policy"
             raise QueryError([Diagnostic("A124", message, place, Source("<query>", name), hint)])
 
-    def _unbound(self, name: str) -> Diagnostic:
-        from augury.analysis.findings import suggest
-
-        tables = tuple(table.name for table in self._catalog.tables.values())
-        known = (*self.streams, *tables)
-        hint = suggest(name, known, f"declared: {', '.join(known) or 'nothing yet'}")
-        message = f"there is no stream or table {name}"
-        return Diagnostic("A011", message, Span(0, len(name)), Source("<name>", name), hint)
+    def _unbound(self, name: str, needed: str = "stream or table") -> Diagnostic:
+        tables = [table.name for table in self._catalog.tables.values()]
+        known = [
+            *(self.streams if "stream" in needed else ()),
+            *(tables if "table" in needed else ()),
+        ]
+        return self._misnamed("A011", name, needed, known)
 
     def _unknown(self, name: str) -> Diagnostic:
-        from augury.analysis.findings import suggest
+        return self._misnamed("A029", name, "query", [*self.queries, *self.forecasts])
 
-        names = (*self.queries, *self.forecasts)
-        hint = suggest(name, names, f"known queries: {', '.join(names) or 'none yet'}")
-        message = f"query {name} is not declared"
-        return Diagnostic("A029", message, Span(0, len(name)), Source("<query>", name), hint)
+    def _misnamed(self, code: str, name: str, needed: str, known: Sequence[str]) -> Diagnostic:
+        from augury.analysis.declarations.ledger import Ledger
+        from augury.analysis.declarations.misnamed import misnamed
+
+        otherwise = f"declared: {', '.join(known) or 'nothing yet'}"
+        message, hint = misnamed(name, needed, Ledger.of(self._catalog), known, otherwise)
+        return Diagnostic(code, message, Span(0, len(name)), Source("<name>", name), hint)
 
 
 def _columns_of(answer: Any, columns: Sequence[str] | None) -> Any:

@@ -54,6 +54,10 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
             "RESAMPLED": 50,
         },
     ),
+    "rules.schedulers": (
+        ["12"],
+        {"READS": (1,), "WRITES": (0.5,), "DELAYS": (0.001,), "GRAINS": ("row",)},
+    ),
     "privacy.throughput": (["3000"], {"HISTORY": 300, "WINDOWS": (60_000,)}),
     "hierarchy.windows": (["3000"], {"WINDOWS": (1000,), "KINDS": (10,), "FOR_PLAIN": {1000: 800}}),
 }
