@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from augury.runners.live.acting import Used
     from augury.runners.live.runner import LiveRunner
     from augury.runners.local.acting import ActingRun
+    from augury.runners.local.expired import Expired
     from augury.runners.local.runner import LocalRunner
     from augury.runners.spark.pipeline import Pipeline
     from augury.runners.spark.runner import SparkRunner
@@ -64,6 +66,7 @@ class Session:
     `scheduler` and `locks` are for pushed events whose matches read tables: which of those that are
     known together are settled side by side ("lwm", "s2pl", "sei"; "row", "table"). Answers do not
     depend on it.
+    `partly` lets `push` go on without the queries that it cannot evaluate; without, it fails.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class Session:
         shards: int | None = None,
         scheduler: Scheduler | None = None,
         locks: Grain = "row",
+        partly: bool = False,
     ) -> None:
         if engine not in (None, *get_args(Engine)):
             raise AuguryError(f"there is no engine {engine!r}; expected 'spark' or 'local'")
@@ -93,7 +97,7 @@ class Session:
         self._spark = spark
         if spark is not None:
             _warn_of_other_workers(spark)
-        self._shards = shards
+        self._shards, self._partly = shards, partly
         self._catalog: Catalog = Catalog()
         self._queries: dict[str, tuple[CheckedQuery, Source]] = {}
         self._forecasts: dict[str, tuple[CheckedForecast, Source]] = {}
@@ -185,9 +189,9 @@ class Session:
         if shape not in ("text", "json"):
             raise AuguryError(f"what was measured is text or json, and no {shape}")
         try:
-            if self._acts(query.name):
-                self._acting_now(query.name)
-            return self._run().measures(query.name)
+            acts = self._acts(query.name)
+            by = self._acting_run(query.name) if acts else self._run()
+            return by.measures(query.name)
         except PlanError as error:
             raise error.at(source, query.span) from error
 
@@ -301,6 +305,29 @@ class Session:
             warnings.warn(notice, stacklevel=2)
         self._announce(self._bad_rows())
         return answer
+
+    @cached_property
+    def _expired(self) -> Expired:
+        from augury.runners.local.expired import Expired
+
+        return Expired()
+
+    def expired(self, query: str) -> Any:
+        """Return the partial matches of a query that ran out of time: `waiting_for` what, they say.
+
+        Over bound rows a table; of pushed rows, a list of those so far, and they are watched from
+        the first call on. Each component behind the first has a query of its own, which this
+        declares: `q_without_b` has the partial matches after which no b came.
+        """
+        from augury.runners.local.expired import joined
+
+        checked, _ = self._readable(query)
+        statement = self._catalog.queries[checked.name.lower()]
+        waiting = self._expired.watch(statement, self.sql)
+        if any(stream.name.lower() not in self._bound for stream in checked.streams):
+            return self._expired.so_far(checked.name)
+        names = [(each.component, str(each.query.name)) for each in waiting]
+        return joined(checked.name, [(part, self.table(name)) for part, name in names])
 
     def _made(self, stream: str, columns: Sequence[str] | None) -> Any:
         """Return the rows of a stream that is made of another: with owners, or what was kept."""
@@ -454,7 +481,7 @@ class Session:
 
         declared = self._catalog.table(table)
         if declared is None:
-            raise QueryError([self._unbound(table)])
+            raise QueryError([self._unbound(table, "table")])
         if self.engine == "spark":
             return self._acted_on_spark("changes", table)
         queries = self._checked_queries()
@@ -649,9 +676,9 @@ class Session:
 
         Each match is a dict with the columns of `table`. It is reported once the watermark, the
         latest time seen minus LATENESS, has passed its last event; `finish` reports the rest. All
-        queries of the session that return matches, or probabilities by time, are evaluated; one
-        that cannot be is left out, with a warning. Rows that are bad or too late are put aside: see
-        `rejected` and `late`.
+        queries of the session that return matches, or probabilities by time, are evaluated; where
+        one cannot be, it fails, or leaves it out with a warning (`Session(partly=True)`). Rows that
+        are bad or too late are put aside: see `rejected` and `late`.
         """
         if (known := self._catalog.identified.get(stream.lower())) is not None:
             raise AuguryError(
@@ -673,13 +700,24 @@ class Session:
             from augury.sources.tables import plain_rows
 
             rows = plain_rows(stream, rows)
-        found = live.push(name, rows)
+        found = self._expired.aside(live.push(name, rows))
         if live.has_put_aside(name):
             self._announce(live.put_aside(name))
         if live.acting is not None:
             self._announce_firings(live.acting.state)
             self._announce_passed_over(live.acting.passed_over)
         return found
+
+    def advance(self, time: Any = None, *, stream: str | None = None) -> list[dict[str, Any]]:
+        """Let time pass without an event; return the matches that are known now.
+
+        It is as if an event of that `time` had come on every stream, or on one: the watermark goes
+        on to it, less LATENESS, and rows before that are late. Without a time, only streams that
+        were silent for longer than their IDLE AFTER are passed over.
+        """
+        live = self._live_runner()
+        named = None if stream is None else self._stream_name(stream)
+        return self._expired.aside(live.advance(time, named))
 
     def finish(self) -> list[dict[str, Any]]:
         """End all pushed streams; return the matches that were still waiting for the watermark.
@@ -688,7 +726,7 @@ class Session:
         how many of each query.
         """
         live = self._live_runner()
-        found = live.finish()
+        found = self._expired.aside(live.finish())
         for name in live.entrances:
             self._announce(live.put_aside(name), again=True)
         if live.acting is not None:
@@ -747,7 +785,7 @@ class Session:
 
     def _stream_name(self, name: str) -> str:
         if self._catalog.stream(name) is None:
-            raise QueryError([self._unbound(name)])
+            raise QueryError([self._unbound(name, "stream")])
         return name.lower()
 
     def _live_runner(self) -> LiveRunner:
@@ -758,7 +796,7 @@ class Session:
         from augury.runners.live.runner import LiveRunner
 
         if self._live is None:
-            self._live = LiveRunner()
+            self._live = LiveRunner(partly=self._partly)
         guarded = self._catalog.guarded
         self._live.tables |= {n: each for n, each in self._bound.items() if n not in guarded}
         self._live.open_streams(self._catalog)
@@ -949,22 +987,24 @@ class Session:
             place, hint = Span(0, len(name)), "read it in a session without the policy"
             raise QueryError([Diagnostic("A124", message, place, Source("<query>", name), hint)])
 
-    def _unbound(self, name: str) -> Diagnostic:
-        from augury.analysis.findings import suggest
-
-        tables = tuple(table.name for table in self._catalog.tables.values())
-        known = (*self.streams, *tables)
-        hint = suggest(name, known, f"declared: {', '.join(known) or 'nothing yet'}")
-        message = f"there is no stream or table {name}"
-        return Diagnostic("A011", message, Span(0, len(name)), Source("<name>", name), hint)
+    def _unbound(self, name: str, needed: str = "stream or table") -> Diagnostic:
+        tables = [table.name for table in self._catalog.tables.values()]
+        known = [
+            *(self.streams if "stream" in needed else ()),
+            *(tables if "table" in needed else ()),
+        ]
+        return self._misnamed("A011", name, needed, known)
 
     def _unknown(self, name: str) -> Diagnostic:
-        from augury.analysis.findings import suggest
+        return self._misnamed("A029", name, "query", [*self.queries, *self.forecasts])
 
-        names = (*self.queries, *self.forecasts)
-        hint = suggest(name, names, f"known queries: {', '.join(names) or 'none yet'}")
-        message = f"query {name} is not declared"
-        return Diagnostic("A029", message, Span(0, len(name)), Source("<query>", name), hint)
+    def _misnamed(self, code: str, name: str, needed: str, known: Sequence[str]) -> Diagnostic:
+        from augury.analysis.declarations.ledger import Ledger
+        from augury.analysis.declarations.misnamed import misnamed
+
+        otherwise = f"declared: {', '.join(known) or 'nothing yet'}"
+        message, hint = misnamed(name, needed, Ledger.of(self._catalog), known, otherwise)
+        return Diagnostic(code, message, Span(0, len(name)), Source("<name>", name), hint)
 
 
 def _columns_of(answer: Any, columns: Sequence[str] | None) -> Any:
