@@ -54,6 +54,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
             "RESAMPLED": 50,
         },
     ),
+    "rules.contents": (["2000", "50"], {}),
     "rules.schedulers": (
         ["12"],
         {"READS": (1,), "WRITES": (0.5,), "DELAYS": (0.001,), "GRAINS": ("row",)},
