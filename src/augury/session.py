@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         TableSchema,
     )
     from augury.analysis.declarations.forecasts import CheckedForecast
+    from augury.analysis.script import Checked
     from augury.evaluation.asked import Kind
     from augury.evaluation.identifying import Identities
     from augury.evaluation.stream_rows import StreamRows
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
     from augury.planning.acting.world import Acting
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
+    from augury.rules.locks import Grain, Scheduler
     from augury.rules.stage import State
+    from augury.runners.live.acting import Used
     from augury.runners.live.runner import LiveRunner
     from augury.runners.local.acting import ActingRun
     from augury.runners.local.runner import LocalRunner
@@ -58,6 +61,9 @@ class Session:
     `Session(spark)` works on that Spark session, `Session()` on a local one that it starts;
     `Session(engine="local")` works in this process and needs no Java. `shards` is how many parts
     Spark cuts the rows into where the equated key allows it; a stream's checkpoint keeps to it.
+    `scheduler` and `locks` are for pushed events whose matches read tables: which of those that are
+    known together are settled side by side ("lwm", "s2pl", "sei"; "row", "table"). Answers do not
+    depend on it.
     """
 
     def __init__(
@@ -66,6 +72,8 @@ class Session:
         *,
         engine: Engine | None = None,
         shards: int | None = None,
+        scheduler: Scheduler | None = None,
+        locks: Grain = "row",
     ) -> None:
         if engine not in (None, *get_args(Engine)):
             raise AuguryError(f"there is no engine {engine!r}; expected 'spark' or 'local'")
@@ -73,9 +81,15 @@ class Session:
             raise AuguryError("the engine 'local' takes no Spark session; give one or the other")
         if shards is not None and (not isinstance(shards, int) or shards < 1):
             raise AuguryError(f"shards is {shards!r}; expected a positive whole number")
+        if scheduler not in (None, "lwm", "s2pl", "sei") or locks not in ("row", "table"):
+            raise AuguryError(
+                f"scheduler is {scheduler!r} and locks {locks!r}; expected 'lwm', 's2pl' or "
+                "'sei', and 'row' or 'table'"
+            )
         from augury.analysis.declarations.catalog import Catalog
 
         self.engine: Engine = engine or "spark"
+        self._flying: tuple[Scheduler | None, Grain] = (scheduler, locks)
         self._spark = spark
         if spark is not None:
             _warn_of_other_workers(spark)
@@ -171,9 +185,9 @@ class Session:
         if shape not in ("text", "json"):
             raise AuguryError(f"what was measured is text or json, and no {shape}")
         try:
-            if self._acts(query.name):
-                self._acting_now(query.name)
-            return self._run().measures(query.name)
+            acts = self._acts(query.name)
+            by = self._acting_run(query.name) if acts else self._run()
+            return by.measures(query.name)
         except PlanError as error:
             raise error.at(source, query.span) from error
 
@@ -207,6 +221,10 @@ class Session:
             raise AuguryError(
                 f"stream {declared.name} is inferred from {how.statement.readings}; "
                 f"bind the rows of {how.statement.readings}"
+            )
+        if self._catalog.table(name) is not None and self._catalog.tables[name.lower()].store:
+            raise AuguryError(
+                f"table {declared.name} lies in a STORE; its rows are those that are there"
             )
         live = None if self._live is None else self._live.acting
         if live is not None and declared.name in live.state.tables:
@@ -435,7 +453,7 @@ class Session:
 
         declared = self._catalog.table(table)
         if declared is None:
-            raise QueryError([self._unbound(table)])
+            raise QueryError([self._unbound(table, "table")])
         if self.engine == "spark":
             return self._acted_on_spark("changes", table)
         queries = self._checked_queries()
@@ -482,7 +500,7 @@ class Session:
         acting, runner = self._acting_now(query), self._run()
         assert isinstance(runner, LocalRunner)
         if self._acted_out is None or self._acted_out.runner is not runner:
-            self._acted_out = ActingRun(acting, runner, self._checked_queries())
+            self._acted_out = ActingRun(self._used(acting, runner.bound), runner)
         return self._acted_out
 
     def _acting_state(self) -> State:
@@ -490,6 +508,7 @@ class Session:
         if self._live is None:
             state = self._acting_run().state
             self._announce_firings(state)
+            self._announce_passed_over(self._acting_run().passed_over)
             return state
         live = self._live_runner().acting
         if live is None:
@@ -510,6 +529,14 @@ class Session:
                 which = "1 firing" if count == 1 else f"{count:,} firings"
                 sentence = f"{which} of rule {rule} could not be done; see rejected({rule!r})"
                 warnings.warn(sentence, RowsWarning, stacklevel=4)
+
+    def _announce_passed_over(self, count: int, *, again: bool = False) -> None:
+        """Say how many matches were left alone, since a store was written beyond their moments."""
+        told = self._told.get(("", "passed over"), 0)
+        if count > told and (again or not told):
+            self._told["", "passed over"] = count
+            which = "1 match was" if count == 1 else f"{count:,} matches were"
+            warnings.warn(f"{which} settled by an earlier run", RowsWarning, stacklevel=4)
 
     def _acted_on_spark(self, kind: Kind, name: str, columns: Sequence[str] | None = None) -> Any:
         """Return what rules do, or what comes of a table, over Spark's rows."""
@@ -537,6 +564,13 @@ class Session:
             return tables.firings_table(rule.name, fired, query, self._catalog)
         assert table is not None
         acting = self._acting_now()
+        if table.name not in acting.world.tables and table.store is not None:
+            from augury.evaluation.acting.opened import opened
+
+            alone = opened(self._catalog, [table.name])
+            assert alone is not None
+            alone.load()
+            return alone.bound()[table.name.lower()]
         if table.name not in acting.world.tables:
             held = tables.contents_of(table.name, self._catalog, self._bound)
             return tables.contents_table(table, held)
@@ -643,6 +677,7 @@ class Session:
             self._announce(live.put_aside(name))
         if live.acting is not None:
             self._announce_firings(live.acting.state)
+            self._announce_passed_over(live.acting.passed_over)
         return found
 
     def finish(self) -> list[dict[str, Any]]:
@@ -657,6 +692,7 @@ class Session:
             self._announce(live.put_aside(name), again=True)
         if live.acting is not None:
             self._announce_firings(live.acting.state, again=True)
+            self._announce_passed_over(live.acting.passed_over, again=True)
         for notice in self._not_said(live.notices()):
             warnings.warn(notice, stacklevel=2)
         return found
@@ -710,7 +746,7 @@ class Session:
 
     def _stream_name(self, name: str) -> str:
         if self._catalog.stream(name) is None:
-            raise QueryError([self._unbound(name)])
+            raise QueryError([self._unbound(name, "stream")])
         return name.lower()
 
     def _live_runner(self) -> LiveRunner:
@@ -729,7 +765,7 @@ class Session:
         queries |= {name: made.query for name, made in acting.candidates.items()}
         self._live.refused = acting.refused
         if acting.candidates:
-            self._live.act(acting, self._catalog)
+            self._live.act(self._used(acting, self._live.tables))
         self._live.open_policies(self._catalog, queries, self._bound)
         for name in queries:
             if self._catalog.is_private(name) is None:
@@ -740,6 +776,22 @@ class Session:
             self._live.declare_identified(name, self._catalog)
         self._live_is_current = True
         return self._live
+
+    def _refuse_late_rules(self, checked: Checked) -> None:
+        """Raise before a rule is taken in that would concern what has seen events without it."""
+        from augury.planning.acting.world import acting_of
+
+        assert self._live is not None
+        new = {query.name.lower(): query for query in checked.queries}
+        self._live.refuse_late(acting_of(checked.catalog, self._checked_queries() | new))
+
+    def _used(self, acting: Acting, bound: Mapping[str, Any]) -> Used:
+        """Return what acts with all that it uses; stores are not asked yet."""
+        from augury.evaluation.acting.opened import opened
+        from augury.runners.live.acting import Used
+
+        stores = opened(self._catalog, acting.world.tables)
+        return Used(acting, self._catalog, self._checked_queries(), bound, stores, *self._flying)
 
     def _run(self) -> LocalRunner | SparkRunner:
         if self._runner is None:
@@ -843,6 +895,8 @@ class Session:
             raise QueryError(found)
         if checked.catalog.policies:
             self._take_policies(checked.catalog, parsed.statements, source)
+        if self._live is not None and checked.catalog.rules:
+            self._refuse_late_rules(checked)
         self._catalog = checked.catalog
         self._runner, self._acting, self._live_is_current = None, None, False
         if len(_explains(parsed.statements)) < len(parsed.statements):
@@ -895,22 +949,24 @@ class Session:
             place, hint = Span(0, len(name)), "read it in a session without the policy"
             raise QueryError([Diagnostic("A124", message, place, Source("<query>", name), hint)])
 
-    def _unbound(self, name: str) -> Diagnostic:
-        from augury.analysis.findings import suggest
-
-        tables = tuple(table.name for table in self._catalog.tables.values())
-        known = (*self.streams, *tables)
-        hint = suggest(name, known, f"declared: {', '.join(known) or 'nothing yet'}")
-        message = f"there is no stream or table {name}"
-        return Diagnostic("A011", message, Span(0, len(name)), Source("<name>", name), hint)
+    def _unbound(self, name: str, needed: str = "stream or table") -> Diagnostic:
+        tables = [table.name for table in self._catalog.tables.values()]
+        known = [
+            *(self.streams if "stream" in needed else ()),
+            *(tables if "table" in needed else ()),
+        ]
+        return self._misnamed("A011", name, needed, known)
 
     def _unknown(self, name: str) -> Diagnostic:
-        from augury.analysis.findings import suggest
+        return self._misnamed("A029", name, "query", [*self.queries, *self.forecasts])
 
-        names = (*self.queries, *self.forecasts)
-        hint = suggest(name, names, f"known queries: {', '.join(names) or 'none yet'}")
-        message = f"query {name} is not declared"
-        return Diagnostic("A029", message, Span(0, len(name)), Source("<query>", name), hint)
+    def _misnamed(self, code: str, name: str, needed: str, known: Sequence[str]) -> Diagnostic:
+        from augury.analysis.declarations.ledger import Ledger
+        from augury.analysis.declarations.misnamed import misnamed
+
+        otherwise = f"declared: {', '.join(known) or 'nothing yet'}"
+        message, hint = misnamed(name, needed, Ledger.of(self._catalog), known, otherwise)
+        return Diagnostic(code, message, Span(0, len(name)), Source("<name>", name), hint)
 
 
 def _columns_of(answer: Any, columns: Sequence[str] | None) -> Any:

@@ -326,14 +326,16 @@ class Network:
     def goes_by_time(self) -> bool:
         """Whether rows may be evaluated one span of time after the other, each by itself.
 
-        Not where matches of one event are counted, nor where rows that exclude each other may be of
-        any time, as those of one ID may; and not by stages that must see all events in order.
+        Not where matches of one event are counted, or taken one after the other, nor where rows
+        that exclude each other may be of any time, as those of one ID may; and not by stages that
+        must see all events in order.
         """
         if self.asked or self.policies:
             return False
         counted = any(query.match_limit is not None for query in self.queries.values())
         apart = any(each.alternatives and each.id is not None for each in self.bases.values())
-        return self.memory is not None and not counted and not apart
+        in_turn = any(query.after_match is not None for query in self.queries.values())
+        return self.memory is not None and not counted and not in_turn and not apart
 
     @property
     def waits(self) -> bool:

@@ -37,7 +37,9 @@ def needs_steps(plan: MatchPlan) -> bool:
     """
     streams = plan.query.streams
     return (
-        any(stream.query is not None for stream in streams)
+        plan.query.after_match is not None
+        or plan.query.each_event
+        or any(stream.query is not None for stream in streams)
         or plan.programs.orders_strings
         or any(_is_text(stream, stream.order_by) for stream in streams)
     )

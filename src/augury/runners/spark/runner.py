@@ -19,6 +19,7 @@ from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.config import value_of
 from augury.errors import AuguryError, DataError
+from augury.evaluation.acting.opened import with_stores
 from augury.evaluation.answers.schemas import chosen
 from augury.evaluation.asked import ACTED, Asked
 from augury.evaluation.encoding import Tables, declaration_of, rows_of_table
@@ -31,7 +32,7 @@ from augury.evaluation.stages.forecasting import taught as taught_forecasts
 from augury.planning.acting.world import Acting, acting_of
 from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import Priced
-from augury.planning.evaluated import reads_owners
+from augury.planning.evaluated import reads_owners, refuse_endless_skips
 from augury.planning.expressions.spark_sql import quoted
 from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.join_program import join_program
@@ -115,7 +116,7 @@ class SparkRunner:
         found = {name: made.query for name, made in acting.candidates.items()}
         queries = self._with_gaps(list(found)) | found
         network = Network.of(list(found), queries, self.catalog).only(found, asked)
-        act = ActStage.of(self.catalog, self.queries, bound)
+        act = with_stores(ActStage.of(self.catalog, self.queries, bound))
         return self._planned(replace(network, act=act, whole_rows=tells_faults), tells_faults)
 
     def _bound_tables(self, acting: Acting) -> list[str]:
@@ -357,6 +358,7 @@ def _refuse_endless(network: Network) -> None:
             message = f"query {query.name} lists matches of an inferred stream, in a streaming run"
             hint = "return a PROBABILITY BY TIME, or run it over bounded rows"
             raise PlanError(NOT_EVALUATED, message, hint)
+        refuse_endless_skips(query)
         pattern = network.plans[name].pattern
         if pattern.window is None and pattern.count_window is None:
             message = f"query {query.name} has no window, so its state would grow for ever"
