@@ -246,13 +246,22 @@ def test_the_worked_forecasts_come_out_in_steps(case: ForecastCase, size: int) -
     assert told(found, asked.key) == ordered(ag.table("f").to_pylist())
 
 
-@pytest.mark.parametrize("size", [7, 100])
+def random_text(seed: int, n: int) -> str:
+    rng = random.Random(seed)
+    return " ".join(f"{rng.choice('AABC')}{t}/{rng.choice('klm')}@{t}" for t in range(1, n))
+
+
+@pytest.mark.parametrize("size", [17, 100])
 def test_many_partial_matches_find_room(size: int) -> None:
     ag = Session(engine="local")
     pattern = "SEQ(A a, A b, B c) WHERE [k] WITHIN 30"
-    ag.sql(forecast_script(pattern, "WITHIN 4 EVENTS", keyed=True, by_time=False))
-    text = " ".join(f"{'AAB'[t % 3]}{t}/{'kl'[t % 5 % 2]}@{t}" for t in range(1, 50))
-    bound, asked = {"s": rows_of_forecasts(text)}, Asked("forecast", "f")
-    found = answers_of(network_of(ag, [], [asked], bound), bound, 2, size)
+    learned = "WITHIN 4 EVENTS USING MARKOV 1 LEARN FROM history"
+    ag.sql(forecast_script(pattern, learned, keyed=True, by_time=False))
+    bound = {"s": rows_of_forecasts(random_text(1, 50))}
+    bound["history"] = rows_of_forecasts(random_text(2, 80))
+    asked = Asked("forecast", "f")
+    network = network_of(ag, [], [asked], bound)
+    found = answers_of(replace(network, taught=taught_forecasts(network)), bound, 2, size)
     ag.bind("s", bound["s"])
+    ag.bind("history", bound["history"])
     assert told(found, asked.key) == ordered(ag.table("f").to_pylist()) != []
