@@ -251,13 +251,13 @@ def random_text(seed: int, n: int) -> str:
     return " ".join(f"{rng.choice('AABC')}{t}/{rng.choice('klm')}@{t}" for t in range(1, n))
 
 
-@pytest.mark.parametrize("size", [17, 100])
+@pytest.mark.parametrize("size", [17, 25])
 def test_many_partial_matches_find_room(size: int) -> None:
     ag = Session(engine="local")
     pattern = "SEQ(A a, A b, B c) WHERE [k] WITHIN 30"
     learned = "WITHIN 4 EVENTS USING MARKOV 1 LEARN FROM history"
     ag.sql(forecast_script(pattern, learned, keyed=True, by_time=False))
-    bound = {"s": rows_of_forecasts(random_text(1, 50))}
+    bound = {"s": rows_of_forecasts(random_text(0, 50))}
     bound["history"] = rows_of_forecasts(random_text(2, 80))
     asked = Asked("forecast", "f")
     network = network_of(ag, [], [asked], bound)
