@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from augury.errors import DataError
-from augury.rules.contents import Contents, RefusedKeyError, Row
+from augury.rules.contents import Contents, RefusedKeyError, Row, is_row
 from augury.rules.locks import Locking, Scheduler, waits_for
 from augury.rules.stage import Candidate, Settled, Stage, State
 
@@ -103,8 +103,9 @@ class View:
 
     def has(self, values: Row) -> bool | None:
         """Return whether the values are a row, by SQL's rule for rows with NULLs."""
-        rows = dict(self.rows())
-        return Contents(self.name, held=rows).has(values)
+        key = self.key_of(values)
+        asked = self.by_key(key) if key and None not in key else iter(self.rows())
+        return is_row(values, (row for _, row in asked))
 
     def insert(self, row: Row) -> None:
         """Add a row; raise where its key is NULL or there."""
