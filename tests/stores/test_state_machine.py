@@ -34,7 +34,9 @@ CREATE QUERY washed ON doors PATTERN SEQ(WASH w) WHERE [worker] WITHIN 1;
 {paint}
 CREATE RULE clean ON washed DO UPDATE status SET colour = 'white' WHERE worker = new.worker;
 """
-PAINT = """CREATE {how}RULE paint ON came DO INSERT INTO status VALUES (new.worker, '{colour}', 1)
+# Painted `off`, nobody is: the rule listens, and does not fire.
+PAINT = """CREATE {how}RULE paint ON came WHEN '{colour}' <> 'off'
+DO INSERT INTO status VALUES (new.worker, '{colour}', 1)
 ON CONFLICT DO UPDATE SET colour = '{colour}', n = n + 1;"""
 
 
@@ -55,7 +57,7 @@ class Reference:
             self.waiting = [each for each in self.waiting if each[0] != moment]
             read = {w: self.rows.get(w, ("none", 0))[0] for _, w, _ in own}
             for _, worker, action in own:
-                if action == "ENTER" and read[worker] != "red":
+                if action == "ENTER" and read[worker] != "red" and colour != "off":
                     self.rows[worker] = (colour, self.rows.get(worker, ("", 0))[1] + 1)
             for _, worker, action in own:
                 if action == "WASH" and worker in self.rows:
@@ -114,7 +116,7 @@ class Sessions(RuleBasedStateMachine):
         assert self.ag is not None
         assert self._quietly(self.ag.push, "doors", row) == []
 
-    @rule(colour=st.sampled_from(["red", "green"]))
+    @rule(colour=st.sampled_from(["red", "green", "off"]))
     def replace(self, colour: str) -> None:
         assert self.ag is not None
         self.colour = colour
