@@ -198,9 +198,16 @@ class Session:
     def _explained_policy(self, policy: PolicySchema, shape: Format, *, analyze: bool) -> str:
         from augury.planning.explain.policies import policy_text
 
-        if shape != "text" or analyze:
-            raise AuguryError(f"policy {policy.name} is explained as text, and without data")
-        return policy_text(policy)
+        if shape != "text" or (analyze and self.engine != "local"):
+            raise AuguryError(f"policy {policy.name} is explained as text; with data, locally")
+        text = policy_text(policy, self._checked_queries())
+        return text if not analyze else f"{text}\n\n{self._learned_by(policy)}"
+
+    def _learned_by(self, policy: PolicySchema) -> str:
+        from augury.evaluation.policies.explained import learned_text
+
+        self.audit(policy.name)
+        return learned_text(*self._decided_by(policy.stream.lower()))
 
     def gaps(self, query: str) -> str:
         """Return the gaps of a query as a statement: as written, or as its history teaches them."""
@@ -357,13 +364,12 @@ class Session:
 
     def _forecast_table(self, name: str, columns: Sequence[str] | None) -> Any:
         """Return the rows of a forecast over the bound rows."""
-        from augury.planning.refusal import NOT_EVALUATED, PlanError
+        from augury.planning.refusal import PlanError
 
         forecast, source = self._forecasts[name.lower()]
         try:
             if self.engine == "spark":
-                message = f"forecast {forecast.name} is not made on Spark yet"
-                raise PlanError(NOT_EVALUATED, message, "use Session(engine='local')")
+                return self._asked_on_spark("forecast", name, columns)
             from augury.evaluation.answers.schemas import chosen
             from augury.runners.local.runner import LocalRunner
 
@@ -440,6 +446,14 @@ class Session:
         if decided is None:
             raise AuguryError(f"stream {found.stream} has no data; bind it, or push rows")
         return decided.audit
+
+    def _decided_by(self, stream: str) -> tuple[Any, Any]:
+        """Return what decides about a stream, and what it has decided."""
+        found = (self._suppressed or {}).get(stream)
+        if found is not None:
+            return found.decider, found.audit
+        gate = self._live_runner().gates[stream]
+        return gate.open(), gate.audit()
 
     def _bad_rows(self) -> dict[tuple[str, str], Aside]:
         """Return how many rows of the bound streams that were read are bad, and why the first is.
@@ -845,6 +859,7 @@ class Session:
                     dict(self._bound),
                     shards=self._shards,
                     sketches=dict(self._sketches),
+                    forecasts={name: each for name, (each, _) in self._forecasts.items()},
                 )
             else:
                 from augury.runners.local.runner import LocalRunner
