@@ -255,8 +255,7 @@ class Network:
         for query in self.weighed.values():
             # Every network behind a policy asks, of every query of it: without planning them.
             conjuncts = (*query.conjuncts, *query.lookups)
-            named = (name for each in conjuncts for name in tables_read(each.expression))
-            found |= {name.lower() for name in named}
+            found |= {name.lower() for each in conjuncts for name in tables_read(each.expression)}
         for query in (each.query for each in self._forecasts):
             found |= _relations_of(plan_match(query, self.catalog))
         for stream in (*self._read_by_queries, *self._read_by_others):
