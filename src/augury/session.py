@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from augury.analysis.declarations.forecasts import CheckedForecast
     from augury.evaluation.identifying import Identities
+    from augury.evaluation.learning.forecast_scores import ForecastScore
     from augury.evaluation.stream_rows import StreamRows
     from augury.evaluation.suppression import Suppressed
     from augury.language.tree import Explain, Statement
@@ -312,6 +313,27 @@ class Session:
         if columns is None:
             return answer
         return answer.select(chosen(forecast.name, columns, answer.column_names))
+
+    def score(self, forecast: str, rows: Any) -> ForecastScore:
+        """Return how good a forecast is on rows of its stream that are kept apart.
+
+        Log loss, Brier score and reliability, each against the base rate; what is bound stays.
+        """
+        from augury.planning.refusal import PlanError
+        from augury.runners.local.runner import LocalRunner
+        from augury.sources.tables import arrow_table
+
+        found = self._forecasts.get(forecast.lower())
+        if found is None:
+            known = ", ".join(self.forecasts) or "none yet"
+            raise AuguryError(f"there is no forecast {forecast}; declared: {known}")
+        own, source = found
+        name = own.query.streams[0].name
+        bound = {**self._bound, name.lower(): arrow_table(name, rows)}
+        try:
+            return LocalRunner(self._catalog, self._checked_queries(), bound).score(own)
+        except PlanError as error:
+            raise error.at(source, own.span) from error
 
     def revisions(self, name: str) -> Any:
         """Return all that was told of a stream's owners, or of a query's matches, as it was told.
