@@ -175,6 +175,8 @@ class Partials:
                     out = following.Out(*(np.empty(2 * len(c), np.int64) for c in out))
                 found.append(self._told(batch, last, out))
             elif why == following.NO_ROOM:
+                # What is bound is about to move.
+                found.append(self._told(batch, last, out))
                 self._make_room()
             else:
                 which, symbol = int(self.pool.marks[following.WHICH]), int(groups.symbol[at])
