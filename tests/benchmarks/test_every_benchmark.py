@@ -31,6 +31,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "push_overhead": ([], {"EVENTS": 300, "RUNS": 1, "LIVE": (50,), "MANY_KEYS": 20}),
     "limits": ([], {"TIMES": (1, 2)}),
     "matching.throughput": (["20000"], {}),
+    "matching.after_match": (["20000"], {}),
     "matching.standing_queries": (["2000"], {"QUERIES": 20}),
     "matching.long_sequences": (["3000"], {"THRESHOLDS": (0.5, 0.9)}),
     "lahar.throughput": (["8", "10"], {"BY_STEPS": (5, 10)}),

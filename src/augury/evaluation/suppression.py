@@ -90,6 +90,11 @@ def rejected_rows(catalog: Catalog, name: str, bound: Mapping[str, pa.Table]) ->
     return _checked(catalog.streams[name], bound).rejected
 
 
+def checked_history(catalog: Catalog, name: str, bound: Mapping[str, pa.Table]) -> StreamRows:
+    """Return the rows that a policy learns from."""
+    return _checked(catalog.streams[name.lower()], bound)
+
+
 def _checked(schema: StreamSchema, bound: Mapping[str, pa.Table]) -> StreamRows:
     """Return the rows of a stream, good and bad; an error tells nothing of what they hold."""
     declared = declaration_of(schema)

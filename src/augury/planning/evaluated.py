@@ -42,6 +42,7 @@ def _refused(query: CheckedQuery) -> Refused | None:
         return Refused(f"a pattern of more than {MOST_COMPONENTS} components")
     return (
         _hanging_together(query)
+        or _taken_in_worlds(query)
         or _without_lineage(query)
         or entangled(query)
         or (_unseen(query) if scores_unseen(query) else None)
@@ -70,6 +71,8 @@ def _unfollowed(query: CheckedQuery) -> Refused | None:
         why = "together with missed events"
     elif query.correlated_by is not None:
         why = "together with CORRELATED BY"
+    elif query.after_match is not None or query.each_event:
+        why = "together with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
     hint = f"ask for matches of {first.name} alone, or for its table"
     return None if why is None else Refused(f"the owners of {first.name} {why}", hint)
 
@@ -81,6 +84,33 @@ def _hanging_together(query: CheckedQuery) -> Refused | None:
             hint = f"ask for the table of {stream.name} with the local engine"
             return Refused(f"the owners of {stream.name}, which hang together", hint)
     return None
+
+
+def _taken_in_worlds(query: CheckedQuery) -> Refused | None:
+    """Return whose matches differ from world to world by what was taken before them; or None."""
+    for stream in query.streams:
+        if stream.skips and stream.is_uncertain:
+            hint = f"remove AFTER MATCH from query {stream.name}, or ask for its own table"
+            what = f"the matches of query {stream.name}, which has AFTER MATCH SKIP"
+            return Refused(f"{what} and whose events may not have happened", hint)
+    return None
+
+
+def hangs_on_all(query: CheckedQuery) -> bool:
+    """Return whether matches that are taken in turn, in each world, hang on all before them."""
+    if query.after_match is not None:
+        return any(s.is_uncertain or s.query is not None for s in query.streams)
+    return any(stream.skips for stream in query.streams)
+
+
+def refuse_endless_skips(query: CheckedQuery) -> None:
+    """Raise where matches that are taken in turn cannot be told as rows come."""
+    if hangs_on_all(query):
+        message = (
+            f"query {query.name} takes matches one after the other, AFTER MATCH, in every world of "
+            "uncertain events, or reads such matches: that needs all rows at once"
+        )
+        raise PlanError(NOT_EVALUATED, message, "bind its rows and ask for its table")
 
 
 def _without_lineage(query: CheckedQuery) -> Refused | None:

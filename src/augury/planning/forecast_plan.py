@@ -178,6 +178,8 @@ def _unread(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
         yield f"goes on by MODEL {forecast.future.model}"
     if forecast.approximate is not None:
         yield "is APPROXIMATE"
+    if query.after_match is not None or query.each_event:
+        yield "is of a query with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
     for conjunct in undecided(query):
         yield f"is of a query with the condition {expression_text(conjunct.expression)}"
     for stream in query.streams:

@@ -83,6 +83,14 @@ class State:
     arrived: count[int] = field(default_factory=count)
 
 
+@dataclass
+class Settled:
+    """Candidates that were settled, and those of them that stand."""
+
+    passed: list[Candidate] = field(default_factory=list)
+    tried: list[Candidate] = field(default_factory=list)
+
+
 def firing_id(rule: str, match_id: str) -> str:
     """Return the name of a firing: a rule acts once on a match."""
     return blake2b(f"{rule.lower()}\0{match_id}".encode(), digest_size=16).hexdigest()
@@ -112,27 +120,24 @@ class Stage:
             known = state.found.setdefault(candidate.query, {})
             known[candidate.match_id] = (candidate.order, None)
 
-    def settle(self, state: State, before: int) -> tuple[list[Candidate], list[Candidate]]:
-        """Settle all moments before a time; return the matches that passed, and all candidates.
+    def settle(self, state: State, before: int, told: Settled) -> None:
+        """Settle all moments before a time, and tell of each candidate what became of it.
 
         Raises for a moment that cannot be done, which is left as it was.
         """
-        passed: list[Candidate] = []
-        tried: list[Candidate] = []
         while state.waiting and state.waiting[0][0][0] < before:
             moment, entries = state.waiting[0][0], []
             while state.waiting and state.waiting[0][0] == moment:
                 entries.append(heappop(state.waiting))
             found = [each for _, _, each in entries]
             try:
-                passed += self.at_moment(state, found)
+                told.passed += self.at_moment(state, found)
             except DataError:
                 for entry in entries:
                     heappush(state.waiting, entry)
                 raise
-            tried += found
+            told.tried += found
         self.forget(state, before)
-        return passed, tried
 
     # A moment ---------------------------------------------------------------------------------
 
@@ -162,6 +167,10 @@ class Stage:
         state.reached = found[0].moment
         self._remember(state, found, passed)
         return passed
+
+    def pass_over(self, state: State, found: list[Candidate]) -> None:
+        """Leave out candidates of a moment that was settled by somebody before."""
+        self._remember(state, found, [])
 
     def _remember(self, state: State, found: list[Candidate], passed: list[Candidate]) -> None:
         """Remember which of the matches that others are made of passed."""

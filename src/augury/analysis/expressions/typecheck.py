@@ -325,6 +325,11 @@ class ExpressionChecker:
             # The parser has said how an aggregate is written.
             self.unknown = True
             return resolved, None
+        if node.function == "MATCH_NUMBER":
+            message = "MATCH_NUMBER() stands in a condition or in an expression"
+            hint = "it is a column of its own: RETURN MATCH_NUMBER() AS n"
+            self._error("A084", message, node, hint)
+            return resolved, None
         if signature is None:
             hint = suggest(
                 node.function, FUNCTIONS, f"the functions are {listing(list(FUNCTIONS))}"

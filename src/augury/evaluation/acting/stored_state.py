@@ -10,17 +10,19 @@ import pyarrow as pa
 
 from augury.evaluation.codec import ipc_bytes
 from augury.rules.contents import Contents, Row
-from augury.rules.plan import Moment
 from augury.rules.stage import State
 
 Waiting = dict[str, pa.Table]
+# How far all is settled: before a horizon, and after which moments it began, by query.
+Span = tuple[int, dict[str, tuple[Any, ...]]]
 
 
-def dump(state: State, waiting: Mapping[str, pa.Table], reached: int) -> bytes:
+def dump(state: State, waiting: Mapping[str, pa.Table], span: Span) -> bytes:
     """Return a state without what has fired, which was handed on."""
     parts: list[bytes] = []
     about = {
-        "reached": reached,
+        "reached": span[0],
+        "since": {name: _written(moment) for name, moment in span[1].items()},
         "moment": _written(state.reached),
         "tables": {name: _contents(each, parts) for name, each in state.tables.items()},
         "counts": {name: _add(_counts(state, name), parts) for name in _counted(state)},
@@ -35,7 +37,7 @@ def dump(state: State, waiting: Mapping[str, pa.Table], reached: int) -> bytes:
     return len(head).to_bytes(8, "little") + head + b"".join(parts)
 
 
-def load(body: bytes) -> tuple[State, Waiting, int]:
+def load(body: bytes) -> tuple[State, Waiting, Span]:
     """Return what `dump` wrote."""
     length = int.from_bytes(body[:8], "little")
     about = json.loads(body[8 : 8 + length])
@@ -52,16 +54,17 @@ def load(body: bytes) -> tuple[State, Waiting, int]:
         counts=dict(_read_counts(about["counts"], parts)),
         reached=None if about["moment"] is None else _moment(about["moment"]),
     )
-    return state, {name: parts[k] for name, k in about["waiting"].items()}, about["reached"]
+    since = {name: _moment(moment) for name, moment in about["since"].items()}
+    waiting = {name: parts[k] for name, k in about["waiting"].items()}
+    return state, waiting, (about["reached"], since)
 
 
-def _written(moment: Moment | None) -> list[Any] | None:
-    return None if moment is None else [*moment[:3], list(moment[3])]
+def _written(moment: tuple[Any, ...] | None) -> list[Any] | None:
+    return None if moment is None else list(moment)
 
 
-def _moment(written: list[Any]) -> Moment:
-    time, after, stream, tie = written
-    return time, after, stream, tuple(tie)
+def _moment(written: list[Any]) -> Any:
+    return tuple(tuple(part) if isinstance(part, list) else part for part in written)
 
 
 def _add(rows: pa.Table, parts: list[bytes]) -> int:

@@ -45,10 +45,11 @@ def contents_of(name: str, catalog: Catalog, bound: Mapping[str, pa.Table]) -> C
 
 def contents_table(table: TableSchema, contents: Contents) -> pa.Table:
     """Return the rows of a table, in the order in which they came."""
-    return _rows_table(table, (row for _, row in contents.rows()))
+    return rows_table(table, (row for _, row in contents.rows()))
 
 
-def _rows_table(table: TableSchema, rows: Iterable[Row], **more: Any) -> pa.Table:
+def rows_table(table: TableSchema, rows: Iterable[Row], **more: Any) -> pa.Table:
+    """Return rows of a table, which are as they are inside, as Arrow has them."""
     held = list(rows)
     columns = dict(more)
     for k, column in enumerate(table.columns):
@@ -68,7 +69,7 @@ def changes_table(
     by = [queries[r.query.lower()] for r in rules if any(c.table == table.name for c in r.changes)]
     query_time = moment_type(by[0]) if by else pa.int64()
     found = [c for f in firings for c in f.changes if c.table == table.name]
-    return _rows_table(
+    return rows_table(
         table,
         (c.after if c.after is not None else c.before or () for c in found),
         ts=_moments((c.ts for c in found), query_time),

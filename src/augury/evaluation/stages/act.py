@@ -43,12 +43,14 @@ Found = Mapping[str, pa.Table]
 class ActState:
     """Tables and what is known of matches (`own`), and candidates by query that wait.
 
-    `reached` is the horizon before which all moments were settled.
+    `reached` is the horizon before which all moments were settled. What is known of a query up to
+    the moment in `since` was settled before, by who wrote its tables.
     """
 
     own: State
     waiting: dict[str, pa.Table] = field(default_factory=dict)
     reached: int = NEVER_YET
+    since: dict[str, tuple[Any, ...]] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -67,7 +69,7 @@ class Acted:
     """What became of candidates: the matches that stand, by query, firings, and those put aside.
 
     `stopped` is why no later moment was settled; all that came before it stands. `tried` is the
-    number of candidates that were settled.
+    number of candidates that were settled, and `passed_over` of those that had been before.
     """
 
     found: Found
@@ -75,6 +77,7 @@ class Acted:
     rejected: list[Firing]
     stopped: DataError | None = None
     tried: int = 0
+    passed_over: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,8 @@ class ActStage:
     """What acts in a session; obeys `augury.operator`, with candidates as its batches.
 
     `queries` are those of the session as they were checked, `bound` the tables at the start, by
-    lower-case name. `mark` tells its states from those of others. `seen` is told every read.
+    lower-case name. `mark` tells its states from those of others. `seen` is told every read. What
+    is known of a query up to the moment in `since` was settled before.
     """
 
     catalog: Catalog
@@ -90,6 +94,7 @@ class ActStage:
     bound: Mapping[str, pa.Table] = field(default_factory=dict)
     mark: bytes = b""
     seen: Any = None
+    since: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -128,8 +133,13 @@ class ActStage:
         return False
 
     def start(self, since: int = NEVER_YET) -> ActState:
-        """Return the state before any candidate: tables with the rows that are bound."""
-        return ActState(tables.start(self.acting.world, self.catalog, self.bound), reached=since)
+        """Return the state before any candidate: tables with the rows that are bound.
+
+        Moments before `since` are passed over.
+        """
+        own = tables.start(self.acting.world, self.catalog, self.bound)
+        names = self.acting.world.queries if since != NEVER_YET else ()
+        return ActState(own, since=dict.fromkeys(names, (since,)) | dict(self.since))
 
     def advance(self, state: ActState, batch: Found, horizon: int) -> tuple[ActState, Acted]:
         """Take candidates in; settle all moments that are known once `horizon` is reached.
@@ -167,7 +177,7 @@ class ActStage:
 
     def dump(self, state: ActState) -> bytes:
         """Return the whole state as bytes."""
-        body = stored_state.dump(state.own, state.waiting, state.reached)
+        body = stored_state.dump(state.own, state.waiting, (state.reached, state.since))
         return FORMAT.seal(body, self.mark)
 
     def restore(self, batch: Found, reported: int, own: bytes = b"") -> ActState:
@@ -175,7 +185,8 @@ class ActStage:
         if not own:
             return self.start(reported)
         _, body = FORMAT.unseal(own, "the rules of this session", self.mark)
-        return ActState(*stored_state.load(body))
+        found, waiting, (reached, since) = stored_state.load(body)
+        return ActState(found, waiting, reached, since)
 
     # What came of it --------------------------------------------------------------------------
 
@@ -219,11 +230,13 @@ class ActStage:
         readers = [_Reader(self.acting, *each, shows_all=shows_all) for each in due.items()]
         which, rows = order.tables.tolist(), order.rows.tolist()
         kept: list[list[int]] = [[] for _ in due]
-        stopped, settled = None, 0
+        stopped, settled, passed_over = None, 0, 0
         for start, end in pairwise([*order.starts, len(rows)]):
             found = [readers[which[k]](rows[k]) for k in range(start, end)]
+            fresh = self._fresh(state, found) if state.since else found
+            passed_over += len(found) - len(fresh)
             try:
-                passed = self._rules.at_moment(state.own, found)
+                passed = self._rules.at_moment(state.own, fresh) if fresh else []
             except DataError as error:
                 stopped = error
                 break
@@ -240,7 +253,17 @@ class ActStage:
         }
         firings, state.own.firings = state.own.firings, []
         rejected, state.own.rejected = state.own.rejected, []
-        return Acted(matches, firings, rejected, stopped, settled)
+        return Acted(matches, firings, rejected, stopped, settled, passed_over)
+
+    def _fresh(self, state: ActState, found: list[Candidate]) -> list[Candidate]:
+        """Return the candidates of a moment that were not settled before."""
+        known = [
+            each
+            for each in found
+            if each.query in state.since and each.moment <= state.since[each.query]
+        ]
+        self._rules.pass_over(state.own, known)
+        return [each for each in found if not any(each is other for other in known)]
 
     def _keep_waiting(self, state: ActState, due: Found, which: list[int], rows: list[int]) -> None:
         """Let candidates wait but those that were settled."""

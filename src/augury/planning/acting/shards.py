@@ -57,6 +57,22 @@ def settling_text(
     return f"\nacting\n  {shards_of(acting, catalog, queries).reason}\n"
 
 
+def tables_used(
+    acting: Acting, catalog: Catalog, queries: Mapping[str, CheckedQuery]
+) -> dict[str, frozenset[str]]:
+    """Return the tables that each query and its rules use, of those that change.
+
+    A query uses what those below it use.
+    """
+    found: dict[str, frozenset[str]] = {}
+    uses = list(_Cutting(acting, catalog, queries)._uses())
+    for name, made in acting.candidates.items():
+        own = {use.table.name for use in uses if use.query == name}
+        below = (found[lower.lower()] for lower in made.lower.values())
+        found[name] = frozenset(own).union(*below)
+    return found
+
+
 class _MeetError(Exception):
     """Why candidates have to be settled together."""
 

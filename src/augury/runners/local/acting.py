@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
-from augury.analysis.checked import CheckedQuery
+from augury.evaluation.acting.opened import with_stores
 from augury.evaluation.stages.act import Acted, ActStage, shown
 from augury.matching.matcher import ALWAYS
-from augury.planning.acting.world import Acting
 from augury.rules.stage import State
+from augury.runners.live.acting import Used
 from augury.runners.local.runner import LocalRunner
 
 
@@ -20,15 +19,18 @@ from augury.runners.local.runner import LocalRunner
 class ActingRun:
     """What acts, over the rows that a runner has; it runs once, when it is first asked.
 
-    `runner` finds candidates, of `queries` as they were checked; `seen` is told every read of a
-    table.
+    `runner` finds candidates; `seen` is told every read of a table. Stores are read, not written.
     """
 
-    acting: Acting
+    used: Used
     runner: LocalRunner
-    queries: Mapping[str, CheckedQuery]
     seen: Any = None
     _done: tuple[State, Acted] | None = field(default=None, init=False)
+
+    @property
+    def passed_over(self) -> int:
+        """How many matches were settled by an earlier run."""
+        return self._run()[1].passed_over
 
     @property
     def state(self) -> State:
@@ -37,15 +39,16 @@ class ActingRun:
 
     def table(self, name: str) -> pa.Table:
         """Return the matches of a query that passed."""
-        query = self.acting.candidates[name.lower()].query.name
+        query = self.used.acting.candidates[name.lower()].query.name
         found = self._run()[1].found.get(query)
         return shown(self.runner.table(name)).slice(0, 0) if found is None else found
 
     def _run(self) -> tuple[State, Acted]:
         if self._done is None:
-            stage = ActStage.of(self.runner.catalog, self.queries, self.runner.bound)
+            used = self.used
+            stage = with_stores(ActStage.of(used.catalog, used.queries, self.runner.bound))
             stage = replace(stage, seen=self.seen)
-            candidates = {name: self.runner.table(name) for name in self.acting.candidates}
+            candidates = {name: self.runner.table(name) for name in used.acting.candidates}
             state, acted = stage.advance(stage.start(), candidates, ALWAYS)
             if acted.stopped is not None:
                 raise acted.stopped
