@@ -1,10 +1,11 @@
-"""Of all forecasts of about .8, do 80 % come true, where the model is right?
+"""Whether 80 % of all forecasts of about .8 come true, where the model is right.
 
     python benchmarks/forecast/calibration.py
 
-Settings. Streams are drawn from a chain of order 0, 1 or 2 over the types A, B, C and X, whose rows of
-chances are drawn from a Dirichlet distribution of weight 1, once for each order (seed 2026); events are
-of 50 keys, each a chain of its own, and come as a Poisson process, on the average one a key every 1,000 ticks.
+Settings. Streams are drawn from a chain of order 0, 1 or 2 over the types A, B, C and X, whose rows
+of chances are drawn from a Dirichlet distribution of weight 1, once for each order (seed 2026);
+events are of 50 keys, each a chain of its own, and come as a Poisson process, on the average one a
+key every 1,000 ticks.
 The query is SEQ(A, B, C) within a key under next match. A forecast learns from one stream of so
 many events and is judged on another: MARKOV k where the stream is of order k, EDGES where it is of
 order 0 (there a partial match goes on by chance alone), by time and by match, for horizons of 2, 10
@@ -90,9 +91,8 @@ def main() -> None:
             }
             if horizon == "10 EVENTS":
                 lines[model] = found.reliability
-        reliability_chart(
-            f"forecast_calibration_{by.split()[1].lower()}", f"Within 10 events, {by.lower()}", lines
-        )
+        name = f"forecast_calibration_{by.split()[1].lower()}"
+        reliability_chart(name, f"Within 10 events, {by.lower()}", lines)
     errors = [each["calibration_error"] for each in figures.values()]
     record("forecast_calibration", {"largest_calibration_error": max(errors), **figures})
 

@@ -163,6 +163,8 @@ class Session:
             raise AuguryError(f"a forecast is explained as text; explain {forecast.query.name} so")
         try:
             own = explain_forecast(forecast, self._catalog)
+            if self.engine == "local" and (forecast.learn_from or "").lower() in self._bound:
+                own += self._local_runner().explain_learned(forecast)
         except PlanError as error:
             raise error.at(source, forecast.span) from error
         return f"{own}\n{self.explain(forecast.query.name)}"

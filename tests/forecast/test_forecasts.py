@@ -200,6 +200,22 @@ def test_explain_says_how_a_forecast_is_made() -> None:
         ag.explain("f", "svg")
 
 
+def test_explain_shows_what_was_learned_and_the_curve() -> None:
+    ag = session("SEQ(A a, B b)", f"WITHIN 10 EVENTS {LEARNED}")
+    text = ag.explain("f")
+    for line in (
+        "learned     4 events: none 0.5, a 0.25, b 0.25",
+        "from a           stays 0.75, complete 0.25",
+        "within             1       2       3       5      10  events",
+        "a           0.2500  0.4375  0.5781  0.7627  0.9437",
+        "tables      1 states so far, 88 bytes",
+    ):
+        assert line in text, text
+    whole = session("SEQ(A a, B b)", f"WITHIN 2 EVENTS {LEARNED}", by_time=True).explain("f")
+    assert "from nothing     a 0.25, stays 0.75" in whole, whole
+    assert "nothing     0.0000  0.0625" in whole, whole
+
+
 def test_the_status_names_what_is_refused() -> None:
     status = (Path(__file__).parents[2] / "docs" / "status.md").read_text(encoding="utf-8")
     assert "negated composites" in status

@@ -23,6 +23,7 @@ from augury.evaluation.encoding import declaration_of
 from augury.evaluation.evaluator import Evaluator, checked_rows
 from augury.evaluation.executor import Executor
 from augury.evaluation.identifying import Identities
+from augury.evaluation.learning.forecast_explained import explain_learned
 from augury.evaluation.learning.forecast_scores import ForecastScore, judge, scored
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import Network, below
@@ -88,6 +89,10 @@ class LocalRunner:
         rows = self._ordered(forecast.query.streams[0].name)
         found = judge(stage, rows, lambda: self.table(forecast.query.name, ["events"]))
         return scored(*found)
+
+    def explain_learned(self, forecast: CheckedForecast) -> str:
+        """Return what the history of a forecast teaches, in words."""
+        return explain_learned(self._forecast_stage(forecast))
 
     def _forecast_stage(self, forecast: CheckedForecast) -> ForecastStage:
         refuse_identified(below(forecast.query, self.queries).values())
