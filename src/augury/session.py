@@ -280,6 +280,10 @@ class Session:
                 return self._asked_on_spark("settled", checked.name, columns)
             return _columns_of(self._acting_run(checked.name).table(checked.name), columns)
         try:
+            if self.engine == "spark":
+                from augury.planning.evaluated import refuse_forecasts
+
+                refuse_forecasts(checked, self._catalog)
             answer = self._run().table(checked.name, columns)
             if self.engine == "local" and checked.name.lower() in self._candidates():
                 from augury.evaluation.stages.act import shown
@@ -825,7 +829,10 @@ class Session:
 
                 found = {n: made.query for n, made in self._candidates().items()}
                 bound, checked = self._behind_policies(queries)
-                self._runner = LocalRunner(self._catalog, queries | found, bound, checked)
+                forecasts = {name: own for name, (own, _) in self._forecasts.items()}
+                self._runner = LocalRunner(
+                    self._catalog, queries | found, bound, checked, forecasts=forecasts
+                )
         return self._runner
 
     def _candidates(self) -> Mapping[str, Candidates]:

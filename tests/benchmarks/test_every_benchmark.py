@@ -49,6 +49,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
         [],
         {"EVENTS": 600, "HISTORY": 900, "KEYS": 3, "HORIZONS": ("2 EVENTS", "10 EVENTS")},
     ),
+    "privacy.throughput": (["3000"], {"HISTORY": 300, "WINDOWS": (60_000,)}),
     "hierarchy.windows": (["3000"], {"WINDOWS": (1000,), "KINDS": (10,), "FOR_PLAIN": {1000: 800}}),
 }
 # What has tests of its own: test_spark_benchmarks.py, and tools/check-wheel.
@@ -77,7 +78,7 @@ for constant, value in constants.items():
     setattr(benchmark, constant, value)
 benchmark.main()
 """
-WITH_DATA = {"hierarchy.caviar", "dpcep.page", "forecast.heat_waves", "forecast.page"}
+WITH_DATA = {"hierarchy.caviar", "dpcep.page", "forecast.heat_waves"}
 
 
 @pytest.fixture
@@ -184,16 +185,6 @@ def test_the_page_of_distribution_is_written_from_its_figures(
         shutil.copy(figures / name, tmp_path)
     small("dpcep.page").main()
     assert (tmp_path / "distribution.md").read_text() == (figures / "distribution.md").read_text()
-
-
-def test_the_page_of_forecasts_is_written_from_its_figures(
-    small: Any, repository: Path, tmp_path: Path
-) -> None:
-    figures = repository / "docs" / "benchmarks"
-    for name in ("calibration", "heat_waves", "throughput"):
-        shutil.copy(figures / f"forecast_{name}.json", tmp_path)
-    small("forecast.page").main()
-    assert (tmp_path / "forecasts.md").read_text() == (figures / "forecasts.md").read_text()
 
 
 def test_heat_waves_are_judged_to_the_end(

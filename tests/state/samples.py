@@ -125,15 +125,18 @@ CREATE STREAM before (id LONG, act STRING, t LONG) ID id TIME t TYPE act;
 CREATE QUERY shown ON ward PATTERN SEQ(A a, B b) WITHIN 5;
 CREATE QUERY hidden ON ward PATTERN SEQ(A a, B b, C c) WITHIN 5;
 CREATE POLICY discreet ON ward PUBLIC shown PRIVATE hidden WEIGHT 2
-USING HYBRID LEARN FROM before ONLINE PATIENCE 1;
+USING HYBRID LEARN FROM before {} PATIENCE 1;
 """
 HISTORY = "abcabdab"
 
 
-def suppress_stage() -> SuppressStage:
-    """Return a policy before a stream."""
+def suppress_stage(version: int) -> SuppressStage:
+    """Return a policy before a stream: that of which a sample has that version.
+
+    The first has every prefix one by one, the second sums them up.
+    """
     ag = Session(engine="local")
-    ag.sql(WARD)
+    ag.sql(WARD.format("ONLINE" if version == 1 else ""))
     catalog = ag._catalog
     plan = plan_policy(catalog.policies["discreet"], ag._checked_queries(), catalog, {})
     return SuppressStage(plan, catalog.streams["ward"])
@@ -174,7 +177,7 @@ def current() -> dict[Path, bytes]:
     ag.push("places", places()[:2])
     part = shard()
     held, _ = part.advance(part.start(), reads_of(part, reads()[:BEFORE]), HORIZON)
-    ward = suppress_stage()
+    ward = suppress_stage(POLICY_FORMAT.version)
     decided, _ = ward.advance(ward.start(acts(ward, HISTORY)), acts(ward, "ab"))
     stage = forecast_stage()
     followed, _ = stage.advance(stage.start(), batch(stage, logins()[:6]), 12)

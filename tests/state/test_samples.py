@@ -59,7 +59,7 @@ def test_stored_forecasts_go_on(sample: Path) -> None:
 
 @pytest.mark.parametrize("sample", POLICIES, ids=lambda path: path.stem)
 def test_the_stored_decisions_of_a_policy_go_on(sample: Path) -> None:
-    stage = suppress_stage()
+    stage = suppress_stage(int(sample.stem.removeprefix("policy_")))
     _, passed = stage.advance(stage.load(sample.read_bytes()), acts(stage, "cd"))
     assert passed.keeps.tolist() == [False, True]
 

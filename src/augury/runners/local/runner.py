@@ -55,6 +55,7 @@ class LocalRunner:
     coded: dict[str, StreamRows] = field(default_factory=dict)
     taught: dict[str, CheckedQuery] = field(default_factory=dict)
     answers: dict[str, pa.Table] = field(default_factory=dict)
+    forecasts: Mapping[str, CheckedForecast] = field(default_factory=dict)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the result of a query: all columns, or those that are named."""
@@ -186,8 +187,18 @@ class LocalRunner:
 
     def _checked(self, name: str) -> StreamRows:
         if name.lower() not in self.checked:
-            self.checked[name.lower()] = checked_rows(self.catalog, name, self.bound)
+            forecast = self.forecasts.get(name.lower())
+            self.checked[name.lower()] = (
+                checked_rows(self.catalog, name, self.bound)
+                if forecast is None
+                else self._as_stream(forecast)
+            )
         return self.checked[name.lower()]
+
+    def _as_stream(self, forecast: CheckedForecast) -> StreamRows:
+        """Return the rows of a forecast as certain events."""
+        rows = self.forecast(forecast).select([c.name for c in forecast.schema.columns])
+        return StreamRows(forecast.schema, rows, rows[:0])
 
     def _many(self, stream: StreamSchema) -> pa.Table | None:
         """Return the good rows of a stream if they are many, and in the order of time."""
