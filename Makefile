@@ -78,6 +78,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/movement.py
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/workers.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/windows.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/rules/schedulers.py
 	test ! -d ../shared/data || PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/caviar.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/papers_figures.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/safe_plan.py

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from augury.planning.acting.world import Acting
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
+    from augury.rules.locks import Grain, Scheduler
     from augury.rules.stage import State
     from augury.runners.live.acting import Used
     from augury.runners.live.runner import LiveRunner
@@ -61,6 +62,9 @@ class Session:
     `Session(spark)` works on that Spark session, `Session()` on a local one that it starts;
     `Session(engine="local")` works in this process and needs no Java. `shards` is how many parts
     Spark cuts the rows into where the equated key allows it; a stream's checkpoint keeps to it.
+    `scheduler` and `locks` are for pushed events whose matches read tables: which of those that are
+    known together are settled side by side ("lwm", "s2pl", "sei"; "row", "table"). Answers do not
+    depend on it.
     """
 
     def __init__(
@@ -69,6 +73,8 @@ class Session:
         *,
         engine: Engine | None = None,
         shards: int | None = None,
+        scheduler: Scheduler | None = None,
+        locks: Grain = "row",
     ) -> None:
         if engine not in (None, *get_args(Engine)):
             raise AuguryError(f"there is no engine {engine!r}; expected 'spark' or 'local'")
@@ -76,9 +82,15 @@ class Session:
             raise AuguryError("the engine 'local' takes no Spark session; give one or the other")
         if shards is not None and (not isinstance(shards, int) or shards < 1):
             raise AuguryError(f"shards is {shards!r}; expected a positive whole number")
+        if scheduler not in (None, "lwm", "s2pl", "sei") or locks not in ("row", "table"):
+            raise AuguryError(
+                f"scheduler is {scheduler!r} and locks {locks!r}; expected 'lwm', 's2pl' or "
+                "'sei', and 'row' or 'table'"
+            )
         from augury.analysis.declarations.catalog import Catalog
 
         self.engine: Engine = engine or "spark"
+        self._flying: tuple[Scheduler | None, Grain] = (scheduler, locks)
         self._spark = spark
         if spark is not None:
             _warn_of_other_workers(spark)
@@ -176,9 +188,9 @@ class Session:
         if shape not in ("text", "json"):
             raise AuguryError(f"what was measured is text or json, and no {shape}")
         try:
-            if self._acts(query.name):
-                self._acting_now(query.name)
-            return self._run().measures(query.name)
+            acts = self._acts(query.name)
+            by = self._acting_run(query.name) if acts else self._run()
+            return by.measures(query.name)
         except PlanError as error:
             raise error.at(source, query.span) from error
 
@@ -470,7 +482,7 @@ class Session:
 
         declared = self._catalog.table(table)
         if declared is None:
-            raise QueryError([self._unbound(table)])
+            raise QueryError([self._unbound(table, "table")])
         if self.engine == "spark":
             return self._acted_on_spark("changes", table)
         queries = self._checked_queries()
@@ -763,7 +775,7 @@ class Session:
 
     def _stream_name(self, name: str) -> str:
         if self._catalog.stream(name) is None:
-            raise QueryError([self._unbound(name)])
+            raise QueryError([self._unbound(name, "stream")])
         return name.lower()
 
     def _live_runner(self) -> LiveRunner:
@@ -808,7 +820,7 @@ class Session:
         from augury.runners.live.acting import Used
 
         stores = opened(self._catalog, acting.world.tables)
-        return Used(acting, self._catalog, self._checked_queries(), bound, stores)
+        return Used(acting, self._catalog, self._checked_queries(), bound, stores, *self._flying)
 
     def _run(self) -> LocalRunner | SparkRunner:
         if self._runner is None:
@@ -968,22 +980,24 @@ class Session:
             place, hint = Span(0, len(name)), "read it in a session without the policy"
             raise QueryError([Diagnostic("A124", message, place, Source("<query>", name), hint)])
 
-    def _unbound(self, name: str) -> Diagnostic:
-        from augury.analysis.findings import suggest
-
-        tables = tuple(table.name for table in self._catalog.tables.values())
-        known = (*self.streams, *tables)
-        hint = suggest(name, known, f"declared: {', '.join(known) or 'nothing yet'}")
-        message = f"there is no stream or table {name}"
-        return Diagnostic("A011", message, Span(0, len(name)), Source("<name>", name), hint)
+    def _unbound(self, name: str, needed: str = "stream or table") -> Diagnostic:
+        tables = [table.name for table in self._catalog.tables.values()]
+        known = [
+            *(self.streams if "stream" in needed else ()),
+            *(tables if "table" in needed else ()),
+        ]
+        return self._misnamed("A011", name, needed, known)
 
     def _unknown(self, name: str) -> Diagnostic:
-        from augury.analysis.findings import suggest
+        return self._misnamed("A029", name, "query", [*self.queries, *self.forecasts])
 
-        names = (*self.queries, *self.forecasts)
-        hint = suggest(name, names, f"known queries: {', '.join(names) or 'none yet'}")
-        message = f"query {name} is not declared"
-        return Diagnostic("A029", message, Span(0, len(name)), Source("<query>", name), hint)
+    def _misnamed(self, code: str, name: str, needed: str, known: Sequence[str]) -> Diagnostic:
+        from augury.analysis.declarations.ledger import Ledger
+        from augury.analysis.declarations.misnamed import misnamed
+
+        otherwise = f"declared: {', '.join(known) or 'nothing yet'}"
+        message, hint = misnamed(name, needed, Ledger.of(self._catalog), known, otherwise)
+        return Diagnostic(code, message, Span(0, len(name)), Source("<name>", name), hint)
 
 
 def _columns_of(answer: Any, columns: Sequence[str] | None) -> Any:

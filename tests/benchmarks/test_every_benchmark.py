@@ -49,6 +49,10 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
         [],
         {"EVENTS": 600, "HISTORY": 900, "KEYS": 3, "HORIZONS": ("2 EVENTS", "10 EVENTS")},
     ),
+    "rules.schedulers": (
+        ["12"],
+        {"READS": (1,), "WRITES": (0.5,), "DELAYS": (0.001,), "GRAINS": ("row",)},
+    ),
     "privacy.throughput": (["3000"], {"HISTORY": 300, "WINDOWS": (60_000,)}),
     "hierarchy.windows": (["3000"], {"WINDOWS": (1000,), "KINDS": (10,), "FOR_PLAIN": {1000: 800}}),
 }

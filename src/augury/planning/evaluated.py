@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
+from augury.analysis.declarations.moves import TOLD
+from augury.analysis.expressions.walk import attributes
 from augury.analysis.unread import scores_unseen
 from augury.matching.pattern import MOST_COMPONENTS
 from augury.planning.entangled import entangled
@@ -73,8 +75,20 @@ def _unfollowed(query: CheckedQuery) -> Refused | None:
         why = "together with CORRELATED BY"
     elif query.after_match is not None or query.each_event:
         why = "together with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
+    if why is None and (told := _told_condition(query)) is not None:
+        hint = "ask for sure matches with HAVING CONFIDENCE, which is revised as they are"
+        return Refused(f"a condition on {told}, which is told again as more is known", hint)
     hint = f"ask for matches of {first.name} alone, or for its table"
     return None if why is None else Refused(f"the owners of {first.name} {why}", hint)
+
+
+def _told_condition(query: CheckedQuery) -> str | None:
+    """Return what a condition reads of a telling, which is no property of an event; or None."""
+    nodes = (node for each in query.conjuncts for node in attributes(each.expression))
+    read = [(node.component or "", node.name) for node in nodes]
+    for equality in query.equalities:
+        read += [(query.components[c].name, column) for c, column in equality.members]
+    return next((f"{own}.{name}" for own, name in read if name.lower() in TOLD), None)
 
 
 def _hanging_together(query: CheckedQuery) -> Refused | None:

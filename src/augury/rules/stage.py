@@ -139,6 +139,17 @@ class Stage:
             told.tried += found
         self.forget(state, before)
 
+    def due(self, state: State, before: int, most: int) -> list[list[Candidate]]:
+        """Take the first moments before a time out of those that wait, at most some."""
+        moments: list[list[Candidate]] = []
+        while state.waiting and state.waiting[0][0][0] < before:
+            if not moments or state.waiting[0][0] != moments[-1][0].moment:
+                if len(moments) == most:
+                    break
+                moments.append([])
+            moments[-1].append(heappop(state.waiting)[2])
+        return moments
+
     # A moment ---------------------------------------------------------------------------------
 
     def at_moment(self, state: State, found: list[Candidate]) -> list[Candidate]:

@@ -60,7 +60,7 @@ class Place:
         if url.drivername == "postgresql":
             url = url.set(drivername="postgresql+psycopg")
         try:
-            made = sa.create_engine(url, pool_pre_ping=not self.is_embedded)
+            made = sa.create_engine(url, pool_pre_ping=not self.is_embedded, max_overflow=-1)
         except ImportError as error:
             raise StoreError(
                 f"store {self.name} needs the package {error.name}; "

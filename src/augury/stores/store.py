@@ -24,6 +24,7 @@ from augury.config import value_of
 from augury.errors import StoreError
 from augury.stores.layout import StoredTable, refuse_unfit, sql_table
 from augury.stores.place import Place
+from augury.stores.reads import Lines, reader
 
 Row = tuple[Any, ...]
 # A moment, or the beginning of one: all up to it is done. A time alone is before all of that time.
@@ -70,6 +71,7 @@ class Store:
         self._metadata = sa.MetaData()
         self._sql = {name: sql_table(each, self._metadata) for name, each in self.tables.items()}
         self._runs = _runs_table(self._metadata)
+        self._lines, self._there = Lines(self.place), set[str]()
         self._end: weakref.finalize[Any, Any] | None = None
 
     # Reading ----------------------------------------------------------------------------------
@@ -78,11 +80,17 @@ class Store:
         """Return the rows of every table, and the moment up to which they were written."""
         return self.place.ask(self._load)
 
+    def reader(self, name: str) -> Callable[[Row], Row | None]:
+        """Return a function that asks for the row of a key of a table, from any thread."""
+        ask = reader(self._lines, self.tables[name], self._sql[name])
+        return lambda key: ask(key) if name in self._there else None
+
     def _load(self, connection: Any) -> tuple[dict[str, list[Row]], Position | None]:
         rows = {}
         for name, table in self.tables.items():
             there = refuse_unfit(table, connection, self.place.name)
             rows[name] = self._rows(connection, name) if there else []
+            self._there |= {name} if there else set()
         return rows, self._reached(connection)
 
     def _rows(self, connection: Any, name: str) -> list[Row]:
@@ -181,6 +189,7 @@ class Store:
         table, sql = self.tables[name], self._sql[name]
         if not refuse_unfit(table, connection, self.place.name):
             sql.create(connection)
+            self._there.add(name)
         if not table.key:
             _change_bag(connection, sql, changes)
             return
@@ -200,6 +209,7 @@ class Store:
         """Let others write the tables."""
         if self._end is not None:
             self._end.detach()
+        self._lines.close()
         _release(self.place, self._runs, tuple(self.tables), self.holder)
 
 

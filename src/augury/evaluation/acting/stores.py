@@ -7,7 +7,7 @@ become rows (`written`), which the driver commits, one transaction per store and
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,6 +96,15 @@ class Stores:
         """Become the only writer of the tables."""
         for store in self.stores.values():
             store.claim()
+
+    def readers(self) -> dict[str, Callable[[Row], Row | None]]:
+        """Return, of every table with a KEY, how a row is asked for by it, from any thread."""
+        return {
+            name: store.reader(name)
+            for store in self.stores.values()
+            for name, table in store.tables.items()
+            if table.key
+        }
 
     def bound(self) -> dict[str, pa.Table]:
         """Return the rows of the tables as if they were bound, by name in lower case."""

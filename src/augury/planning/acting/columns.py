@@ -59,7 +59,7 @@ class Hidden:
         expression = rewritten(conjunct.expression, change)
         names = Names(catalog.tables, self.types)
         holds = value_of(expression, names)
-        return Condition(holds, frozenset(needs), frozenset(names.used))
+        return Condition(holds, frozenset(needs), frozenset(names.used), tuple(names.lookups))
 
 
 def ties_of(

@@ -32,7 +32,7 @@ TOLERANCE = 1e-9
 class Names:
     """What names mean: `event` is the match with its columns, a name alone a column of `row`.
 
-    `used` are the columns of the match that were asked for.
+    `used` are the columns of the match that were asked for, `lookups` the reads of tables.
     """
 
     tables: Mapping[str, TableSchema]
@@ -41,6 +41,7 @@ class Names:
     row: TableSchema | None = None
     reads: list[tuple[Value, DataType]] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
+    lookups: list[Subquery | Member] = field(default_factory=list)
 
     def component(self, name: str | None, span: Span) -> int:
         """Return whose column is meant."""
@@ -59,7 +60,7 @@ class Names:
 
     def of_row(self, row: TableSchema) -> Names:
         """Return the names where a row of a table is looked at."""
-        return Names(self.tables, self.match, self.event, row, used=self.used)
+        return Names(self.tables, self.match, self.event, row, used=self.used, lookups=self.lookups)
 
     def reader(self, node: Input | Aggregated) -> Value:
         """Return how a name is read."""
@@ -158,12 +159,13 @@ def _with_reads(expression: ex.Expression, names: Names) -> ex.Expression:
     return rewritten(expression, change)
 
 
-def _named(names: Names, read: Value, kind: DataType) -> ex.Attribute:
+def _named(names: Names, read: Subquery | Member, kind: DataType) -> ex.Attribute:
     names.reads.append((read, kind))
+    names.lookups.append(read)
     return ex.Attribute(A_READ, str(len(names.reads) - 1))
 
 
-def _subquery(node: ex.Lookup, names: Names) -> tuple[Value, DataType]:
+def _subquery(node: ex.Lookup, names: Names) -> tuple[Subquery, DataType]:
     table = names.tables[node.table.lower()]
     where = where_of(node.condition, names, table)
     if node.column is None:

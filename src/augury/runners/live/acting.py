@@ -20,6 +20,8 @@ from augury.planning.acting.shards import tables_used
 from augury.planning.acting.world import Acting
 from augury.rules import state_text
 from augury.rules.contents import Contents
+from augury.rules.flights import Flights
+from augury.rules.locks import Grain, Locking, Scheduler
 from augury.rules.stage import Candidate, Settled, Stage, State
 
 if TYPE_CHECKING:
@@ -27,17 +29,25 @@ if TYPE_CHECKING:
     from augury.evaluation.acting.stores import Stores
 
 Found = list[dict[str, Any]]
+# Moments that are in flight at a time; their rows are held in versions until all have ended.
+IN_FLIGHT = 4096
 
 
 @dataclass(frozen=True)
 class Used:
-    """What acts, with what was declared, the tables that are bound, and stores of others."""
+    """What acts, with what was declared, the tables that are bound, and stores of others.
+
+    Moments that are settled together go by a `scheduler`, if one is named or a table lies in a
+    store.
+    """
 
     acting: Acting
     catalog: Catalog
     queries: Mapping[str, CheckedQuery]
     bound: Mapping[str, pa.Table]
     stores: Stores | None = None
+    scheduler: Scheduler | None = None
+    locks: Grain = "row"
 
     @property
     def tables_used(self) -> dict[str, frozenset[str]]:
@@ -75,6 +85,11 @@ class LiveActing:
         self.acting, self.stage, self.stopped = used.acting, Stage(used.acting.world), None
         if used.stores is not None:
             self._open(used.stores, used)
+        self.flights = None
+        if used.stores is not None or used.scheduler is not None:
+            locking = Locking(used.acting.world, used.locks)
+            reads = {} if used.stores is None else used.stores.readers()
+            self.flights = Flights(self.stage, used.scheduler or "lwm", locking, reads=reads)
         for name in used.acting.world.tables:
             if name not in self.state.tables:
                 self.state.tables[name] = tables.contents_of(name, used.catalog, used.bound)
@@ -118,7 +133,7 @@ class LiveActing:
             before = min(before, horizon if horizon == ALWAYS else horizon - delay)
         told = Settled()
         try:
-            self.stage.settle(self.state, before, told)
+            self._settle(before, told)
         except DataError as error:
             self.stopped = error
         self._untold += [_shown(self.held[each.query, each.match_id]) for each in told.passed]
@@ -129,6 +144,20 @@ class LiveActing:
             raise self.stopped
         answers, self._untold = self._untold, []
         return answers
+
+    def _settle(self, before: int, told: Settled) -> None:
+        """Settle all moments before a time: one after another, or as many as locks allow."""
+        if self.flights is None:
+            self.stage.settle(self.state, before, told)
+            return
+        while moments := self.stage.due(self.state, before, IN_FLIGHT):
+            try:
+                self.flights.settle(self.state, moments, told)
+            finally:
+                done = set(map(id, told.tried))
+                left = [each for found in moments for each in found if id(each) not in done]
+                self.stage.offer(self.state, left)
+        self.stage.forget(self.state, before)
 
     def _commit(self) -> None:
         """Write what was settled; what cannot be written now is written with the next."""

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from augury.evaluation.acting.opened import with_stores
+from augury.evaluation.answers.answers import Clock, as_rows
 from augury.evaluation.stages.act import Acted, ActStage, shown
 from augury.matching.matcher import ALWAYS
 from augury.rules.stage import State
@@ -42,6 +43,15 @@ class ActingRun:
         query = self.used.acting.candidates[name.lower()].query.name
         found = self._run()[1].found.get(query)
         return shown(self.runner.table(name)).slice(0, 0) if found is None else found
+
+    def measures(self, name: str) -> list[dict[str, Any]]:
+        """Return what the search for candidates did, and how many of them passed their tests."""
+        found, clock = self.runner.measures(name), Clock()
+        query = self.used.acting.candidates[name.lower()].query.name
+        with clock.stage(f"act {query}") as own:
+            own.rows_in = self.runner.table(name).num_rows
+            own.rows_out = self.table(name).num_rows
+        return [*found, *as_rows(clock.measured)]
 
     def _run(self) -> tuple[State, Acted]:
         if self._done is None:
