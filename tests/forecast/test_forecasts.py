@@ -287,7 +287,7 @@ def test_a_forecast_as_a_stream_can_be_read_and_not_written() -> None:
     ag.bind("history", rows_of("A/k@1 B/k@2"))
     with pytest.raises(AuguryError, match="f"):
         ag.bind("f", [])
-    with pytest.warns(UserWarning, match=r"query rising reads forecast f"):
+    with pytest.raises(QueryError, match=r"P003.*query rising reads forecast f"):
         ag.push("s", {"id": 1, "kind": "A", "k": "k", "g": None, "t": 1, "p": 1.0})
     again = session(f"{AB} WHERE [k]", f"WITHIN 2 EVENTS {LEARNED}", keyed=True)
     again.sql("CREATE QUERY any ON f PATTERN SEQ(f x, f y) WITHIN 2;")

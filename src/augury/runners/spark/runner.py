@@ -30,7 +30,7 @@ from augury.evaluation.stages.act import ActStage
 from augury.planning.acting.world import Acting, acting_of
 from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import Priced
-from augury.planning.evaluated import reads_owners, refuse_endless_skips
+from augury.planning.evaluated import reads_owners, refuse_endless_skips, refuse_idle
 from augury.planning.expressions.spark_sql import quoted
 from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.join_program import join_program
@@ -330,6 +330,7 @@ class SparkRunner:
 
 def _refuse_endless(network: Network) -> None:
     """Raise where a query cannot be answered over rows that have no end."""
+    refuse_idle(network.bases.values())
     for name, query in network.queries.items():
         if asks_whether(query):
             refuse_unstreamable(query, network.catalog)
