@@ -49,6 +49,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
         [],
         {"EVENTS": 600, "HISTORY": 900, "KEYS": 3, "HORIZONS": ("2 EVENTS", "10 EVENTS")},
     ),
+    "rules.contents": (["2000", "50"], {}),
     "rules.schedulers": (
         ["12"],
         {"READS": (1,), "WRITES": (0.5,), "DELAYS": (0.001,), "GRAINS": ("row",)},
