@@ -364,13 +364,12 @@ class Session:
 
     def _forecast_table(self, name: str, columns: Sequence[str] | None) -> Any:
         """Return the rows of a forecast over the bound rows."""
-        from augury.planning.refusal import NOT_EVALUATED, PlanError
+        from augury.planning.refusal import PlanError
 
         forecast, source = self._forecasts[name.lower()]
         try:
             if self.engine == "spark":
-                message = f"forecast {forecast.name} is not made on Spark yet"
-                raise PlanError(NOT_EVALUATED, message, "use Session(engine='local')")
+                return self._asked_on_spark("forecast", name, columns)
             from augury.evaluation.answers.schemas import chosen
             from augury.runners.local.runner import LocalRunner
 
@@ -873,6 +872,7 @@ class Session:
                     dict(self._bound),
                     shards=self._shards,
                     sketches=dict(self._sketches),
+                    forecasts={name: each for name, (each, _) in self._forecasts.items()},
                 )
             else:
                 from augury.runners.local.runner import LocalRunner

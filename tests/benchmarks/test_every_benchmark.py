@@ -83,7 +83,7 @@ for constant, value in constants.items():
     setattr(benchmark, constant, value)
 benchmark.main()
 """
-WITH_DATA = {"hierarchy.caviar", "dpcep.page", "forecast.heat_waves"}
+WITH_DATA = {"hierarchy.caviar", "dpcep.page", "forecast.heat_waves", "forecast.page"}
 
 
 @pytest.fixture
@@ -190,6 +190,16 @@ def test_the_page_of_distribution_is_written_from_its_figures(
         shutil.copy(figures / name, tmp_path)
     small("dpcep.page").main()
     assert (tmp_path / "distribution.md").read_text() == (figures / "distribution.md").read_text()
+
+
+def test_the_page_of_forecasts_is_written_from_its_figures(
+    small: Any, repository: Path, tmp_path: Path
+) -> None:
+    figures = repository / "docs" / "benchmarks"
+    for name in ("calibration", "heat_waves", "throughput"):
+        shutil.copy(figures / f"forecast_{name}.json", tmp_path)
+    small("forecast.page").main()
+    assert (tmp_path / "forecasts.md").read_text() == (figures / "forecasts.md").read_text()
 
 
 def test_heat_waves_are_judged_to_the_end(
