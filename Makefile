@@ -32,7 +32,8 @@ test: setup     ## run every test, Spark included
 	HYPOTHESIS_PROFILE=ci PYTHON=$(BIN)/python tools/test
 
 quick: $(STAMP) ## run the tests that need neither Spark nor patience
-	$(PYTEST) -q -n auto -m "not spark and not slow"
+	AUGURY_ROTATION=$${AUGURY_ROTATION:-$$(($$(date +%s) / 86400))} \
+	  $(PYTEST) -q -n auto -m "not spark and not slow"
 
 lint: $(STAMP)  ## lint, types, import contracts, no skipped property tests
 	$(BIN)/ruff check
@@ -77,6 +78,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	test ! -d ../shared/data || PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/heat_waves.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/page.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/privacy/throughput.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/privacy/figures.py
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/movement.py
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/workers.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/windows.py

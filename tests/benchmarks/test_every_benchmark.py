@@ -26,6 +26,11 @@ from matching import harness
 
 # Arguments of each script, and what is made smaller in it.
 SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "forecast.throughput": ([], {"EVENTS": 2_000, "KEYS": 20, "ROUNDS": 1, "HORIZONS": (10, 20)}),
+    "forecast.calibration": (
+        [],
+        {"EVENTS": 600, "HISTORY": 900, "KEYS": 3, "HORIZONS": ("2 EVENTS", "10 EVENTS")},
+    ),
     "import_time": ([], {"RUNS": 1}),
     "check_speed": ([], {"QUERIES": 8, "RUNS": 1}),
     "push_overhead": ([], {"EVENTS": 300, "RUNS": 1, "LIVE": (50,), "MANY_KEYS": 20}),
@@ -44,10 +49,15 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "missed.window": (["600"], {"WINDOWS": (600, 1200)}),
     "missed.quality": ([], {"TAGS": 2000}),
     "missed.calibration": ([], {"SEQUENCES": 200, "RATES": (0.1,)}),
-    "forecast.throughput": ([], {"EVENTS": 2_000, "KEYS": 20, "ROUNDS": 1, "HORIZONS": (10, 20)}),
-    "forecast.calibration": (
-        [],
-        {"EVENTS": 600, "HISTORY": 900, "KEYS": 3, "HORIZONS": ("2 EVENTS", "10 EVENTS")},
+    "privacy.figures": (
+        ["2"],
+        {
+            "PERIODICITIES": (0.0, 0.9, 1.0),
+            "COUNTS": (0, 2),
+            "COSTS": (100.0,),
+            "DRAWN": 2,
+            "RESAMPLED": 50,
+        },
     ),
     "rules.contents": (["2000", "50"], {}),
     "rules.schedulers": (
@@ -115,6 +125,7 @@ def test_no_benchmark_of_make_bench_is_left_out(repository: Path) -> None:
     assert {name.replace("/", ".") for name in scripts} == tested
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_a_benchmark_comes_to_its_end(
     name: str, small: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
