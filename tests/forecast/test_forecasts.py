@@ -160,13 +160,6 @@ def test_what_is_not_evaluated_is_refused_by_name(case: tuple[str, str]) -> None
         session(*case).table("f")
 
 
-def test_spark_refuses_forecasts_as_yet() -> None:
-    ag = Session()
-    ag.sql(script(AB, f"WITHIN 2 EVENTS {LEARNED}", keyed=False, by_time=False))
-    with pytest.raises(QueryError, match=r"P003.*not made on Spark yet"):
-        ag.table("f")
-
-
 def test_too_many_states_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUGURY_FORECAST_STATE_LIMIT", "2")
     with pytest.raises(QueryError, match=r"P001.*forecast f needs more than 2 states"):
