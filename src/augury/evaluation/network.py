@@ -409,6 +409,8 @@ class Network:
 
 def ground(stream: StreamSchema, catalog: Catalog) -> dict[str, StreamSchema]:
     """Return the streams whose rows a stream is made of, by lower-case name."""
+    if stream.name.lower() in catalog.forecast_streams:
+        return {stream.name.lower(): stream}
     how = catalog.inferred.get(stream.name.lower())
     known = catalog.identified.get(stream.name.lower())
     kept = catalog.suppressed.get(stream.name.lower())
@@ -509,6 +511,7 @@ def _sendable(catalog: Catalog) -> Catalog:
         policies=dict(catalog.policies),
         suppressed=dict(catalog.suppressed),
         forecasts=dict(catalog.forecasts),
+        forecast_streams=dict(catalog.forecast_streams),
         stores={},
         rules={},
     )
