@@ -91,10 +91,14 @@ class Identifier:
             unit: compiled.take(self.wards[unit], unit, asked, state.wards[unit], ready[unit])
             for unit in sorted(ready, key=str)
         }
-        aside = [(step, unit, row, why) for unit, own in taken.items() for step, row, why in own.rejected]
+        aside = [
+            (step, unit, row, why) for unit, own in taken.items() for step, row, why in own.rejected
+        ]
         aside.sort(key=lambda each: each[0])
         rejected += [(unit, row, why) for _, unit, row, why in aside]
-        resets = sorted((each for own in taken.values() for each in own.resets), key=lambda each: each[0])
+        resets = sorted(
+            (each for own in taken.values() for each in own.resets), key=lambda each: each[0]
+        )
         state.resets += len(resets)
         told = together([own.told for own in taken.values()])
         return state, News(told, rejected, [each for _, each in resets])

@@ -8,11 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from augury.errors import StateError
 from augury.identity.telling import Strategy, Tellings
 from augury.identity.ward import Act, Place, Row, Ward
 from augury.kernels.identity import layout
-from augury.kernels.identity.layout import Law, Rows, World
+from augury.kernels.identity.layout import (
+    EVENT,
+    ORIGIN,
+    PLACE,
+    TO,
+    UNREAD,
+    Law,
+    Rows,
+    States,
+    World,
+)
 from augury.kernels.identity.steps import take_steps
 
 IMPOSSIBLE = "no world allows this event"
@@ -23,8 +32,9 @@ _REASONS = {layout.IMPOSSIBLE: IMPOSSIBLE, layout.IMPOSSIBLE_READ: IMPOSSIBLE_RE
 MOST_OPEN = 96
 # From so many on, acts that only one person can have done are given to that person.
 MANY_OPEN = 48
-# Where states are sampled, this part of the limit is kept, so that few events have to sample.
-KEPT = 4
+# Of more states than the limit this part is kept, but so many at least; they are drawn anew
+# whenever they have doubled. A ward beyond the limit mostly stays there, and is slow with all.
+KEPT_PART, KEPT_LEAST = 16, 64
 
 
 @dataclass
@@ -38,7 +48,7 @@ class WardState:
     @property
     def retold(self) -> list[Any]:
         """The ids of events that may be told again."""
-        alive = self.world.tales.event[: len(self.ids)] >= 0
+        alive = self.world.tales[: len(self.ids), EVENT] >= 0
         return [own for own, is_alive in zip(self.ids, alive.tolist(), strict=True) if is_alive]
 
 
@@ -77,9 +87,9 @@ def take(ward: Ward, unit: Any, asked: Asked, state: WardState, rows: list[Row])
     number_of = {place: k for k, place in enumerate(state.places)}
     encoded = _encoded(ward, good, number_of, len(state.ids))
     state.places = list(number_of)
-    state.world.tales.event[: len(state.ids)] = np.where(
-        state.world.tales.event[: len(state.ids)] >= 0, np.arange(len(state.ids)), -1
-    )
+    # Events are told by number: those that are remembered first, then those of the rows.
+    events = state.world.tales[: len(state.ids), EVENT]
+    events[:] = np.where(events >= 0, np.arange(len(state.ids)), -1)
     law = _law(ward, asked, number_of)
     state.world, verdicts, told = take_steps(state.world, law, encoded, max(len(number_of), 1))
     ids = [*state.ids, *(row.id for row, _ in good)]
@@ -107,22 +117,24 @@ def _encoded(
         return number_of.setdefault(place, len(number_of))
 
     person_of = ward.number_of
-    who = [layout.UNREAD if row.person is None else person_of[row.person] for row, _ in good]
+    words = np.empty((len(good), layout.ROW_WIDTH), np.int64)
     origins = [[number(place) for place in act.origins] for _, act in good]
-    firsts = np.cumsum([0, *map(len, origins)])
-    by_time = sorted(range(len(good)), key=lambda k: (good[k][0].time, good[k][0].id))
-    return Rows(
-        np.array(who, np.int64),
-        firsts.astype(np.int64),
-        np.array([place for each in origins for place in each], np.int32),
-        np.array([number(act.place) for _, act in good], np.int32),
-        np.array([number(act.room) for _, act in good], np.int32),
-        np.array([act.is_move for _, act in good], np.bool_),
-        np.array([act.step for _, act in good], np.int64),
-        np.array([row.time for row, _ in good], np.int64),
-        np.array(by_time, np.int64),
-        np.arange(before, before + len(good)),
-    )
+    lengths = np.array([len(each) for each in origins], np.int64)
+    columns: dict[int, Any] = {
+        layout.WHO: [UNREAD if row.person is None else person_of[row.person] for row, _ in good],
+        layout.FIRST_ORIGIN: np.cumsum(lengths) - lengths,
+        layout.N_ORIGINS: lengths,
+        layout.GOES_TO: [number(act.place) for _, act in good],
+        layout.ROOM: [number(act.room) for _, act in good],
+        layout.MOVES: [act.is_move for _, act in good],
+        layout.ROW_STEP: [act.step for _, act in good],
+        layout.ROW_TIME: [row.time for row, _ in good],
+        layout.BY_TIME: sorted(range(len(good)), key=lambda k: (good[k][0].time, good[k][0].id)),
+    }
+    for column, values in columns.items():
+        words[:, column] = values
+    flat = np.array([place for each in origins for place in each], np.int64)
+    return Rows(words, flat, before)
 
 
 def _law(ward: Ward, asked: Asked, number_of: Mapping[Place, int]) -> Law:
@@ -134,55 +146,50 @@ def _law(ward: Ward, asked: Asked, number_of: Mapping[Place, int]) -> Law:
     return Law(
         weights,
         limit,
-        max(limit // KEPT, 1),
+        min(limit, max(limit // KEPT_PART, KEPT_LEAST)),
         MANY_OPEN,
         MOST_OPEN,
         asked.rejects_impossible,
         asked.within,
         asked.strategy.code,
         asked.strategy.least,
-        False,
     )
 
 
 def _remember(state: WardState, ids: list[Any]) -> None:
     """Keep the ids of tales that may be told again, and the places that somebody may be in."""
     world = state.world
-    n = int(world.counts[layout.TALES])
-    events = world.tales.event[:n].tolist()
+    events = world.tales[: world.counts[layout.TALES], EVENT].tolist()
     state.ids = [ids[event] if event >= 0 else None for event in events]
-    n_states, n_acts = int(world.states.size[0]), int(world.counts[layout.ACTS])
-    numbers = [
-        world.head_place,
-        world.acts.origin[:n_acts],
-        world.acts.place[:n_acts],
-        world.states.place[:n_states].ravel(),
-    ]
-    if len(state.places) <= 2 * len(world.head_place) + 64:
+    if len(state.places) <= 2 * len(world.heads) + 64:
         return
-    used = np.unique(np.concatenate(numbers))
+    states, n_acts = world.states, world.counts[layout.ACTS]
+    moved = states.words[: states.size[0], states.place : states.step]
+    numbers = [world.heads[:, PLACE], world.acts[:n_acts, ORIGIN], world.acts[:n_acts, TO], moved]
+    used = np.unique(np.concatenate([each.ravel() for each in numbers]))
     used = used[used >= 0]
-    new = np.full(len(state.places), -1, np.int32)
+    new = np.full(len(state.places) + 1, -1, np.int64)
     new[used] = np.arange(len(used))
-    for each in (world.head_place, world.acts.origin, world.acts.place, world.states.place):
-        inside = (each >= 0) & (each < len(new))
-        each[inside] = new[each[inside]]
+    for each in numbers:
+        # What is nowhere else, -1, finds the last, and stays.
+        each[:] = new[each]
     state.places = [state.places[k] for k in used.tolist()]
 
 
 def _tellings(told: layout.Told, unit: Any, ids: list[Any]) -> Tellings:
     n, rows = told.size.tolist()
+    words = told.words[:n]
     return Tellings(
         [unit],
         ids,
-        told.event[:n],
+        words[:, layout.TOLD_EVENT],
         np.zeros(n, np.int64),
-        told.step[:n],
-        told.revision[:n],
-        told.as_of[:n],
+        words[:, layout.TOLD_STEP],
+        words[:, layout.TOLD_REVISION],
+        words[:, layout.AS_OF],
         told.bound[:n],
-        np.append(told.first[:n], rows),
-        told.person[:rows].astype(np.int64),
+        np.append(words[:, layout.FIRST_ROW], rows),
+        told.person[:rows],
         told.p[:rows],
     )
 
@@ -192,29 +199,19 @@ def _tellings(told: layout.Told, unit: Any, ids: list[Any]) -> Tellings:
 
 def parts_of(state: WardState) -> tuple[dict[str, Any], list[np.ndarray[Any, Any]]]:
     """Return what is to be stored of a ward: values, and arrays cut to what they hold."""
-    counts, world = state.world.counts, state.world
-    sizes = {
-        "states": int(world.states.size[0]),
-        "acts": int(counts[layout.ACTS]),
-        "tales": int(counts[layout.TALES]),
-        "pool": int(counts[layout.LINES]),
-    }
-    arrays = [world.counts, world.lost, world.head_place, world.head_step]
-    for name, n in sizes.items():
-        arrays += [each if name == "states" and not k else each[:n]
-                   for k, each in enumerate(getattr(world, name))]
-    return {"places": state.places, "ids": state.ids}, arrays
+    world, states = state.world, state.world.states
+    counts, size = world.counts, states.size[0]
+    acts, tales, lines = counts[layout.ACTS], counts[layout.TALES], counts[layout.LINES]
+    arrays = [counts, world.lost, world.heads]
+    arrays += [states.size, states.words[:size], states.reals[:size]]
+    arrays += [world.acts[:acts], world.tales[:tales], world.told[:tales]]
+    arrays += [world.lines[:lines], world.line_tale[:lines]]
+    columns = [int(each) for each in states[3:]]
+    return {"places": state.places, "ids": state.ids, "columns": columns}, arrays
 
 
-def from_parts(
-    values: Mapping[str, Any], arrays: list[np.ndarray[Any, Any]]
-) -> WardState:
+def from_parts(values: Mapping[str, Any], arrays: list[np.ndarray[Any, Any]]) -> WardState:
     """Return the ward that was stored."""
-    first, kinds = 4, (layout.States, layout.Acts, layout.Tales, layout.Pool)
-    found: list[Any] = arrays[:first]
-    for kind in kinds:
-        found.append(kind(*arrays[first : first + len(kind._fields)]))
-        first += len(kind._fields)
-    if first != len(arrays):
-        raise StateError("stored identities are damaged (arrays are missing); start anew")
-    return WardState(World(*found), values["places"], values["ids"])
+    counts, lost, heads, size, words, reals, *rest = arrays
+    world = World(counts, lost, heads, States(size, words, reals, *values["columns"]), *rest)
+    return WardState(world, values["places"], values["ids"])

@@ -9,131 +9,145 @@ from __future__ import annotations
 import numpy as np
 
 from augury.kernels.identity.closing import total_of
-from augury.kernels.identity.layout import BEFORE, LINES, SIGNS, TALES
+from augury.kernels.identity.layout import (
+    ACTS,
+    AT,
+    BEFORE,
+    LENGTH,
+    LINES,
+    NOISE,
+    OPENED,
+    ORIGIN,
+    PLACE,
+    SIGNS,
+    STEP,
+    TALE,
+    TALES,
+    TO,
+    WEIGHT,
+)
 from augury.kernels.jit import part
 
 
 @part
 def known_owners(world, first, known, noise):
-    """Write P(person | acts) of the tales from `first` on (K, N); its noise (SIGNS, K, N), if any."""
-    states, counts, people = world.states, world.counts, world.head_place.shape[0]
-    known[:] = 0.0
-    noise[:] = 0.0
-    has_noise = noise.shape[1] > 0
-    of_line = np.zeros((counts[LINES], 1 + SIGNS))
-    total = 1.0 / total_of(states)
-    share = np.empty(1 + SIGNS)
+    """Write P(person | acts) of tales from `first` on (K, N), and its noise (SIGNS, K, N)."""
+    states, counts, people = world.states, world.counts, world.heads.shape[0]
+    words, reals = states.words, states.reals
+    signs = SIGNS if noise.shape[1] else 0
+    of_line = np.zeros((counts[LINES], 1 + signs))
+    by = 1.0 / total_of(states)
+    share = np.empty(1 + signs)
     sweep = _sweep(world)
     for s in range(states.size[0]):
-        share[0] = states.weight[s] * total
-        for b in range(SIGNS):
-            share[1 + b] = states.noise[s, b] * total
+        share[0] = reals[s, WEIGHT] * by
+        for b in range(signs):
+            share[1 + b] = reals[s, NOISE + b] * by
         for k in range(first, counts[TALES]):
-            own = states.owner[s, k]
+            own = words[s, states.owner + k]
             if own >= people:
-                for b in range(1 + SIGNS if has_noise else 1):
+                for b in range(1 + signs):
                     of_line[own - people, b] += share[b]
             elif own >= 0:
                 known[k, own] += share[0]
-                if has_noise:
-                    for b in range(SIGNS):
-                        noise[b, k, own] += share[1 + b]
-        if states.length[s]:
+                for b in range(signs):
+                    noise[b, k, own] += share[1 + b]
+        if words[s, LENGTH] > 0:
             _open_shares(world, s, share, sweep, (first, known, noise))
-    for n in range(counts[LINES]):
+    _add_lines(world, of_line, known, noise)
+
+
+@part
+def _add_lines(world, of_line, known, noise):
+    """Add what lines of owners speak for, each with the weight of its states."""
+    lines, people = world.lines, world.heads.shape[0]
+    for n in range(of_line.shape[0]):
         if of_line[n, 0] > 0.0:
-            k = world.pool.tale[n]
+            k = world.line_tale[n]
             for i in range(people):
-                known[k, i] += of_line[n, 0] * world.pool.line[n, i]
-            if has_noise:
-                for b in range(SIGNS):
-                    for i in range(people):
-                        noise[b, k, i] += of_line[n, 1 + b] * world.pool.line[n, i]
+                known[k, i] += of_line[n, 0] * lines[n, i]
+            for b in range(of_line.shape[1] - 1):
+                for i in range(people):
+                    noise[b, k, i] += of_line[n, 1 + b] * lines[n, i]
 
 
 @part
 def _sweep(world):
-    """Return memory for the sweep over the open acts of one state, and heads by place and step."""
-    places = 1
-    for n in range(world.head_place.shape[0]):
-        places = max(places, world.head_place[n] + 1)
-    for n in range(world.acts.origin.shape[0]):
-        places = max(places, world.acts.origin[n] + 1, world.acts.place[n] + 1)
-    people, most = world.head_place.shape[0], world.states.opened.shape[1]
-    there = np.empty((places, people))
-    given = np.empty((most, people))
-    # By place: whether it was looked at, the next act and the next head that may lead there.
-    state = np.zeros((places, 3), np.int64)
-    order = np.argsort(world.head_step, kind="mergesort")
-    return there, given, state, order
+    """Return memory for the sweep over the open acts of one state, and who was last read where."""
+    heads, acts = world.heads, world.acts
+    people, places = heads.shape[0], 1
+    for n in range(people):
+        places = max(places, heads[n, PLACE] + 1)
+    for n in range(world.counts[ACTS]):
+        places = max(places, acts[n, ORIGIN] + 1, acts[n, TO] + 1)
+    width = world.states.counts - OPENED
+    # By place: whether it was looked at, the next act that may lead there, the step of the last
+    # look, and the first of those last read there; each of whom leads to the next.
+    seen = np.full((places, 4), -1, np.int64)
+    following = np.full(people, -1, np.int64)
+    for n in range(people - 1, -1, -1):
+        following[n] = seen[heads[n, PLACE], 3]
+        seen[heads[n, PLACE], 3] = n
+    return np.empty((places, people)), np.empty((width, people)), seen, following
 
 
 @part
 def _open_shares(world, s, share, sweep, out):
     """Add how much of a state speaks for each person, for each of its open acts."""
-    there, given, seen, order = sweep
+    there, given, seen, following = sweep
     first, known, noise = out
-    states, acts, people = world.states, world.acts, world.head_place.shape[0]
-    n_open = states.length[s]
+    states, acts, people = world.states, world.acts, world.heads.shape[0]
+    words = states.words
+    n_open = words[s, LENGTH]
     for j in range(n_open):
-        seen[acts.origin[states.opened[s, j]], 0] = 0
+        seen[acts[words[s, OPENED + j], ORIGIN], 0] = 0
     for j in range(n_open):
-        act = states.opened[s, j]
-        origin, step = acts.origin[act], acts.step[act]
-        here = there[origin]
+        act = words[s, OPENED + j]
+        origin, step = acts[act, ORIGIN], acts[act, AT]
         if seen[origin, 0] == 0:
-            seen[origin, 0] = 1
-            seen[origin, 1] = 0
-            seen[origin, 2] = 0 if states.place.shape[1] == 0 else BEFORE
+            seen[origin, 0], seen[origin, 1], seen[origin, 2] = 1, 0, BEFORE
             for n in range(people):
-                here[n] = 0.0
-        # Who was last read there, in an earlier step.
-        _arrive(world, s, (origin, step), here, (seen, order))
+                there[origin, n] = 0.0
+        since = seen[origin, 2]
+        seen[origin, 2] = step
+        _stay(world, s, (origin, since, step), there, (seen, following))
         # Who came there by an earlier act.
         i = seen[origin, 1]
-        while i < j and acts.step[states.opened[s, i]] < step:
-            if acts.place[states.opened[s, i]] == origin:
-                own = given[i]
+        while i < j and acts[words[s, OPENED + i], AT] < step:
+            if acts[words[s, OPENED + i], TO] == origin:
                 for n in range(people):
-                    here[n] += own[n]
+                    there[origin, n] += given[i, n]
             i += 1
         seen[origin, 1] = i
-        part_of = 1.0 / states.counts[s, j]
-        own = given[j]
+        part_of = 1.0 / words[s, states.counts + j]
         for n in range(people):
-            own[n] = here[n] * part_of
-            here[n] -= own[n]
-        tale = acts.tale[act]
-        if tale >= first and tale >= 0:
-            to, by = known[tale], share[0]
+            given[j, n] = there[origin, n] * part_of
+            there[origin, n] -= given[j, n]
+        tale = acts[act, TALE]
+        if tale >= max(first, 0):
             for n in range(people):
-                to[n] += by * own[n]
-            if noise.shape[1]:
-                for b in range(SIGNS):
-                    to, by = noise[b, tale], share[1 + b]
-                    for n in range(people):
-                        to[n] += by * own[n]
+                known[tale, n] += share[0] * given[j, n]
+            for b in range(share.shape[0] - 1):
+                for n in range(people):
+                    noise[b, tale, n] += share[1 + b] * given[j, n]
 
 
 @part
-def _arrive(world, s, where, here, sweep):
-    """Put those into a place who were last seen there before a step."""
-    origin, step = where
-    seen, order = sweep
-    states = world.states
-    if states.place.shape[1] == 0:
-        i = seen[origin, 2]
-        while i < order.shape[0] and world.head_step[order[i]] < step:
-            if world.head_place[order[i]] == origin:
-                here[order[i]] += 1.0
-            i += 1
-        seen[origin, 2] = i
+def _stay(world, s, where, there, who):
+    """Put those into a place who were last seen there, since the last look and before a step."""
+    origin, since, step = where
+    seen, following = who
+    states, heads, words = world.states, world.heads, world.states.words
+    if states.step > states.place:
+        for n in range(heads.shape[0]):
+            place, last = heads[n, PLACE], heads[n, STEP]
+            if words[s, states.place + n] >= 0:
+                place, last = words[s, states.place + n], words[s, states.step + n]
+            if place == origin and since <= last < step:
+                there[origin, n] += 1.0
         return
-    # Heads that differ from state to state: those since the last look.
-    for n in range(world.head_place.shape[0]):
-        place, last = world.head_place[n], world.head_step[n]
-        if states.place[s, n] >= 0:
-            place, last = states.place[s, n], states.step[s, n]
-        if place == origin and last < step and last >= seen[origin, 2]:
-            here[n] += 1.0
-    seen[origin, 2] = step
+    n = seen[origin, 3]
+    while n >= 0:
+        if since <= heads[n, STEP] < step:
+            there[origin, n] += 1.0
+        n = following[n]

@@ -9,6 +9,8 @@ What a state knows of an act's owner is one number: a person, or a line of the p
 probability for each person. States that know the same share the line, so a state is copied at the
 cost of its numbers, and only where states that differ become one is anything mixed.
 
+Few arrays with many columns: each array that a function is given costs time in every call.
+
 Shapes: S states, M open acts, K tales (acts that may be told again), N people, A acts, L lines;
 P is N where somebody is elsewhere than the heads say, and otherwise 0.
 """
@@ -23,15 +25,32 @@ import numpy as np
 BEFORE = -(2**62)
 # The owner of an act that is open, or is told no more.
 NOBODY = -1
-# So many sets of signs follow the noise of sampling.
-SIGNS = 4
-# A move of somebody whose badge was not read.
+# Who did an act whose badge was not read.
 UNREAD = -1
 
+# Columns of `States.words`: how many acts are open, a hash, and from OPENED on the numbers of the
+# open acts in their order, how many people can have done each, the owners of tales, and who is
+# elsewhere than the heads say: the place (-1: where they say), and the step of the last act there.
+LENGTH, KEY, OPENED = range(3)
+# Columns of `States.reals`: the weight of the worlds of a state, the part of it that was never
+# sampled, and what sampling may have changed of it, under each set of random signs.
+WEIGHT, SURE, NOISE = range(3)
+SIGNS = 4
+# Columns of `World.heads`, where each was last read; of `World.acts` and of `World.tales`.
+PLACE, STEP = range(2)
+ORIGIN, TO, AT, TALE, HASH, ACT_WIDTH = range(6)
+EVENT, TIME, REVISION, TALE_WIDTH = range(4)
 # What `World.counts` has: how many acts were admitted, entries of acts were ever made, and acts,
-# tales and lines there are (lines from FRESH on are of one state only); and what else is known.
-ADMITTED, MADE, ACTS, TALES, LINES, FRESH, LAST_OPEN, EVEN, ASTRAY, CHANGED, DRAWS = range(11)
-N_COUNTS = 11
+# tales and lines there are (lines from FRESH on are of one state only; LIVE were left when lines
+# were last dropped); and what else is known.
+ADMITTED, MADE, ACTS, TALES, LINES, FRESH, LIVE = range(7)
+LAST_OPEN, EVEN, ASTRAY, CHANGED, DRAWS, N_COUNTS = range(7, 13)
+# Columns of `Rows.words`.
+WHO, FIRST_ORIGIN, N_ORIGINS, GOES_TO, ROOM, MOVES, ROW_STEP, ROW_TIME, BY_TIME, ROW_WIDTH = range(
+    10
+)
+# Columns of `Told.words`.
+TOLD_EVENT, TOLD_STEP, TOLD_REVISION, AS_OF, FIRST_ROW, TOLD_WIDTH = range(6)
 # What became of a row.
 TAKEN, IMPOSSIBLE, IMPOSSIBLE_READ, RESET = range(4)
 # When an event is told again.
@@ -39,58 +58,29 @@ ANY, CERTAIN, BY, NEVER = range(4)
 
 
 class States(NamedTuple):
-    """Sets of worlds; `weight` is that of all their worlds, `sure` the part never sampled."""
+    """Sets of worlds; the last four say in which columns counts, owners, places, steps begin."""
 
     size: np.ndarray  # int64 (1,)
-    length: np.ndarray  # int64 (S,)
-    opened: np.ndarray  # int32 (S, M) numbers of acts, in their order
-    counts: np.ndarray  # int32 (S, M) how many people can have done each
-    owner: np.ndarray  # int32 (S, K) a person, N + a line of the pool, or NOBODY
-    place: np.ndarray  # int32 (S, P) where somebody is; -1: where the heads say
-    step: np.ndarray  # int64 (S, P) the step of the last act there
-    weight: np.ndarray  # float64 (S,)
-    sure: np.ndarray  # float64 (S,)
-    noise: np.ndarray  # float64 (S, SIGNS) what sampling may have changed, under each set of signs
-    key: np.ndarray  # uint64 (S,) a hash
-
-
-class Acts(NamedTuple):
-    """The acts that are open in some state."""
-
-    origin: np.ndarray  # int32 (A,)
-    place: np.ndarray  # int32 (A,)
-    step: np.ndarray  # int64 (A,)
-    tale: np.ndarray  # int32 (A,) which tale it is, or -1
-    key: np.ndarray  # uint64 (A,) a random number
-
-
-class Tales(NamedTuple):
-    """The acts that may be told again: which event it was, and what was told last."""
-
-    event: np.ndarray  # int64 (K,); -1: told no more
-    time: np.ndarray  # int64 (K,)
-    revision: np.ndarray  # int64 (K,)
-    told: np.ndarray  # float64 (K, N)
-
-
-class Pool(NamedTuple):
-    """Probabilities of owners, each line of one tale."""
-
-    line: np.ndarray  # float64 (L, N)
-    tale: np.ndarray  # int32 (L,)
+    words: np.ndarray  # int64 (S, OPENED + 2 M + K + 2 P)
+    reals: np.ndarray  # float64 (S, NOISE + SIGNS)
+    counts: int
+    owner: int
+    place: int
+    step: int
 
 
 class World(NamedTuple):
     """All that a ward remembers."""
 
     counts: np.ndarray  # int64 (N_COUNTS,)
-    lost: np.ndarray  # float64 (1,) the most that sampling may have left out
-    head_place: np.ndarray  # int32 (N,) where each was last read
-    head_step: np.ndarray  # int64 (N,)
+    lost: np.ndarray  # float64 (2,) the most that sampling left out; the weight of one draw
+    heads: np.ndarray  # int64 (N, 2)
     states: States
-    acts: Acts
-    tales: Tales
-    pool: Pool
+    acts: np.ndarray  # int64 (A, ACT_WIDTH)
+    tales: np.ndarray  # int64 (K, TALE_WIDTH); an event of -1 is told no more
+    told: np.ndarray  # float64 (K, N + 1) what was told last, and the largest likely error so far
+    lines: np.ndarray  # float64 (L, N)
+    line_tale: np.ndarray  # int64 (L,)
 
 
 class Law(NamedTuple):
@@ -105,64 +95,46 @@ class Law(NamedTuple):
     within: int
     strategy: int
     least: float
-    is_sure: bool  # whether the bound is to hold for certain
 
 
 class Rows(NamedTuple):
-    """Rows of a ward by step, in each step the badge reads first, each by time and id."""
+    """Rows of a ward by step, in each step the badge reads first, each by time and id.
 
-    who: np.ndarray  # int64 (T,) a person, or UNREAD
-    first_origin: np.ndarray  # int64 (T + 1,)
-    origins: np.ndarray  # int32
-    place: np.ndarray  # int32 (T,)
-    room: np.ndarray  # int32 (T,)
-    moves: np.ndarray  # bool (T,)
-    step: np.ndarray  # int64 (T,)
-    time: np.ndarray  # int64 (T,)
-    by_time: np.ndarray  # int64 (T,) the rows of each step by time and id
-    event: np.ndarray  # int64 (T,)
+    BY_TIME has the rows of each step by time and id alone.
+    """
+
+    words: np.ndarray  # int64 (T, ROW_WIDTH)
+    origins: np.ndarray  # int64
+    first_event: int
 
 
 class Told(NamedTuple):
-    """What is told: each telling has the rows from `first` on, one for each person."""
+    """What is told: each telling has the rows from FIRST_ROW on, one for each person."""
 
     size: np.ndarray  # int64 (2,) tellings, rows
-    event: np.ndarray  # int64
-    step: np.ndarray  # int64
-    revision: np.ndarray  # int64
-    as_of: np.ndarray  # int64
+    words: np.ndarray  # int64 (tellings, TOLD_WIDTH)
     bound: np.ndarray  # float64
-    first: np.ndarray  # int64
-    person: np.ndarray  # int32
+    person: np.ndarray  # int64
     p: np.ndarray  # float64
 
 
-def begin(head_place: np.ndarray) -> World:
-    """Return the one world before anything happened."""
-    n = len(head_place)
+def begin(places: np.ndarray) -> World:
+    """Return the one world before anything happened, by the places of people."""
+    n = len(places)
     counts = np.zeros(N_COUNTS, np.int64)
     counts[EVEN], counts[LAST_OPEN] = 1, BEFORE
-    states = States(
-        np.ones(1, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros((1, 0), np.int32),
-        np.zeros((1, 0), np.int32),
-        np.zeros((1, 0), np.int32),
-        np.zeros((1, 0), np.int32),
-        np.zeros((1, 0), np.int64),
-        np.ones(1),
-        np.ones(1),
-        np.zeros((1, SIGNS)),
-        np.zeros(1, np.uint64),
-    )
-    none, no_step = np.zeros(0, np.int32), np.zeros(0, np.int64)
+    heads = np.stack([places, np.full(n, BEFORE)], axis=1).astype(np.int64)
+    reals = np.zeros((1, NOISE + SIGNS))
+    reals[0, WEIGHT] = reals[0, SURE] = 1.0
+    words = np.zeros((1, OPENED), np.int64)
     return World(
         counts,
-        np.zeros(1),
-        np.ascontiguousarray(head_place, np.int32),
-        np.full(n, BEFORE, np.int64),
-        states,
-        Acts(none, none.copy(), no_step, none.copy(), np.zeros(0, np.uint64)),
-        Tales(no_step.copy(), no_step.copy(), no_step.copy(), np.zeros((0, n))),
-        Pool(np.zeros((0, n)), none.copy()),
+        np.zeros(2),
+        np.ascontiguousarray(heads),
+        States(np.ones(1, np.int64), words, reals, OPENED, OPENED, OPENED, OPENED),
+        np.zeros((0, ACT_WIDTH), np.int64),
+        np.zeros((0, TALE_WIDTH), np.int64),
+        np.zeros((0, n + 1)),
+        np.zeros((0, n)),
+        np.zeros(0, np.int64),
     )

@@ -8,8 +8,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from augury.kernels.identity.layout import BEFORE, FRESH, LINES, TALES
-from augury.kernels.identity.room import more_lines, resized
+from augury.kernels.identity.layout import (
+    AT,
+    BEFORE,
+    FRESH,
+    HASH,
+    KEY,
+    LENGTH,
+    LINES,
+    OPENED,
+    PLACE,
+    STEP,
+    TALES,
+    WEIGHT,
+    States,
+)
+from augury.kernels.identity.room import larger, longer
 from augury.kernels.jit import part
 from augury.kernels.rows.identity import spread
 
@@ -18,7 +32,7 @@ from augury.kernels.rows.identity import spread
 def table_for(n):
     """Return an empty table in which `n` states are found fast."""
     size = 16
-    while size < 2 * n:
+    while size < 4 * n:
         size *= 2
     return np.full(size, -1, np.int64)
 
@@ -27,170 +41,166 @@ def table_for(n):
 def with_room(states, table, n):
     """Return states and table with room for `n` more states and a candidate."""
     needed = states.size[0] + n + 1
-    if needed > states.length.shape[0]:
-        states = resized(
-            states,
-            2 * needed,
-            states.opened.shape[1],
-            states.owner.shape[1],
-            states.place.shape[1],
+    if needed > states.words.shape[0]:
+        states = States(
+            states.size,
+            larger(states.words, 2 * needed),
+            larger(states.reals, 2 * needed),
+            states.counts,
+            states.owner,
+            states.place,
+            states.step,
         )
     if 2 * needed > table.shape[0]:
-        table = table_for(2 * needed)
-        mask = np.uint64(table.shape[0] - 1)
+        table = table_for(needed)
+        words, mask = states.words, table.shape[0] - 1
         for s in range(states.size[0]):
-            at = np.int64(states.key[s] & mask)
+            at = words[s, KEY] & mask
             while table[at] >= 0:
-                at = np.int64(np.uint64(at + 1) & mask)
+                at = (at + 1) & mask
             table[at] = s
     return states, table
 
 
 @part
-def copy_state(old, s, states, tales):
-    """Write a state as the candidate, with all that it knows; return its number."""
+def copy_opened(old, s, states, first):
+    """Write the open acts of a state from `first` on as the candidate's."""
     t = states.size[0]
-    n = old.length[s]
-    states.length[t] = n
+    words, to = old.words, states.words
+    n = words[s, LENGTH] - first
+    to[t, LENGTH] = n
     for j in range(n):
-        states.opened[t, j] = old.opened[s, j]
-        states.counts[t, j] = old.counts[s, j]
-    copy_rest(old, s, states, tales)
-    return t
+        to[t, OPENED + j] = words[s, OPENED + first + j]
+        to[t, states.counts + j] = words[s, old.counts + first + j]
 
 
 @part
-def copy_rest(old, s, states, tales):
-    """Write all that a state knows, but its open acts, as the candidate."""
+def copy_rest(old, s, states, tales, by):
+    """Write all else that a state knows as the candidate, with its weight times `by`."""
     t = states.size[0]
+    words, to = old.words, states.words
     for k in range(tales):
-        states.owner[t, k] = old.owner[s, k]
-    for n in range(old.place.shape[1]):
-        states.place[t, n] = old.place[s, n]
-        states.step[t, n] = old.step[s, n]
-    states.weight[t] = old.weight[s]
-    states.sure[t] = old.sure[s]
-    for b in range(old.noise.shape[1]):
-        states.noise[t, b] = old.noise[s, b]
+        to[t, states.owner + k] = words[s, old.owner + k]
+    for n in range(words.shape[1] - old.place):
+        to[t, states.place + n] = words[s, old.place + n]
+    reals, to_reals = old.reals, states.reals
+    for i in range(reals.shape[1]):
+        to_reals[t, i] = reals[s, i] * by
 
 
 @part
-def scale(states, t, by):
-    """Multiply the weight of a state."""
-    states.weight[t] *= by
-    states.sure[t] *= by
-    for b in range(states.noise.shape[1]):
-        states.noise[t, b] *= by
-
-
-@part
-def simplify(states, t, acts, head_place, head_step):
+def simplify(states, t, acts, heads):
     """Leave no more of the past in a candidate than its open acts ask for."""
-    for n in range(states.place.shape[1]):
-        if states.place[t, n] < 0:
+    words = states.words
+    for n in range(states.step - states.place):
+        if words[t, states.place + n] < 0:
             continue
         own, head = BEFORE, BEFORE
-        for j in range(states.length[t]):
-            step = acts.step[states.opened[t, j]]
-            if step <= states.step[t, n]:
+        for j in range(OPENED, OPENED + words[t, LENGTH]):
+            step = acts[words[t, j], AT]
+            if step <= words[t, states.step + n]:
                 own = step
-            if step <= head_step[n]:
+            if step <= heads[n, STEP]:
                 head = step
-        if states.place[t, n] == head_place[n] and own == head:
-            states.place[t, n] = -1
+        if words[t, states.place + n] == heads[n, PLACE] and own == head:
+            words[t, states.place + n] = -1
         else:
-            states.step[t, n] = own
+            words[t, states.step + n] = own
 
 
 @part
 def _key(states, t, acts):
-    key = np.uint64(0)
-    for j in range(states.length[t]):
-        key ^= acts.key[states.opened[t, j]]
-    for n in range(states.place.shape[1]):
-        if states.place[t, n] >= 0:
-            key = spread(key + np.uint64(n * 1000003 + states.place[t, n])) ^ np.uint64(
-                states.step[t, n]
-            )
+    words, key = states.words, 0
+    for j in range(OPENED, OPENED + words[t, LENGTH]):
+        key ^= acts[words[t, j], HASH]
+    for n in range(states.step - states.place):
+        if words[t, states.place + n] >= 0:
+            own = spread(np.uint64(n * 1000003 + words[t, states.place + n]))
+            key ^= np.int64(spread(own + np.uint64(words[t, states.step + n])))
     return key
 
 
 @part
 def _is_same(states, a, b):
-    if states.length[a] != states.length[b]:
+    words = states.words
+    if words[a, LENGTH] != words[b, LENGTH]:
         return False
-    for j in range(states.length[a]):
-        if states.opened[a, j] != states.opened[b, j]:
+    for j in range(OPENED, OPENED + words[a, LENGTH]):
+        if words[a, j] != words[b, j]:
             return False
-    for n in range(states.place.shape[1]):
-        if states.place[a, n] != states.place[b, n]:
+    for n in range(states.step - states.place):
+        if words[a, states.place + n] != words[b, states.place + n]:
             return False
-        if states.place[a, n] >= 0 and states.step[a, n] != states.step[b, n]:
+        is_moved = words[a, states.place + n] >= 0
+        if is_moved and words[a, states.step + n] != words[b, states.step + n]:
             return False
     return True
 
 
 @part
 def take(states, acts, table, pool, counts):
-    """Make the candidate a state, or add it to its equal; return the pool."""
+    """Make the candidate a state, or add it to its equal; return the pool of lines."""
     t = states.size[0]
+    words = states.words
     key = _key(states, t, acts)
-    mask = np.uint64(table.shape[0] - 1)
-    at = np.int64(key & mask)
+    mask = table.shape[0] - 1
+    at = key & mask
     while table[at] >= 0:
         o = table[at]
-        if states.key[o] == key and _is_same(states, o, t):
-            return _mixed(states, o, t, pool, counts)
-        at = np.int64(np.uint64(at + 1) & mask)
+        if words[o, KEY] == key and _is_same(states, o, t):
+            return _mixed(states, o, pool, counts)
+        at = (at + 1) & mask
     table[at] = t
-    states.key[t] = key
+    words[t, KEY] = key
     states.size[0] = t + 1
     return pool
 
 
 @part
-def _mixed(states, o, t, pool, counts):
+def _mixed(states, o, pool, counts):
     """Add the candidate to a state: what they know is mixed by their weights."""
-    total = states.weight[o] + states.weight[t]
-    if total > 0.0:
-        a, b = states.weight[o] / total, states.weight[t] / total
-        people = pool.line.shape[1]
-        if counts[LINES] + counts[TALES] > pool.line.shape[0]:
-            pool = more_lines(pool, 2 * (counts[LINES] + counts[TALES]))
-        for k in range(counts[TALES]):
-            x, y = states.owner[o, k], states.owner[t, k]
-            if x != y:
-                _mix(states, (o, k, x, y), (a, b), pool, (counts, people))
-    states.weight[o] = total
-    states.sure[o] += states.sure[t]
-    for i in range(states.noise.shape[1]):
-        states.noise[o, i] += states.noise[t, i]
-    return pool
+    t = states.size[0]
+    words, reals = states.words, states.reals
+    lines, line_tale = pool
+    total = reals[o, WEIGHT] + reals[t, WEIGHT]
+    people = lines.shape[1]
+    if counts[LINES] + counts[TALES] > lines.shape[0]:
+        more = 2 * (counts[LINES] + counts[TALES])
+        lines, line_tale = larger(lines, more), longer(line_tale, more)
+    a = reals[o, WEIGHT] / total if total > 0.0 else 0.5
+    b = 1.0 - a
+    for k in range(counts[TALES]):
+        x, y = words[o, states.owner + k], words[t, states.owner + k]
+        if x == y:
+            continue
+        # A line that is of this state alone is mixed where it is.
+        to = x - people
+        if to < counts[FRESH]:
+            to = counts[LINES]
+            counts[LINES] += 1
+            line_tale[to] = k
+            words[o, states.owner + k] = people + to
+        _mix(lines, to, (x, a), (y, b))
+    for i in range(reals.shape[1]):
+        reals[o, i] += reals[t, i]
+    return lines, line_tale
 
 
 @part
-def _mix(states, what, shares, pool, rest):
-    """Mix two owners into a line that belongs to the state alone."""
-    o, k, x, y = what
-    a, b = shares
-    counts, people = rest
-    to = x - people
-    if to < counts[FRESH]:
-        to = counts[LINES]
-        counts[LINES] += 1
-        pool.tale[to] = k
-        states.owner[o, k] = people + to
-        if x < people:
-            pool.line[to] = 0.0
-            pool.line[to, x] = a
-        else:
-            for n in range(people):
-                pool.line[to, n] = a * pool.line[x - people, n]
+def _mix(lines, to, one, other):
+    """Write a line as the mixture of two owners: people, or lines, each with its share."""
+    x, a = one
+    y, b = other
+    people = lines.shape[1]
+    if x < people:
+        for n in range(people):
+            lines[to, n] = 0.0
+        lines[to, x] = a
     else:
         for n in range(people):
-            pool.line[to, n] *= a
+            lines[to, n] = a * lines[x - people, n]
     if y < people:
-        pool.line[to, y] += b
+        lines[to, y] += b
     else:
         for n in range(people):
-            pool.line[to, n] += b * pool.line[y - people, n]
+            lines[to, n] += b * lines[y - people, n]

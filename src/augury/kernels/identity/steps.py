@@ -1,7 +1,7 @@
 """The steps of a ward, one after the other: rows in, what is told out.
 
 Within a step badge reads are admitted first, then the others; then everything that is news is told.
-Slow twin: augury/identity/owners.py, without sampling; oracle: tests/oracles/identities.py.
+Slow twin: augury/identity/owners.py; oracle: tests/oracles/identities.py.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from augury.kernels.identity.admitting import admit, note
+from augury.kernels.identity.bounds import HOPELESS, bound_of, certain_bound, note_likely
 from augury.kernels.identity.closing import (
     doubt,
-    given,
     is_anyone_moved,
     is_giving,
     longest,
@@ -25,19 +25,36 @@ from augury.kernels.identity.layout import (
     ADMITTED,
     ASTRAY,
     BEFORE,
+    BY_TIME,
     CHANGED,
     EVEN,
+    EVENT,
+    FIRST_ORIGIN,
+    GOES_TO,
     IMPOSSIBLE,
     IMPOSSIBLE_READ,
     LAST_OPEN,
+    LENGTH,
     LINES,
+    LIVE,
     MADE,
+    MOVES,
+    N_ORIGINS,
     NEVER,
+    PLACE,
     RESET,
+    REVISION,
+    ROOM,
+    ROW_STEP,
+    ROW_TIME,
     SIGNS,
+    STEP,
+    SURE,
     TAKEN,
     TALES,
-    States,
+    TIME,
+    WEIGHT,
+    WHO,
     World,
 )
 from augury.kernels.identity.reading import led
@@ -45,10 +62,10 @@ from augury.kernels.identity.room import (
     drop_acts,
     drop_lines,
     drop_tales,
-    empty_like,
-    more_acts,
-    more_tales,
-    resized,
+    empty,
+    larger,
+    wider,
+    widths,
 )
 from augury.kernels.identity.sampling import sample
 from augury.kernels.identity.telling import (
@@ -63,19 +80,17 @@ from augury.kernels.jit import kernel, part
 
 # Between these the weight of all states is left as it is.
 SMALL, LARGE = 1e-30, 1e30
-# The least states whose spread tells how far off a sample is likely to be.
-ENOUGH = 64
-# So many times what the signs show is the likely error at most.
-TIMES = 2.0
+# Of so many chains of one state some are drawn, where states are sampled anyway.
+MOST_CHAINS = 64
 
 
 @kernel
 def take_steps(world, law, rows, places):
     """Take rows in; return what the ward remembers, what became of each row, and what is told."""
-    told = nothing_told()
-    verdict = np.empty(rows.who.shape[0], np.int64)
-    spare = empty_like(world.states)
-    movers = np.full(world.head_place.shape[0], -1, np.int64)
+    told, words = nothing_told(), rows.words
+    verdict = np.empty(words.shape[0], np.int64)
+    spare = empty(1, 0, 0, 0)
+    movers = np.full(world.heads.shape[0], -1, np.int64)
     ends = np.zeros(places, np.bool_)
     first = 0
     while first < verdict.shape[0]:
@@ -83,19 +98,19 @@ def take_steps(world, law, rows, places):
         world.counts[CHANGED] = 0
         before = world.counts[TALES]
         as_of, is_any = BEFORE, False
-        while last < verdict.shape[0] and rows.step[last] == rows.step[first]:
-            if rows.who[last] >= 0:
+        while last < verdict.shape[0] and words[last, ROW_STEP] == words[first, ROW_STEP]:
+            if words[last, WHO] >= 0:
                 world, spare, found = _read(world, law, spare, (rows, last), (movers, first, ends))
             else:
                 world, spare, found = _admitted(world, law, spare, rows, last)
             verdict[last] = found
             if found in (TAKEN, RESET):
                 is_any = True
-                as_of = max(as_of, rows.time[last])
+                as_of = max(as_of, words[last, ROW_TIME])
                 world.counts[ADMITTED] += 1
             last += 1
         if is_any:
-            when = (rows.step[first], as_of)
+            when = words[first, ROW_STEP], as_of
             told = _tell(world, law, (rows, verdict, first, last), (before, when), told)
             world, spare = _closed(world, law, spare)
         first = last
@@ -108,12 +123,13 @@ def _with(world, states, pool):
     return World(
         world.counts,
         world.lost,
-        world.head_place,
-        world.head_step,
+        world.heads,
         states,
         world.acts,
         world.tales,
-        pool,
+        world.told,
+        pool[0],
+        pool[1],
     )
 
 
@@ -121,20 +137,21 @@ def _with(world, states, pool):
 def _matching(states, spare, n):
     """Return spare arrays in which `n` such states have room."""
     if (
-        spare.length.shape[0] < n
-        or spare.opened.shape[1] != states.opened.shape[1]
-        or spare.owner.shape[1] != states.owner.shape[1]
-        or spare.place.shape[1] != states.place.shape[1]
+        spare.words.shape[0] < n
+        or spare.counts != states.counts
+        or spare.owner != states.owner
+        or spare.place != states.place
+        or spare.step != states.step
     ):
-        opened, told, people = _widths(states)
-        n = max(n, states.length.shape[0])
-        return resized(empty_like(states), n, opened, told, people)
+        opened, tales, people = widths(states)
+        return empty(max(n, states.words.shape[0]), opened, tales, people)
     return spare
 
 
 @part
-def _widths(states):
-    return states.opened.shape[1], states.owner.shape[1], states.place.shape[1]
+def _origins(rows, k):
+    first = rows.words[k, FIRST_ORIGIN]
+    return rows.origins[first : first + rows.words[k, N_ORIGINS]]
 
 
 @part
@@ -142,68 +159,75 @@ def _read(world, law, spare, row, turn):
     """Take in a badge read."""
     rows, k = row
     movers, now, ends = turn
-    person, counts = rows.who[k], world.counts
-    origins = rows.origins[rows.first_origin[k] : rows.first_origin[k + 1]]
-    is_again = rows.moves[k] and movers[person] == now
+    words, counts = rows.words, world.counts
+    person = words[k, WHO]
+    origins = _origins(rows, k)
+    is_apart = law.weights.shape[1] > 0
     found = False
     spare = _matching(world.states, spare, 1)
-    if not is_again:
-        ends[:] = False
+    ends[:] = False
+    if not (words[k, MOVES] and movers[person] == now):
         for origin in origins:
             ends[origin] = True
-        states, spare, pool, found = led(world, law, spare, person, ends)
+    is_reset = False
+    while True:
+        most = 4 * law.most_states if world.lost[0] == 0.0 else MOST_CHAINS
+        states, spare, pool, found = led(world, spare, (person, is_apart), ends, most)
         world = _with(world, states, pool)
-    verdict = TAKEN
-    if found:
-        counts[EVEN] &= np.int64(origins.shape[0] == 1)
-    elif law.rejects:
+        if found:
+            break
         if world.lost[0] > 0.0:
             doubt(world.states)
-            counts[ASTRAY] = 1
-        return world, spare, IMPOSSIBLE_READ
-    else:
-        verdict = RESET
-        if world.lost[0] > 0.0:
-            doubt(world.states)
+        if law.rejects:
+            counts[ASTRAY] |= np.int64(world.lost[0] > 0.0)
+            return world, spare, IMPOSSIBLE_READ
+        # Once more, wherever it ends.
+        is_reset = True
         ends[:] = True
-        states, spare, pool, _ = led(world, law, spare, person, ends)
-        world = _with(world, states, pool)
-        counts[EVEN] &= np.int64(states.size[0] == 1 and world.lost[0] == 0.0)
-    world.head_place[person], world.head_step[person] = rows.place[k], rows.step[k]
-    if rows.moves[k]:
+    if is_reset:
+        counts[EVEN] &= np.int64(world.states.size[0] == 1 and world.lost[0] == 0.0)
+    else:
+        counts[EVEN] &= np.int64(origins.shape[0] == 1)
+    world.heads[person, PLACE], world.heads[person, STEP] = words[k, GOES_TO], words[k, ROW_STEP]
+    if words[k, MOVES]:
         movers[person] = now
     world, spare = _limited(world, law, spare)
-    return world, spare, verdict
+    return world, spare, RESET if is_reset else TAKEN
 
 
 @part
 def _limited(world, law, spare):
-    """Sample the states where they are too many."""
-    if world.states.size[0] > law.most_states:
+    """Sample the states where they are too many; once more where they have doubled since."""
+    is_sampled = world.lost[0] > 0.0
+    if world.states.size[0] > (2 * law.kept_states if is_sampled else law.most_states):
         spare = _matching(world.states, spare, law.kept_states + 2)
         sample(world, spare, law.kept_states)
-        return _with(world, spare, world.pool), world.states
+        states = world.states
+        return _with(world, spare, (world.lines, world.line_tale)), states
     return world, spare
 
 
 @part
 def _admitted(world, law, spare, rows, k):
     """Take in an act of somebody whose badge was not read."""
-    origins = rows.origins[rows.first_origin[k] : rows.first_origin[k + 1]]
+    origins, words = _origins(rows, k), rows.words
     world, spare = _roomy(world, law, spare, origins.shape[0])
     counts, tales = world.counts, world.tales
-    act = (rows.place[k], rows.room[k], rows.step[k], counts[TALES])
+    tale = counts[TALES]
+    act = words[k, GOES_TO], words[k, ROOM], words[k, ROW_STEP], tale
     note(world.acts, counts, origins, act)
-    states, spare, pool, found = admit(world, law, spare, origins, act)
+    counts[TALES] = tale + 1
+    states, spare, pool, found = admit(world, law.weights, spare, origins, act)
     world = _with(world, states, pool)
     if not found:
+        counts[TALES] = tale
         if world.lost[0] > 0.0:
             doubt(world.states)
-            counts[LAST_OPEN] = rows.step[k]
+            counts[LAST_OPEN] = words[k, ROW_STEP]
         return world, spare, IMPOSSIBLE
-    tale = counts[TALES]
-    tales.event[tale], tales.time[tale], tales.revision[tale] = rows.event[k], rows.time[k], -1
-    counts[TALES] += 1
+    tales[tale, EVENT], tales[tale, TIME] = rows.first_event + k, words[k, ROW_TIME]
+    tales[tale, REVISION] = -1
+    world.told[tale] = 0.0
     counts[ACTS] += origins.shape[0]
     counts[MADE] += origins.shape[0]
     world, spare = _limited(world, law, spare)
@@ -213,23 +237,32 @@ def _admitted(world, law, spare, rows, k):
 @part
 def _roomy(world, law, spare, origins):
     """Return the ward with room for one act more, in each state."""
-    states, acts, tales, counts = world.states, world.acts, world.tales, world.counts
-    opened, told, people = _widths(states)
-    is_grown = False
-    if longest(states) >= opened:
-        opened, is_grown = 2 * opened + 8, True
-    if counts[TALES] >= told:
-        told, is_grown = 2 * told + 8, True
-    if law.weights.shape[1] and people == 0:
-        people, is_grown = world.head_place.shape[0], True
-    if is_grown:
-        states = resized(states, states.length.shape[0], opened, told, people)
-    if counts[ACTS] + origins > acts.step.shape[0]:
-        acts = more_acts(acts, 2 * (counts[ACTS] + origins) + 8)
-    if counts[TALES] >= tales.time.shape[0]:
-        tales = more_tales(tales, 2 * counts[TALES] + 8)
+    states, acts, tales, told = world.states, world.acts, world.tales, world.told
+    counts = world.counts
+    opened, known, people = widths(states)
+    needs_people = law.weights.shape[1] > 0 and people == 0
+    if longest(states) >= opened or counts[TALES] >= known or needs_people:
+        if longest(states) >= opened:
+            opened = 2 * opened + 8
+        if counts[TALES] >= known:
+            known = 2 * known + 8
+        if needs_people:
+            people = world.heads.shape[0]
+        states = wider(states, opened, known, people)
+    if counts[ACTS] + origins > acts.shape[0]:
+        acts = larger(acts, 2 * (counts[ACTS] + origins) + 8)
+    if counts[TALES] >= tales.shape[0]:
+        tales, told = larger(tales, 2 * counts[TALES] + 8), larger(told, 2 * counts[TALES] + 8)
     world = World(
-        counts, world.lost, world.head_place, world.head_step, states, acts, tales, world.pool
+        counts,
+        world.lost,
+        world.heads,
+        states,
+        acts,
+        tales,
+        told,
+        world.lines,
+        world.line_tale,
     )
     return world, _matching(states, spare, 1)
 
@@ -240,38 +273,28 @@ def _roomy(world, law, spare, origins):
 @part
 def _tell(world, law, step, before, told):
     """Tell the events of a step, and those before it of which something is news."""
-    rows, verdict, first, last = step
     n_before, when = before
     counts, tales = world.counts, world.tales
     for k in range(n_before):
-        if tales.event[k] >= 0 and tales.time[k] < when[1] - law.within:
+        if tales[k, EVENT] >= 0 and tales[k, TIME] < when[1] - law.within:
             forget(world, k)
-    n, people = counts[TALES], world.head_place.shape[0]
+    n, people = counts[TALES], world.heads.shape[0]
     is_sampled = world.lost[0] > 0.0
     known = np.zeros((n, people))
     noise = np.zeros((SIGNS, n if is_sampled else 0, people))
-    bound = 0.0
+    certain = 0.0
     if n > n_before or counts[CHANGED] or (is_sampled and law.rejects):
-        known_owners(world, 0 if counts[CHANGED] else n_before, known, noise)
+        first = 0 if counts[CHANGED] else n_before
+        known_owners(world, first, known, noise)
         if is_sampled:
-            bound = _bound(world, law, known, noise)
+            certain = certain_bound(world)
+            note_likely(world, first, known, noise)
     if counts[CHANGED]:
         for k in range(n_before):
-            if tales.event[k] >= 0 and is_news(law, tales.told[k], known[k], bound):
-                told = tell(told, tales, k, known[k], (when, bound))
-    tale = n_before
-    # Fresh tales stand in the order of their rows, by time and id.
-    for at in range(first, last):
-        k = rows.by_time[at]
-        if verdict[k] not in (TAKEN, RESET):
-            continue
-        if rows.who[k] >= 0:
-            # A read is what it says, unless it should have been rejected.
-            own = bound if law.rejects else 0.0
-            told = tell_read(told, rows.event[k], rows.who[k], when, own)
-        else:
-            told = tell(told, tales, tale, known[tale], (when, bound))
-            tale += 1
+            bound = bound_of(world, law, k, certain)
+            if tales[k, EVENT] >= 0 and is_news(law, world.told[k], known[k], bound):
+                told = tell(told, world, k, known[k], (when, bound))
+    told = _tell_fresh(world, law, step, (n_before, when, certain, known), told)
     if law.strategy == NEVER:
         for k in range(n):
             forget(world, k)
@@ -281,29 +304,24 @@ def _tell(world, law, step, before, told):
 
 
 @part
-def _bound(world, law, known, noise):
-    """Return how far off a probability is: at most, or most likely at most.
-
-    Both the worlds and the states are a part that was never sampled and a rest, of whatever owners;
-    they differ by no more than the larger of the two rests.
-    """
-    states, sure = world.states, 0.0
-    total = total_of(states)
-    for s in range(states.size[0]):
-        sure += states.sure[s]
-    certain = max(world.lost[0] / (sure + world.lost[0]), 1.0 - sure / total)
-    if law.is_sure or law.kept_states < ENOUGH:
-        return certain
-    likely = 0.0
-    for b in range(SIGNS):
-        mean = 0.0
-        for s in range(states.size[0]):
-            mean += states.noise[s, b]
-        mean /= total
-        for k in range(known.shape[0]):
-            for n in range(known.shape[1]):
-                likely = max(likely, abs(noise[b, k, n] - mean * known[k, n]))
-    return min(certain, TIMES * likely)
+def _tell_fresh(world, law, step, known_now, told):
+    """Tell the events of a step, by time and id."""
+    rows, verdict, first, last = step
+    tale, when, certain, known = known_now
+    words = rows.words
+    for at in range(first, last):
+        k = words[at, BY_TIME]
+        if verdict[k] not in (TAKEN, RESET):
+            continue
+        if words[k, WHO] >= 0:
+            # A read is what it says, unless it should have been rejected.
+            bound = certain if law.rejects else 0.0
+            told = tell_read(told, rows.first_event + k, words[k, WHO], when, bound)
+        else:
+            bound = bound_of(world, law, tale, certain)
+            told = tell(told, world, tale, known[tale], (when, bound))
+            tale += 1
+    return told
 
 
 # Between steps ------------------------------------------------------------------------------------
@@ -312,85 +330,60 @@ def _bound(world, law, known, noise):
 @part
 def _closed(world, law, spare):
     """Put the states in their simplest form after a step."""
-    while is_giving(world.states, law):
-        if world.states.place.shape[1] == 0:
-            world = _with(world, _peopled(world, world.head_place.shape[0]), world.pool)
+    gives = is_giving(world.states, law)
+    while gives or world.states.step > world.states.place:
+        opened, tales, people = widths(world.states)
+        if people == 0:
+            wide = wider(world.states, opened, tales, world.heads.shape[0])
+            world = _with(world, wide, (world.lines, world.line_tale))
         spare = _matching(world.states, spare, 1)
-        states, spare, pool = given(world, law, spare)
+        states, spare, pool = simplified(world, spare, law.most_open, gives)
         world = _with(world, states, pool)
-    if world.states.place.shape[1]:
-        spare = _matching(world.states, spare, 1)
-        states, spare, pool = simplified(world, spare)
-        world = _with(world, states, pool)
-        if not is_anyone_moved(states):
-            world = _with(world, _peopled(world, 0), pool)
-    world, spare = _limited(world, law, spare)
+        world, spare = _limited(world, law, spare)
+        if not gives:
+            if not is_anyone_moved(world.states):
+                narrow = wider(world.states, opened, tales, 0)
+                world = _with(world, narrow, (world.lines, world.line_tale))
+            break
+        gives = is_giving(world.states, law)
     if world.lost[0] > 0.0:
-        world = _recovered(world)
+        _recover(world)
     total = total_of(world.states)
+    # It never becomes less again, but for a new beginning.
+    world.lost[0] = min(world.lost[0], 2.0 * HOPELESS * total)
     if not SMALL < total < LARGE:
         rescale(world)
-    _drop(world)
+    counts = world.counts
+    drop_acts(world)
+    dead = 0
+    for k in range(counts[TALES]):
+        dead += world.tales[k, EVENT] < 0
+    if 2 * dead > counts[TALES]:
+        drop_tales(world)
+    if counts[LINES] > 2 * counts[LIVE] + 64:
+        drop_lines(world)
     return world, spare
 
 
 @part
-def _peopled(world, people):
-    """Return the states with or without room for who is elsewhere than the heads say."""
-    states, n = world.states, world.states.length.shape[0]
-    place = np.empty((n, people), np.int32)
-    place[:] = -1
-    return States(
-        states.size,
-        states.length,
-        states.opened,
-        states.counts,
-        states.owner,
-        place,
-        np.zeros((n, people), np.int64),
-        states.weight,
-        states.sure,
-        states.noise,
-        states.key,
-    )
-
-
-@part
-def _drop(world):
-    """Leave out what no state needs any more."""
-    counts, people = world.counts, world.head_place.shape[0]
-    drop_acts(counts, world.states, world.acts)
-    dead = 0
-    for k in range(counts[TALES]):
-        dead += world.tales.event[k] < 0
-    if 2 * dead > counts[TALES]:
-        drop_tales(counts, world.states, world.acts, world.tales, world.pool)
-    if 2 * counts[LINES] > world.pool.line.shape[0]:
-        drop_lines(counts, world.states, world.pool, people)
-
-
-@part
-def _recovered(world):
+def _recover(world):
     """Leave sampling behind where everyone was read after the last act without a badge.
 
     Then all worlds are one from now on; of earlier acts no more will be known.
     """
-    counts, states = world.counts, world.states
+    counts, states, heads = world.counts, world.states, world.heads
     if counts[ASTRAY]:
-        return world
-    for n in range(world.head_step.shape[0]):
-        if world.head_step[n] < counts[LAST_OPEN]:
-            return world
+        return
+    for n in range(heads.shape[0]):
+        if heads[n, STEP] < counts[LAST_OPEN]:
+            return
     for k in range(counts[TALES]):
         forget(world, k)
-    counts[TALES] = counts[LINES] = counts[ACTS] = 0
+    counts[TALES] = counts[LINES] = counts[ACTS] = counts[LIVE] = 0
     counts[EVEN] = 1
     states.size[0] = 1
-    states.length[0] = 0
-    states.weight[0] = states.sure[0] = 1.0
-    for b in range(SIGNS):
-        states.noise[0, b] = 0.0
-    for n in range(states.place.shape[1]):
-        states.place[0, n] = -1
-    world.lost[0] = 0.0
-    return world
+    states.words[0, LENGTH] = 0
+    states.words[0, states.place : states.step] = -1
+    states.reals[0] = 0.0
+    states.reals[0, WEIGHT] = states.reals[0, SURE] = 1.0
+    world.lost[:] = 0.0

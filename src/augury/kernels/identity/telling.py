@@ -7,13 +7,22 @@ import numpy as np
 from augury.kernels.identity.layout import (
     ACTS,
     ANY,
+    AS_OF,
     CERTAIN,
+    EVENT,
+    FIRST_ROW,
     NEVER,
     NOBODY,
+    REVISION,
+    TALE,
     TALES,
+    TOLD_EVENT,
+    TOLD_REVISION,
+    TOLD_STEP,
+    TOLD_WIDTH,
     Told,
 )
-from augury.kernels.identity.room import longer
+from augury.kernels.identity.room import larger, longer
 from augury.kernels.jit import part
 
 # Probabilities that differ by no more are the same.
@@ -27,56 +36,39 @@ def nothing_told():
     """Return no tellings, and room for some."""
     return Told(
         np.zeros(2, np.int64),
-        np.empty(64, np.int64),
-        np.empty(64, np.int64),
-        np.empty(64, np.int64),
-        np.empty(64, np.int64),
-        np.empty(64, np.float64),
-        np.empty(64, np.int64),
-        np.empty(256, np.int32),
-        np.empty(256, np.float64),
+        np.empty((64, TOLD_WIDTH), np.int64),
+        np.empty(64),
+        np.empty(256, np.int64),
+        np.empty(256),
     )
 
 
 @part
-def _with_room(told, people):
-    n, rows = told.size[0], told.size[1]
-    if n < told.event.shape[0] and rows + people <= told.p.shape[0]:
-        return told
-    more, more_rows = 2 * (n + 1), 2 * (rows + people)
-    if n < told.event.shape[0]:
-        more = told.event.shape[0]
-    if rows + people <= told.p.shape[0]:
-        more_rows = told.p.shape[0]
-    return Told(
-        told.size,
-        longer(told.event, more, 0),
-        longer(told.step, more, 0),
-        longer(told.revision, more, 0),
-        longer(told.as_of, more, 0),
-        longer(told.bound, more, 0.0),
-        longer(told.first, more, 0),
-        longer(told.person, more_rows, 0),
-        longer(told.p, more_rows, 0.0),
-    )
-
-
-@part
-def _begin(told, event, revision, when, bound):
-    """Begin a telling; its rows follow."""
-    n = told.size[0]
-    told.event[n], told.revision[n] = event, revision
-    told.step[n], told.as_of[n] = when
+def _begun(told, event, revision, when, rest):
+    """Begin a telling of at most so many rows, with its bound; return where there is room."""
+    bound, rows = rest
+    n, row = told.size
+    if n == told.words.shape[0]:
+        told = Told(
+            told.size, larger(told.words, 2 * n), longer(told.bound, 2 * n), told.person, told.p
+        )
+    if row + rows > told.p.shape[0]:
+        more = 2 * (row + rows)
+        told = Told(
+            told.size, told.words, told.bound, longer(told.person, more), longer(told.p, more)
+        )
+    words = told.words
+    words[n, TOLD_EVENT], words[n, TOLD_REVISION], words[n, FIRST_ROW] = event, revision, row
+    words[n, TOLD_STEP], words[n, AS_OF] = when
     told.bound[n] = bound
-    told.first[n] = told.size[1]
     told.size[0] = n + 1
+    return told
 
 
 @part
 def tell_read(told, event, person, when, bound):
     """Tell a badge read: it is what it says."""
-    told = _with_room(told, 1)
-    _begin(told, event, 0, when, bound)
+    told = _begun(told, event, 0, when, (bound, 1))
     row = told.size[1]
     told.person[row], told.p[row] = person, 1.0
     told.size[1] = row + 1
@@ -84,20 +76,20 @@ def tell_read(told, event, person, when, bound):
 
 
 @part
-def tell(told, tales, k, own, rest):
+def tell(told, world, k, own, rest):
     """Tell a tale, and remember it. Who cannot have done it any more comes once more, with 0."""
     when, bound = rest
-    told = _with_room(told, own.shape[0])
-    is_first = tales.revision[k] < 0
-    tales.revision[k] += 1
-    _begin(told, tales.event[k], tales.revision[k], when, bound)
-    row = told.size[1]
+    tales, before = world.tales, world.told[k]
+    is_first = tales[k, REVISION] < 0
+    tales[k, REVISION] += 1
+    told = _begun(told, tales[k, EVENT], tales[k, REVISION], when, (bound, own.shape[0]))
+    person, p, row = told.person, told.p, told.size[1]
     for n in range(own.shape[0]):
         shown = min(own[n], 1.0) if own[n] > DUST else 0.0
-        if shown > 0.0 or (not is_first and tales.told[k, n] > 0.0):
-            told.person[row], told.p[row] = n, shown
+        if shown > 0.0 or (not is_first and before[n] > 0.0):
+            person[row], p[row] = n, shown
             row += 1
-        tales.told[k, n] = shown
+        before[n] = shown
     told.size[1] = row
     return told
 
@@ -121,12 +113,12 @@ def is_news(law, before, own, bound):
 def forget(world, k):
     """Tell a tale no more; what is not known of it is summed out."""
     states, acts = world.states, world.acts
-    world.tales.event[k] = -1
+    world.tales[k, EVENT] = -1
     for s in range(states.size[0]):
-        states.owner[s, k] = NOBODY
+        states.words[s, states.owner + k] = NOBODY
     for n in range(world.counts[ACTS]):
-        if acts.tale[n] == k:
-            acts.tale[n] = -1
+        if acts[n, TALE] == k:
+            acts[n, TALE] = -1
 
 
 @part
@@ -136,13 +128,16 @@ def forget_settled(world):
     Those are acts that are open in no state, where one state is left, and those that one person did
     in all of them.
     """
-    states, people = world.states, world.head_place.shape[0]
+    states, words, people = world.states, world.states.words, world.heads.shape[0]
     for k in range(world.counts[TALES]):
-        if world.tales.event[k] < 0:
+        if world.tales[k, EVENT] < 0:
             continue
-        own = states.owner[0, k]
+        at = states.owner + k
+        own = words[0, at]
         is_settled = own >= 0 and (own < people or states.size[0] == 1)
-        for s in range(1, states.size[0]):
-            is_settled = is_settled and states.owner[s, k] == own
+        s = 1
+        while is_settled and s < states.size[0]:
+            is_settled = words[s, at] == own
+            s += 1
         if is_settled:
             forget(world, k)

@@ -1,0 +1,144 @@
+"""Chains of open acts that one person may have done, in one state.
+
+A chain leads from where somebody was last seen to where it is now. Of the acts that it passes by,
+one candidate fewer is left: who was there and did not do it. How many chains there are, and what
+they weigh together, follows from the last act to the first; so a sample can be drawn of them where
+they are too many.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from augury.kernels.identity.layout import AT, LENGTH, OPENED, ORIGIN, TO
+from augury.kernels.identity.room import larger
+from augury.kernels.jit import part
+
+# What a chain does with an open act.
+PASSES, TAKES = 1, 2
+# More chains are not counted.
+COUNTLESS = 2**40
+
+
+class Chains(NamedTuple):
+    """Chains of a state, and memory to find them; M open acts."""
+
+    marks: np.ndarray  # int64 (chains, M) what each does with each act
+    factors: np.ndarray  # float64 (chains, 2) its part of the weight; how much a draw may change
+    ahead: np.ndarray  # float64 (M + 1,) what all ways on weigh after each act; last: at first
+    ways: np.ndarray  # int64 (M + 1,) how many they are
+
+
+@part
+def no_chains(n):
+    """Return memory for chains of `n` acts."""
+    return Chains(
+        np.zeros((16, n), np.int64), np.zeros((16, 2)), np.empty(n + 1), np.empty(n + 1, np.int64)
+    )
+
+
+@part
+def no_way(chains, length, is_there):
+    """Write the one chain of somebody who took no act along; return how many there are."""
+    chains.marks[0, :length] = 0
+    chains.factors[0, 0], chains.factors[0, 1] = 1.0, 0.0
+    return np.int64(is_there)
+
+
+@part
+def ways_on(own, acts, head, ends, chains):
+    """Return how many chains there are; write what all ways on weigh, from every act on."""
+    words, s, counts = own
+    ahead, ways = chains.ahead, chains.ways
+    length = words[s, LENGTH]
+    for i in range(length - 1, -2, -1):
+        place, step = head
+        if i >= 0:
+            act = words[s, OPENED + i]
+            place, step = acts[act, TO], acts[act, AT]
+        passing, total, number = 1.0, 0.0, 0
+        for j in range(i + 1, length):
+            act = words[s, OPENED + j]
+            if acts[act, ORIGIN] == place and acts[act, AT] > step:
+                count = words[s, counts + j]
+                total += passing / count * ahead[j]
+                number += ways[j]
+                passing *= (count - 1) / count
+                if passing == 0.0:
+                    break
+        if ends[place] and passing > 0.0:
+            total += passing
+            number += 1
+        at = i if i >= 0 else length
+        ahead[at], ways[at] = total, min(number, COUNTLESS)
+    return ways[length]
+
+
+@part
+def all_chains(own, acts, head, chains):
+    """Write every chain; return them."""
+    n = chains.ways[own[0][own[1], LENGTH]]
+    chains = _with_room(chains, n)
+    for c in range(n):
+        chains.factors[c, 0] = _go(own, acts, head, (chains, c), (c, np.inf))
+        chains.factors[c, 1] = 0.0
+    return chains
+
+
+@part
+def some_chains(own, acts, head, chains, drawn):
+    """Write chains that are drawn, evenly by their weight; return them."""
+    n, start = drawn
+    chains = _with_room(chains, n)
+    each = chains.ahead[own[0][own[1], LENGTH]] / n
+    for c in range(n):
+        weight = _go(own, acts, head, (chains, c), (COUNTLESS, (c + start) * each))
+        if weight == 0.0:
+            # Rounding led past the last one.
+            weight = _go(own, acts, head, (chains, c), (0, np.inf))
+        chains.factors[c, 0] = each
+        chains.factors[c, 1] = each * np.sqrt(max(1.0 - weight / each, 0.0))
+    return chains
+
+
+@part
+def _with_room(chains, n):
+    if n <= chains.marks.shape[0]:
+        return chains
+    more = 2 * n
+    return Chains(
+        larger(chains.marks, more), larger(chains.factors, more), chains.ahead, chains.ways
+    )
+
+
+@part
+def _go(own, acts, head, to, which):
+    """Write the marks of one chain, by its number or by the weight of those before it.
+
+    Returns what it weighs; 0 where there is none.
+    """
+    words, s, counts = own
+    place, step = head
+    chains, c = to
+    number, before = which
+    marks, ways, ahead, factor = chains.marks, chains.ways, chains.ahead, 1.0
+    by_weight = before < np.inf
+    for j in range(words[s, LENGTH]):
+        act = words[s, OPENED + j]
+        marks[c, j] = 0
+        if acts[act, ORIGIN] != place or acts[act, AT] <= step:
+            continue
+        count = words[s, counts + j]
+        own_weight = factor / count * ahead[j]
+        if before < own_weight if by_weight else number < ways[j]:
+            marks[c, j] = TAKES
+            place, step = acts[act, TO], acts[act, AT]
+            factor /= count
+        else:
+            marks[c, j] = PASSES
+            number -= ways[j]
+            before -= own_weight
+            factor *= (count - 1) / count
+    return factor if by_weight is False or before < factor else 0.0
