@@ -29,13 +29,18 @@ class Chains(NamedTuple):
     factors: np.ndarray  # float64 (chains, 2) its part of the weight; how much a draw may change
     ahead: np.ndarray  # float64 (M + 1,) what all ways on weigh after each act; last: at first
     ways: np.ndarray  # int64 (M + 1,) how many they are
+    reached: np.ndarray  # int64 (places,) the last state, by number from 1, in which one gets there
 
 
 @part
-def no_chains(n):
+def no_chains(n, places):
     """Return memory for chains of `n` acts."""
     return Chains(
-        np.zeros((16, n), np.int64), np.zeros((16, 2)), np.empty(n + 1), np.empty(n + 1, np.int64)
+        np.zeros((16, n), np.int64),
+        np.zeros((16, 2)),
+        np.empty(n + 1),
+        np.empty(n + 1, np.int64),
+        np.zeros(places, np.int64),
     )
 
 
@@ -51,9 +56,19 @@ def no_way(chains, length, is_there):
 def ways_on(own, acts, head, ends, chains):
     """Return how many chains there are; write what all ways on weigh, from every act on."""
     words, s, counts = own
-    ahead, ways = chains.ahead, chains.ways
+    ahead, ways, reached = chains.ahead, chains.ways, chains.reached
     length = words[s, LENGTH]
+    reached[head[0]] = s + 1
+    for j in range(length):
+        act = words[s, OPENED + j]
+        # Acts that nobody gets to from the head are left out.
+        is_near = acts[act, AT] > head[1] and reached[acts[act, ORIGIN]] == s + 1
+        ways[j] = 0 if is_near else -1
+        if is_near:
+            reached[acts[act, TO]] = s + 1
     for i in range(length - 1, -2, -1):
+        if i >= 0 and ways[i] < 0:
+            continue
         place, step = head
         if i >= 0:
             act = words[s, OPENED + i]
@@ -108,9 +123,8 @@ def _with_room(chains, n):
     if n <= chains.marks.shape[0]:
         return chains
     more = 2 * n
-    return Chains(
-        larger(chains.marks, more), larger(chains.factors, more), chains.ahead, chains.ways
-    )
+    marks, factors = larger(chains.marks, more), larger(chains.factors, more)
+    return Chains(marks, factors, chains.ahead, chains.ways, chains.reached)
 
 
 @part

@@ -49,7 +49,7 @@ def led(world, spare, who, ends, most):
     found, words = spare, states.words
     found.size[0] = 0
     table = table_for(states.size[0])
-    chains, is_changed = no_chains(states.counts - OPENED), False
+    chains, is_changed = no_chains(states.counts - OPENED, ends.shape[0]), False
     for s in range(states.size[0]):
         length = words[s, LENGTH]
         n, chains, is_drawn = _chains_of(world, s, who, (ends, most), chains)
