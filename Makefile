@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "installing packages into $(VENV)"
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt setuptools
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt \
-	  --no-build-isolation -e '.[spark,privacy,dev]'
+	  --no-build-isolation -e '.[spark,privacy,postgres,dev]'
 	@touch $@
 
 java:
@@ -60,6 +60,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	$(BIN)/python benchmarks/push_overhead.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/limits.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/throughput.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/after_match.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/standing_queries.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/long_sequences.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/throughput.py
@@ -70,9 +71,11 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/window.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/quality.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/calibration.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/privacy/throughput.py
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/movement.py
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/workers.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/windows.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/rules/schedulers.py
 	test ! -d ../shared/data || PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/caviar.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/papers_figures.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/safe_plan.py

@@ -24,6 +24,10 @@ settings.register_profile("dev", max_examples=25, **_PATIENT)
 settings.register_profile("ci", max_examples=100, database=None, **_PATIENT)
 settings.register_profile("nightly", max_examples=5000, **_PATIENT)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+# Jobs of tests are short: a JVM that compiles them thoroughly takes twice the processor for it.
+# These reach every driver, master and worker that a test starts; see `cluster.standalone`, too.
+for _options in ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
+    os.environ.setdefault(_options, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 def _is_property(item: pytest.Item) -> bool:

@@ -188,3 +188,45 @@ def test_columns_of_a_query_that_others_read(bound: Session) -> None:
     bound.sql("CREATE QUERY again ON theft PATTERN SEQ(theft a, theft b) WITHIN 1 DAY;")
     assert bound.table("theft", ["tag"]).num_rows == 8
     assert bound.table("again", ["confidence"]).num_rows == bound.table("again").num_rows > 0
+
+
+KINDS = """
+CREATE TABLE done (who STRING) KEY who;
+CREATE STREAM s (id LONG, who STRING, kind STRING, t LONG) ID id KEY who TIME t TYPE kind;
+CREATE QUERY ab ON s PATTERN SEQ(A a, B b) WHERE [who] WITHIN 10;
+CREATE FORECAST f ON ab WITHIN 5 EVENTS USING MARKOV 1 LEARN FROM s;
+CREATE RULE r ON OUTPUT ab DO INSERT INTO done VALUES (new.who);
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "told"),
+    [
+        ("table", "s", "s is a stream, and no query"),
+        ("explain", "done", "done is a table, and no query"),
+        ("explain", "r", "r is a rule, and no query"),
+        ("gaps", "f", "f is a forecast, and no query"),
+        ("revisions", "r", "r is a rule, and no query"),
+        ("changes", "s", "s is a stream, and no table"),
+        ("late", "ab", "ab is a query, and no stream"),
+        ("rejected", "done", "done is a table, and no stream"),
+        ("table", "nothing", "query nothing is not declared"),
+        ("changes", "nothing", "table nothing is not declared"),
+        ("late", "nothing", "stream nothing is not declared"),
+    ],
+)
+def test_what_a_name_stands_for_is_said_where_something_else_is_needed(
+    method: str, name: str, told: str
+) -> None:
+    ag = Session(engine="local")
+    ag.sql(KINDS)
+    ag.bind("s", [{"id": 1, "who": "x", "kind": "A", "t": 1}])
+    with pytest.raises(QueryError, match=told):
+        getattr(ag, method)(name)
+
+
+def test_rows_are_bound_to_streams_and_tables(session: Session) -> None:
+    ag = Session(engine="local")
+    ag.sql(KINDS)
+    with pytest.raises(QueryError, match="ab is a query, and no stream or table"):
+        ag.bind("ab", [])

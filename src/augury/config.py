@@ -80,6 +80,16 @@ SETTINGS: tuple[Setting, ...] = (
         "seconds that the type level of a policy over many types may take to be solved",
     ),
     Setting(
+        "store_retries",
+        8,
+        "times that a store which does not answer is asked again before the run fails",
+    ),
+    Setting(
+        "store_lease_seconds",
+        60,
+        "seconds after its last commit for which a run keeps others from writing its tables",
+    ),
+    Setting(
         "shards",
         16,
         "parts that a streaming run on Spark cuts its rows into, where a key allows it",

@@ -153,5 +153,9 @@ class StateError(AuguryError):
     """Stored state is missing, of another query, or of a version that cannot be read."""
 
 
+class StoreError(AuguryError):
+    """A store does not answer, does not fit what was declared, or is written by somebody else."""
+
+
 class RowsWarning(UserWarning):
     """Rows or files were put aside, and answers do not know of them."""

@@ -8,7 +8,7 @@ Shapes: T events, C attribute columns, M matches.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -98,7 +98,8 @@ class Matches:
     `first_absent[m]..` are (row, since) as the search kernel gives them, empty where the confidence
     is final. `confidence` is an upper bound where `is_final` is False. `missed` has the components
     (bits) that were not read, though they are part of the match. `revision` counts how often
-    a match was told again under its id: 0 is the first time.
+    a match was told again under its id: 0 is the first time. `number` counts those that AFTER MATCH
+    takes, in each partition from 1; it is empty elsewhere.
     """
 
     first_item: Words
@@ -112,6 +113,7 @@ class Matches:
     is_final: Flags
     missed: Words
     revision: Words
+    number: Words = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -157,6 +159,7 @@ class Matches:
             self.is_final[numbers],
             self.missed[numbers],
             self.revision[numbers],
+            self.number[numbers] if len(self.number) else self.number,
         )
 
     def settled(self, confidence: Reals) -> Matches:

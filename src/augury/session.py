@@ -30,15 +30,19 @@ if TYPE_CHECKING:
         TableSchema,
     )
     from augury.analysis.declarations.forecasts import CheckedForecast
+    from augury.analysis.script import Checked
+    from augury.evaluation.asked import Kind
     from augury.evaluation.identifying import Identities
     from augury.evaluation.stream_rows import StreamRows
     from augury.evaluation.suppression import Suppressed
-    from augury.language.tree import Explain, Statement
+    from augury.language.tree import CreateRule, Explain, Statement
     from augury.planning.acting.moments import Candidates
     from augury.planning.acting.world import Acting
     from augury.planning.distribution.layout import Sketches
     from augury.planning.distribution.movement import Priced
+    from augury.rules.locks import Grain, Scheduler
     from augury.rules.stage import State
+    from augury.runners.live.acting import Used
     from augury.runners.live.runner import LiveRunner
     from augury.runners.local.acting import ActingRun
     from augury.runners.local.runner import LocalRunner
@@ -57,6 +61,9 @@ class Session:
     `Session(spark)` works on that Spark session, `Session()` on a local one that it starts;
     `Session(engine="local")` works in this process and needs no Java. `shards` is how many parts
     Spark cuts the rows into where the equated key allows it; a stream's checkpoint keeps to it.
+    `scheduler` and `locks` are for pushed events whose matches read tables: which of those that are
+    known together are settled side by side ("lwm", "s2pl", "sei"; "row", "table"). Answers do not
+    depend on it.
     """
 
     def __init__(
@@ -65,6 +72,8 @@ class Session:
         *,
         engine: Engine | None = None,
         shards: int | None = None,
+        scheduler: Scheduler | None = None,
+        locks: Grain = "row",
     ) -> None:
         if engine not in (None, *get_args(Engine)):
             raise AuguryError(f"there is no engine {engine!r}; expected 'spark' or 'local'")
@@ -72,9 +81,15 @@ class Session:
             raise AuguryError("the engine 'local' takes no Spark session; give one or the other")
         if shards is not None and (not isinstance(shards, int) or shards < 1):
             raise AuguryError(f"shards is {shards!r}; expected a positive whole number")
+        if scheduler not in (None, "lwm", "s2pl", "sei") or locks not in ("row", "table"):
+            raise AuguryError(
+                f"scheduler is {scheduler!r} and locks {locks!r}; expected 'lwm', 's2pl' or "
+                "'sei', and 'row' or 'table'"
+            )
         from augury.analysis.declarations.catalog import Catalog
 
         self.engine: Engine = engine or "spark"
+        self._flying: tuple[Scheduler | None, Grain] = (scheduler, locks)
         self._spark = spark
         if spark is not None:
             _warn_of_other_workers(spark)
@@ -136,7 +151,18 @@ class Session:
         if self._sketches.get(checked.name.lower()):
             priced = self._spark_runner("analyze").priced(checked.name)
         measures = self._measures(checked, source, format) if analyze else None
-        return _explain(checked, source, format, self._catalog, (priced, measures))
+        shown = _explain(checked, source, format, self._catalog, (priced, measures))
+        return shown + self._settling(checked.name) if format == "text" else shown
+
+    def _settling(self, query: str) -> str:
+        """Return how the candidates of a query are settled; nothing where they are not."""
+        from augury.planning.acting.shards import settling_text
+
+        if self._acting is None and not (self._catalog.rules or self._catalog.tables):
+            return ""
+        self._candidates()
+        assert self._acting is not None
+        return settling_text(query, self._acting, self._catalog, self._checked_queries())
 
     def _explain_forecast(self, name: str, shape: Format, *, analyze: bool) -> str:
         """Return how a forecast will be made, and then how its query is evaluated."""
@@ -159,9 +185,9 @@ class Session:
         if shape not in ("text", "json"):
             raise AuguryError(f"what was measured is text or json, and no {shape}")
         try:
-            if self._acts(query.name):
-                self._acting_now(query.name)
-            return self._run().measures(query.name)
+            acts = self._acts(query.name)
+            by = self._acting_run(query.name) if acts else self._run()
+            return by.measures(query.name)
         except PlanError as error:
             raise error.at(source, query.span) from error
 
@@ -195,6 +221,10 @@ class Session:
             raise AuguryError(
                 f"stream {declared.name} is inferred from {how.statement.readings}; "
                 f"bind the rows of {how.statement.readings}"
+            )
+        if self._catalog.table(name) is not None and self._catalog.tables[name.lower()].store:
+            raise AuguryError(
+                f"table {declared.name} lies in a STORE; its rows are those that are there"
             )
         live = None if self._live is None else self._live.acting
         if live is not None and declared.name in live.state.tables:
@@ -249,21 +279,19 @@ class Session:
         if query.lower() in self._forecasts:
             return self._forecast_table(query, columns)
         if self._catalog.rules.get(query.lower()) or self._catalog.table(query):
-            return _columns_of(self._acted(query), columns)
-        if query.lower() in self._catalog.identified:
-            from augury.evaluation.answers.schemas import chosen
-
-            last = self._known(query).last.table
-            return last.select(chosen(query, columns, last.column_names)) if columns else last
-        if query.lower() in self._catalog.suppressed:
-            return self._kept(query, columns)
+            return self._acted(query, columns)
+        if query.lower() in {**self._catalog.identified, **self._catalog.suppressed}:
+            return self._made(query, columns)
         checked, source = self._readable(query)
         if self._acts(checked.name):
+            if self.engine == "spark":
+                self._acting_now(checked.name)
+                return self._asked_on_spark("settled", checked.name, columns)
             return _columns_of(self._acting_run(checked.name).table(checked.name), columns)
         try:
             answer = self._run().table(checked.name, columns)
             if self.engine == "local" and checked.name.lower() in self._candidates():
-                from augury.runners.local.acting import shown
+                from augury.evaluation.stages.act import shown
 
                 answer = shown(answer)
             unsaid = self._unsaid(checked)
@@ -273,6 +301,26 @@ class Session:
             warnings.warn(notice, stacklevel=2)
         self._announce(self._bad_rows())
         return answer
+
+    def _made(self, stream: str, columns: Sequence[str] | None) -> Any:
+        """Return the rows of a stream that is made of another: with owners, or what was kept."""
+        if self.engine == "spark":
+            return self._asked_on_spark("stream", stream, columns)
+        if stream.lower() in self._catalog.suppressed:
+            return self._kept(stream, columns)
+        return _columns_of(self._known(stream).last.table, columns)
+
+    def _asked_on_spark(
+        self,
+        kind: Kind,
+        name: str,
+        columns: Sequence[str] | None = None,
+    ) -> Any:
+        """Return the lazy rows of what is no query."""
+        from augury.evaluation.asked import Asked
+
+        runner = self._spark_runner(f"the table of {name}")
+        return runner.asked(Asked(kind, name.lower()), columns)
 
     def _pushed_owners(self, name: str) -> Identities | None:
         """Return what is told of owners over pushed rows; None where the rows are bound."""
@@ -310,6 +358,8 @@ class Session:
         from augury.planning.refusal import PlanError
 
         if name.lower() in self._catalog.identified:
+            if self.engine == "spark":
+                return self._asked_on_spark("revisions", name)
             return self._known(name).log
         checked, source = self._readable(name)
         if self.engine == "spark" or self._acts(checked.name):
@@ -321,13 +371,6 @@ class Session:
 
     def _known(self, name: str) -> Identities:
         """Return what is told of the owners of a stream; say once what had to be reset."""
-        from augury.planning.refusal import NOT_EVALUATED
-
-        if self.engine == "spark":
-            message = f"stream {name} is identified, which Spark does not do as yet"
-            hint = "make a Session(engine='local') for it"
-            source = Source("<name>", name)
-            raise QueryError([Diagnostic(NOT_EVALUATED, message, Span(0, len(name)), source, hint)])
         found = self._pushed_owners(name) or self._local_runner().known(name)
         notice = (
             f"stream {name}: {found.resets} badge reads were impossible in every world; "
@@ -361,6 +404,8 @@ class Session:
             known = ", ".join(each.name for each in self._catalog.policies.values()) or "none yet"
             raise AuguryError(f"there is no policy {policy}; declared: {known}")
         stream = found.stream.lower()
+        if self.engine == "spark":
+            return self._asked_on_spark("audit", policy)
         if self.engine == "local" and self._live is not None and stream not in self._bound:
             return self._live_runner().audit(stream)
         self._run()
@@ -409,27 +454,29 @@ class Session:
 
         declared = self._catalog.table(table)
         if declared is None:
-            raise QueryError([self._unbound(table)])
+            raise QueryError([self._unbound(table, "table")])
+        if self.engine == "spark":
+            return self._acted_on_spark("changes", table)
         queries = self._checked_queries()
-        return changes_table(declared, self._acting_state(), self._catalog, queries)
+        return changes_table(declared, self._acting_state().firings, self._catalog, queries)
 
     # Rules ------------------------------------------------------------------------------------
 
     def _acts(self, query: str) -> bool:
-        """Return whether tables decide what a query finds; raise where none can be read."""
+        """Return whether tables that change decide what a query finds."""
         from augury.planning.acting.whom import tested_names
 
-        if query.lower() not in tested_names(self._catalog, self._checked_queries()):
-            return False
-        self._refuse_acting_on_spark(query)
-        return True
+        return query.lower() in tested_names(self._catalog, self._checked_queries())
 
-    def _refuse_acting_on_spark(self, name: str) -> None:
-        if self.engine == "spark":
+    def _refuse_tested(self, query: str, asked: str) -> None:
+        """Raise where a query is asked for by itself whose matches are tested by tables."""
+        if self._acts(query):
             from augury.planning.refusal import NOT_EVALUATED, PlanError
 
-            message = f"{name} has to do with rules, which do not act on Spark yet"
-            raise PlanError(NOT_EVALUATED, message, "make a Session(engine='local') for it")
+            message = (
+                f"query {query} is tested by tables that rules write, so {asked} cannot have it"
+            )
+            raise PlanError(NOT_EVALUATED, message, f"ask for its table: table({query!r})")
 
     def _checked_queries(self) -> dict[str, CheckedQuery]:
         return {name: query for name, (query, _) in self._queries.items()}
@@ -454,15 +501,15 @@ class Session:
         acting, runner = self._acting_now(query), self._run()
         assert isinstance(runner, LocalRunner)
         if self._acted_out is None or self._acted_out.runner is not runner:
-            self._acted_out = ActingRun(acting, runner)
+            self._acted_out = ActingRun(self._used(acting, runner.bound), runner)
         return self._acted_out
 
     def _acting_state(self) -> State:
         """Return what rules have done: so far, where events are pushed, or over the bound rows."""
-        self._refuse_acting_on_spark("what is asked for")
         if self._live is None:
             state = self._acting_run().state
             self._announce_firings(state)
+            self._announce_passed_over(self._acting_run().passed_over)
             return state
         live = self._live_runner().acting
         if live is None:
@@ -484,17 +531,47 @@ class Session:
                 sentence = f"{which} of rule {rule} could not be done; see rejected({rule!r})"
                 warnings.warn(sentence, RowsWarning, stacklevel=4)
 
-    def _acted(self, name: str) -> Any:
+    def _announce_passed_over(self, count: int, *, again: bool = False) -> None:
+        """Say how many matches were left alone, since a store was written beyond their moments."""
+        told = self._told.get(("", "passed over"), 0)
+        if count > told and (again or not told):
+            self._told["", "passed over"] = count
+            which = "1 match was" if count == 1 else f"{count:,} matches were"
+            warnings.warn(f"{which} settled by an earlier run", RowsWarning, stacklevel=4)
+
+    def _acted_on_spark(self, kind: Kind, name: str, columns: Sequence[str] | None = None) -> Any:
+        """Return what rules do, or what comes of a table, over Spark's rows."""
+        acting, table = self._acting_now(), self._catalog.table(name)
+        if table is not None and table.name not in acting.world.tables:
+            raise AuguryError(
+                f"no rule writes table {table.name}; its rows are those it was bound to"
+            )
+        return self._asked_on_spark(kind, name, columns)
+
+    def _acted(self, name: str, columns: Sequence[str] | None = None) -> Any:
         """Return the contents of a table, or the firings of a rule."""
+        rule, table = self._catalog.rules.get(name.lower()), self._catalog.table(name)
+        if self.engine == "spark":
+            return self._acted_on_spark("contents" if rule is None else "firings", name, columns)
+        return _columns_of(self._acted_here(rule, table), columns)
+
+    def _acted_here(self, rule: CreateRule | None, table: TableSchema | None) -> Any:
+        """Return the same over rows in this process."""
         from augury.evaluation.acting import tables
 
-        self._refuse_acting_on_spark(name)
-        rule, table = self._catalog.rules.get(name.lower()), self._catalog.table(name)
         if rule is not None:
             query, _ = self._query(rule.query)
-            return tables.firings_table(rule.name, self._acting_state(), query, self._catalog)
+            fired = self._acting_state().firings
+            return tables.firings_table(rule.name, fired, query, self._catalog)
         assert table is not None
         acting = self._acting_now()
+        if table.name not in acting.world.tables and table.store is not None:
+            from augury.evaluation.acting.opened import opened
+
+            alone = opened(self._catalog, [table.name])
+            assert alone is not None
+            alone.load()
+            return alone.bound()[table.name.lower()]
         if table.name not in acting.world.tables:
             held = tables.contents_of(table.name, self._catalog, self._bound)
             return tables.contents_table(table, held)
@@ -535,7 +612,7 @@ class Session:
         for name in queries:
             checked, source = self._readable(name)
             try:
-                self._acts(checked.name)
+                self._refuse_tested(checked.name, "analyze")
                 self._sketches[checked.name.lower()] = runner.analysed(checked.name)
             except PlanError as error:
                 raise error.at(source, checked.span) from error
@@ -558,7 +635,7 @@ class Session:
         query, source = checked[0]
         try:
             for each, _ in checked:
-                self._acts(each.name)
+                self._refuse_tested(each.name, "a pipeline")
             return runner.pipeline(
                 [each.name for each, _ in checked],
                 tells_faults=tells_faults,
@@ -601,6 +678,7 @@ class Session:
             self._announce(live.put_aside(name))
         if live.acting is not None:
             self._announce_firings(live.acting.state)
+            self._announce_passed_over(live.acting.passed_over)
         return found
 
     def finish(self) -> list[dict[str, Any]]:
@@ -615,6 +693,7 @@ class Session:
             self._announce(live.put_aside(name), again=True)
         if live.acting is not None:
             self._announce_firings(live.acting.state, again=True)
+            self._announce_passed_over(live.acting.passed_over, again=True)
         for notice in self._not_said(live.notices()):
             warnings.warn(notice, stacklevel=2)
         return found
@@ -651,10 +730,12 @@ class Session:
         if (rule := self._catalog.rules.get(stream.lower())) is not None:
             from augury.evaluation.acting.tables import rejected_table
 
+            if self.engine == "spark":
+                return self._acted_on_spark("aside", stream)
             query, _ = self._query(rule.query)
-            return rejected_table(rule.name, self._acting_state(), query)
+            return rejected_table(rule.name, self._acting_state().rejected, query)
         name = self._stream_name(stream)
-        if name in self._catalog.identified:
+        if name in self._catalog.identified and self.engine == "local":
             return self._known(stream).last.rejected
         if self.engine == "local" and name in self._catalog.guarded and name in self._bound:
             from augury.evaluation.suppression import rejected_rows
@@ -666,7 +747,7 @@ class Session:
 
     def _stream_name(self, name: str) -> str:
         if self._catalog.stream(name) is None:
-            raise QueryError([self._unbound(name)])
+            raise QueryError([self._unbound(name, "stream")])
         return name.lower()
 
     def _live_runner(self) -> LiveRunner:
@@ -685,7 +766,7 @@ class Session:
         queries |= {name: made.query for name, made in acting.candidates.items()}
         self._live.refused = acting.refused
         if acting.candidates:
-            self._live.act(acting, self._catalog)
+            self._live.act(self._used(acting, self._live.tables))
         self._live.open_policies(self._catalog, queries, self._bound)
         for name in queries:
             if self._catalog.is_private(name) is None:
@@ -697,15 +778,28 @@ class Session:
         self._live_is_current = True
         return self._live
 
+    def _refuse_late_rules(self, checked: Checked) -> None:
+        """Raise before a rule is taken in that would concern what has seen events without it."""
+        from augury.planning.acting.world import acting_of
+
+        assert self._live is not None
+        new = {query.name.lower(): query for query in checked.queries}
+        self._live.refuse_late(acting_of(checked.catalog, self._checked_queries() | new))
+
+    def _used(self, acting: Acting, bound: Mapping[str, Any]) -> Used:
+        """Return what acts with all that it uses; stores are not asked yet."""
+        from augury.evaluation.acting.opened import opened
+        from augury.runners.live.acting import Used
+
+        stores = opened(self._catalog, acting.world.tables)
+        return Used(acting, self._catalog, self._checked_queries(), bound, stores, *self._flying)
+
     def _run(self) -> LocalRunner | SparkRunner:
         if self._runner is None:
             queries = self._checked_queries()
             if self.engine == "spark":
-                from augury.planning.refusal import refuse_policies
                 from augury.runners.spark.runner import SparkRunner
 
-                # Before a session is started for nothing; the runner refuses them, too.
-                refuse_policies(self._catalog, "on Spark")
                 self._runner = SparkRunner(
                     self.spark,
                     self._catalog,
@@ -801,6 +895,8 @@ class Session:
             raise QueryError(found)
         if checked.catalog.policies:
             self._take_policies(checked.catalog, parsed.statements, source)
+        if self._live is not None and checked.catalog.rules:
+            self._refuse_late_rules(checked)
         self._catalog = checked.catalog
         self._runner, self._acting, self._live_is_current = None, None, False
         if len(_explains(parsed.statements)) < len(parsed.statements):
@@ -853,22 +949,24 @@ class Session:
             place, hint = Span(0, len(name)), "read it in a session without the policy"
             raise QueryError([Diagnostic("A124", message, place, Source("<query>", name), hint)])
 
-    def _unbound(self, name: str) -> Diagnostic:
-        from augury.analysis.findings import suggest
-
-        tables = tuple(table.name for table in self._catalog.tables.values())
-        known = (*self.streams, *tables)
-        hint = suggest(name, known, f"declared: {', '.join(known) or 'nothing yet'}")
-        message = f"there is no stream or table {name}"
-        return Diagnostic("A011", message, Span(0, len(name)), Source("<name>", name), hint)
+    def _unbound(self, name: str, needed: str = "stream or table") -> Diagnostic:
+        tables = [table.name for table in self._catalog.tables.values()]
+        known = [
+            *(self.streams if "stream" in needed else ()),
+            *(tables if "table" in needed else ()),
+        ]
+        return self._misnamed("A011", name, needed, known)
 
     def _unknown(self, name: str) -> Diagnostic:
-        from augury.analysis.findings import suggest
+        return self._misnamed("A029", name, "query", [*self.queries, *self.forecasts])
 
-        names = (*self.queries, *self.forecasts)
-        hint = suggest(name, names, f"known queries: {', '.join(names) or 'none yet'}")
-        message = f"query {name} is not declared"
-        return Diagnostic("A029", message, Span(0, len(name)), Source("<query>", name), hint)
+    def _misnamed(self, code: str, name: str, needed: str, known: Sequence[str]) -> Diagnostic:
+        from augury.analysis.declarations.ledger import Ledger
+        from augury.analysis.declarations.misnamed import misnamed
+
+        otherwise = f"declared: {', '.join(known) or 'nothing yet'}"
+        message, hint = misnamed(name, needed, Ledger.of(self._catalog), known, otherwise)
+        return Diagnostic(code, message, Span(0, len(name)), Source("<name>", name), hint)
 
 
 def _columns_of(answer: Any, columns: Sequence[str] | None) -> Any:

@@ -31,6 +31,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "push_overhead": ([], {"EVENTS": 300, "RUNS": 1, "LIVE": (50,), "MANY_KEYS": 20}),
     "limits": ([], {"TIMES": (1, 2)}),
     "matching.throughput": (["20000"], {}),
+    "matching.after_match": (["20000"], {}),
     "matching.standing_queries": (["2000"], {"QUERIES": 20}),
     "matching.long_sequences": (["3000"], {"THRESHOLDS": (0.5, 0.9)}),
     "lahar.throughput": (["8", "10"], {"BY_STEPS": (5, 10)}),
@@ -43,6 +44,11 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "missed.window": (["600"], {"WINDOWS": (600, 1200)}),
     "missed.quality": ([], {"TAGS": 2000}),
     "missed.calibration": ([], {"SEQUENCES": 200, "RATES": (0.1,)}),
+    "rules.schedulers": (
+        ["12"],
+        {"READS": (1,), "WRITES": (0.5,), "DELAYS": (0.001,), "GRAINS": ("row",)},
+    ),
+    "privacy.throughput": (["3000"], {"HISTORY": 300, "WINDOWS": (60_000,)}),
     "hierarchy.windows": (["3000"], {"WINDOWS": (1000,), "KINDS": (10,), "FOR_PLAIN": {1000: 800}}),
 }
 # What has tests of its own: test_spark_benchmarks.py, and tools/check-wheel.

@@ -65,6 +65,7 @@ def started(master: str, archive: str) -> SparkSession:
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",
         "spark.executor.memory": "512m",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.log.level": "ERROR",
     }
     return SparkSession.builder.master(master).config(map=settings).getOrCreate()

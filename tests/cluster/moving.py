@@ -89,6 +89,7 @@ def started(master: str, folder: Path) -> SparkSession:
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "4",
         "spark.executor.memory": "512m",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.log.level": "ERROR",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": folder.as_uri(),

@@ -17,6 +17,8 @@ import pyspark
 
 PATIENCE_S = 120.0
 HOME = Path(pyspark.__file__).parent
+# What a test asks of a JVM is over before thorough compilation would pay.
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def free_port() -> int:
@@ -33,6 +35,7 @@ def bare_environment() -> dict[str, str]:
         "SPARK_HOME": str(HOME),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": QUICK_JVM,
     }
     return kept | settings | {"PATH": ":".join(paths)}
 

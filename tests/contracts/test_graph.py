@@ -93,3 +93,30 @@ def test_explain_analyze_is_a_statement() -> None:
         ["source", "s", "9", "9"],
         ["match", "plain", "9", "2"],
     ]
+
+
+ACTING = """
+CREATE TABLE done (tag STRING) KEY tag;
+CREATE QUERY fresh ON s PATTERN SEQ(A a, B b) WHERE [tag] AND NOT (a.tag IN done) WITHIN 9;
+CREATE RULE once ON OUTPUT fresh DO INSERT INTO done VALUES (new.tag);
+CREATE QUERY over ON fresh, s PATTERN SEQ(fresh x, C c) WITHIN 20;
+"""
+
+
+@pytest.mark.parametrize("query", ["fresh", "over"])
+def test_what_tables_decide_is_a_stage_that_is_measured(query: str) -> None:
+    ag = Session(engine="local")
+    ag.sql(SCRIPT + ACTING)
+    kinds = "AABBCC"
+    rows = [
+        {"id": k, "tag": "xy"[k % 2], "kind": kinds[k % 6], "t": k, "p": 1.0} for k in range(18)
+    ]
+    ag.bind("s", rows)
+    facts = json.loads(ag.explain(query, "json", analyze=True))
+    last = facts["measured"][-1]
+    assert last["stage"] == f"act {query}"
+    assert last["rows_in"] == facts["measured"][-2]["rows_out"] > last["rows_out"] > 0
+    assert last["rows_out"] == ag.table(query).num_rows
+    if query == "fresh":
+        assert facts["stages"] == [each["stage"] for each in facts["measured"]]
+        assert "test what reads tables, one moment after another" in ag.explain(query)

@@ -73,14 +73,14 @@ def test_every_row_that_is_refused_has_a_test() -> None:
     # That of the second row is in tests/runners/test_hidden_worlds.py, those of the third in
     # tests/planning/test_entangled.py, forecasts in tests/forecast/test_forecasts.py,
     # rules in tests/rules/test_rules.py, identities in tests/identity, policies in
-    # tests/privacy/test_leaks.py.
+    # tests/privacy/test_leaks.py, what comes after a match in tests/runners/test_after_match.py.
     shown = (
+        "`AFTER MATCH SKIP`",
         "repetition",
         "hard queries over `CORRELATED` streams",
         "queries over queries with missed parts",
         "`ALLOW n MISSED` with next-match selection",
         "`MARKOV`",
-        "`CREATE MODEL ... MOVES`",
         "queries over streams `AS IDENTIFY`",
         "`CREATE POLICY`",
         "`CREATE FORECAST`",
@@ -89,7 +89,8 @@ def test_every_row_that_is_refused_has_a_test() -> None:
         "rules and active conjuncts",
         "a query over a query that has active conjuncts",
         "a subquery of a table that no rule writes",
-        "`STORE`, `UNCERTAIN` tables",
+        "`CREATE STORE`",
+        "`UNCERTAIN` tables",
     )
     assert len(rows) == len(shown)
     assert all(what in row for what, row in zip(shown, rows, strict=True))

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from augury import AuguryError, QueryError, Session
-from augury.evaluation.stages.forecast import ForecastStage
-from augury.evaluation.stages.source import in_order
-from augury.evaluation.stream_rows import StreamRows, with_event_ids
-from augury.matching.matcher import ALWAYS
-from augury.operator import NEVER_YET
-from augury.planning.forecast_plan import plan_forecast
-from augury.sources.tables import arrow_table
 from forecast.asking import bound, forecasts, rows_of, script
 
 AB = "SEQ(A a, B b)"
@@ -128,37 +120,7 @@ def test_the_horizon_does_not_change_how_often_tables_are_made() -> None:
     assert (row["forecast"], row["expected"]) == (0.5, 1.0)
 
 
-# Steps --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("online", ["LEARN FROM history", "LEARN FROM history ONLINE"])
-@pytest.mark.parametrize("by_time", [False, True])
-def test_where_the_stream_is_cut_changes_nothing(online: str, by_time: bool) -> None:
-    stream = "A1/k@1 X2/l@2 A3/l@3 B4/l@4 A5/k@4 B6/k@6"
-    ag = Session(engine="local")
-    clauses = f"WITHIN 2 EVENTS USING MARKOV 1 {online}"
-    ag.sql(script(f"{AB} WHERE [k] WITHIN 4 EVENTS", clauses, keyed=True, by_time=by_time))
-    checked, _ = ag._forecasts["f"]
-    schema, history = checked.query.streams[0], ag._catalog.streams["history"]
-
-    def rows(text: str, of: Any = schema) -> StreamRows:
-        table = arrow_table(of.name, rows_of(text))
-        ordered = with_event_ids(of, in_order(table, of))
-        return StreamRows(of, ordered, ordered[:0])
-
-    plan = plan_forecast(checked, ag._catalog)
-    stage = ForecastStage(plan, {}, rows("A/k@0 B/k@1 X/k@2 A/l@3", history))
-    _, whole = stage.advance(stage.start(), {"s": rows(stream)}, ALWAYS)
-    state, told = stage.start(), []
-    for part, horizon in (("A1/k@1 X2/l@2", 3), ("A3/l@3 B4/l@4 A5/k@4", 5), ("B6/k@6", ALWAYS)):
-        state, answers = stage.advance(state, {"s": rows(part)}, horizon)
-        told += answers.found["f"].to_pylist()
-    assert told == whole.found["f"].to_pylist()
-    # A state that is made of its rows again goes on as if it had not been.
-    state = stage.restore({"s": rows("A1/k@1 X2/l@2 A3/l@3 B4/l@4 A5/k@4")}, 5)
-    _, rest = stage.advance(state, {"s": rows("B6/k@6")}, ALWAYS)
-    assert rest.found["f"].to_pylist() == [row for row in told if row["ts"] == 6]
-    assert stage.start().reported == NEVER_YET
+# Pushed -------------------------------------------------------------------------------------------
 
 
 def test_a_forecast_that_is_pushed_is_told_with_the_next_event() -> None:
@@ -166,8 +128,9 @@ def test_a_forecast_that_is_pushed_is_told_with_the_next_event() -> None:
     first, second = rows_of("A1@1 X2@2")
     assert ag.push("s", first) == []
     assert [bound(row) for row in ag.push("s", second)] == ["a1"]
-    with pytest.raises(AuguryError, match="forecast f cannot be stored yet"):
-        ag.checkpoint()
+    again = session(AB, f"WITHIN 2 EVENTS {LEARNED}")
+    again.restore(ag.checkpoint())
+    assert again.finish() == ag.finish()
 
 
 # Refusals -----------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from augury.gaps.families import Gap
 from augury.gaps.law import parts_of
 from augury.gaps.scores import score_table
 from augury.gaps.stretch import Forward, Step, Unseen
-from augury.gaps.tables import constant, tabulate
+from augury.gaps.tables import Table, Tables, constant, tabulate, tabulate_both
+from augury.records import Reals
 
 HUMPED = Forward(
     (
@@ -44,3 +45,48 @@ def test_the_best_is_no_less_than_the_table_anywhere_up_to_the_longest_length(
 def test_the_best_of_what_is_never_true_is_nothing() -> None:
     assert constant(0.0).best(10.0) == 0.0
     assert tabulate(np.zeros_like, (), 5.0).best(10.0) == 0.0
+
+
+def waves(seed: int) -> Table:
+    """Return a table with jumps and with many pieces."""
+    cuts = np.random.default_rng(seed).uniform(0.0, 10.0, 5)
+    jumps = np.sort(cuts)
+    return tabulate(
+        lambda t: np.sin(t * (1.0 + seed)) + np.searchsorted(jumps, t, side="right"), cuts, 10.0
+    )
+
+
+def test_two_tables_are_read_together_as_each_is_alone() -> None:
+    first, second = waves(1), waves(2)
+    lengths = np.linspace(-1.0, 12.0, 5000)
+    together = Tables(first, second)(lengths)
+    # A piece of one ends inside a piece of the other, where a rounding may fall on either side.
+    for own, table in zip(together, (first, second), strict=True):
+        far = np.abs(lengths[:, None] - table.cuts).min(axis=1) > 1e-9
+        assert np.abs(own - table(lengths))[far].max() < 1e-12
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("width", [1e-3, 0.3, 4.0])
+def test_rows_within_a_piece_and_across_are_read_as_single_lengths(
+    width: float, sign: float
+) -> None:
+    table = waves(3)
+    rows = np.linspace(0.0, 9.0, 400)[:, None] + sign * width * np.linspace(0.0, 1.0, 7)
+    assert (table(rows) == table(rows.ravel()).reshape(rows.shape)).all()
+
+
+def test_two_functions_tabulated_together_have_the_tables_that_each_has_alone() -> None:
+    functions = (lambda t: np.exp(-t), lambda t: np.exp(-((t - 3.0) ** 2) * 40.0))
+    asked: list[int] = []
+
+    def both(lengths: Reals) -> tuple[Reals, Reals]:
+        asked.append(len(lengths))
+        return functions[0](lengths), functions[1](lengths)
+
+    found = tabulate_both(both, functions, (1.0, 2.0), 8.0, 1e-10)
+    for own, function in zip(found, functions, strict=True):
+        alone = tabulate(function, (1.0, 2.0), 8.0, 1e-10)
+        assert (own.cuts == alone.cuts).all()
+        assert (own.coefficients == alone.coefficients).all()
+    assert asked[0] > 0

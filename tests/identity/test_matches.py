@@ -182,3 +182,49 @@ def test_what_no_longer_passes_is_shown_once_and_its_confidence_is_true() -> Non
         (3, "O1", 0, Fraction(1)),
     ]
     assert sorted(row["x"] for row in ag.table("q").to_pylist()) == ["O1", "O2", "O3"]
+
+
+TOLD = """
+CREATE QUERY entered ON known PATTERN SEQ(ENTER x) WITHIN 60
+RETURN x.person AS person, x.p AS p, x.revision AS told, x.as_of AS since;
+"""
+
+
+def two_of_a_ward(script: str) -> Session:
+    """Return two people who entered two rooms unread, until one of them was read at an exit."""
+    ag = Session(engine="local")
+    ag.sql(SCRIPT.format(ways="EXIT 'EXIT', HALL 'H'", asked="WITHIN 60 REVISE ANY") + script)
+    ag.bind("staff", [{"person": person, "room": None} for person in ("ann", "bob")])
+    rows = [
+        (1, None, "ENTER", "R1", 12),
+        (2, None, "ENTER", "R2", 13),
+        (3, "ann", "EXIT", "R1", 14),
+    ]
+    names = ("id", "person", "action", "room", "t")
+    ag.bind("doors", [dict(zip(names, row, strict=True)) | {"origin": None} for row in rows])
+    return ag
+
+
+def test_what_was_told_of_an_event_is_as_of_the_telling_of_its_match() -> None:
+    log = two_of_a_ward(TOLD).revisions("entered").to_pylist()
+    first = [row for row in log if row["start_ts"] == 12]
+    assert sorted((r["person"], r["revision"], r["p"], r["told"], r["since"]) for r in first) == [
+        ("ann", 0, 0.5, 0, 12),
+        ("ann", 1, 1.0, 1, 14),
+        ("bob", 0, 0.5, 0, 12),
+        ("bob", 1, 0.0, 1, 14),
+    ]
+    assert [row["p"] for row in log] == [row["confidence"] for row in log]
+
+
+@pytest.mark.parametrize("condition", ["x.p > 0.6", "x.revision = 0", "[method]", "x.p = e.p"])
+def test_conditions_on_what_is_told_are_refused(condition: str) -> None:
+    """They held, or not, for good, by what was told of an event at first."""
+    ag = two_of_a_ward(
+        "CREATE QUERY sure ON known PATTERN SEQ(ENTER x, EXIT e) "
+        f"WHERE [person] AND {condition} WITHIN 60;"
+    )
+    assert "not evaluated yet: it uses a condition on x." in ag.explain("sure")
+    with pytest.raises(QueryError, match="HAVING CONFIDENCE") as caught:
+        ag.table("sure")
+    assert [each.code for each in caught.value.diagnostics] == ["P003"]

@@ -7,9 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from augury import AuguryError, DataError, ModelError, QueryError, Session
-from augury.analysis.script import check_text
 from augury.errors import RowsWarning
-from augury.evaluation.network import Network
 
 # Rows that are rejected on purpose are announced; one test asks for it.
 pytestmark = pytest.mark.filterwarnings("ignore:.* of stream known w")
@@ -195,17 +193,3 @@ def test_forecasts_and_rules_over_owners_are_refused(text: str, asked: str):
     ag.sql(text)
     with pytest.raises(QueryError, match="P003"):
         ag.table(asked)
-
-
-def test_spark_refuses_owners_as_yet():
-    script = f"""{TABLES} CREATE MODEL ward MOVES ({HALL}); {KNOWN}
-    CREATE QUERY q ON known PATTERN SEQ(ENTER x, EXIT e) WHERE [person] WITHIN 1 HOUR;"""
-    ag = Session()
-    ag.sql(script)
-    for ask in (ag.table, ag.revisions, ag.rejected):
-        with pytest.raises(QueryError, match="P003"):
-            ask("known")
-    checked = check_text(script)
-    queries = {query.name.lower(): query for query in checked.queries}
-    with pytest.raises(QueryError, match="P003"):
-        Network.of(["q"], queries, checked.catalog)

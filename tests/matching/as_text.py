@@ -52,6 +52,7 @@ class Case:
         ties: whether streams have a tie-breaker; `untied` ones have none all the same.
         tie_type: the SQL type of tie-breakers; the oracle's are numbers.
         streams: those that are declared, also where no event is of them.
+        certain: whether streams are declared without PROBABILITY.
     """
 
     queries: tuple[Query, ...]
@@ -62,6 +63,7 @@ class Case:
     streams: tuple[str, ...] = ("s",)
     untied: tuple[str, ...] = ()
     tie_type: str = "LONG"
+    certain: bool = False
 
 
 # --- text ---
@@ -83,7 +85,7 @@ def _stream_text(case: Case, name: str) -> str:
         "ID g ALTERNATIVES id" if grouped else "ID id",
         f"KEY {', '.join(case.key)}" if case.key else "",
         "TIME t ORDER BY tie" if case.ties and name not in case.untied else "TIME t",
-        "TYPE kind PROBABILITY p;",
+        "TYPE kind;" if case.certain else "TYPE kind PROBABILITY p;",
     ]
     return " ".join(filter(None, clauses))
 
@@ -101,6 +103,7 @@ def query_text(query: Query) -> str:
         _where(query),
         _after_where(query),
         f"USING {STRATEGY[query.strategy]}",
+        _after_match(query),
         _within(query),
         _having(query),
         _returns(query),
@@ -116,6 +119,19 @@ def _where(query: Query) -> str:
 def _after_where(query: Query) -> str:
     conjuncts = [expression_text(e) for e in query.after_where]
     return f"AFTER WHERE {' AND '.join(conjuncts)}" if conjuncts else ""
+
+
+def _after_match(query: Query) -> str:
+    match query.after_match:
+        case None:
+            return ""
+        case ("past last",):
+            return "AFTER MATCH SKIP PAST LAST EVENT"
+        case ("next",):
+            return "AFTER MATCH SKIP TO NEXT EVENT"
+        case (which, name):
+            return f"AFTER MATCH SKIP TO {which.upper()} {name}"
+    raise ValueError(query.after_match)
 
 
 def _within(query: Query) -> str:

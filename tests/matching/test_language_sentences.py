@@ -664,3 +664,11 @@ def test_having_confidence_is_refused_where_a_probability_is_returned():
     assert ag.table("q").column("probability").to_pylist() == [pytest.approx(0.6)]
     ag = session(f"CREATE QUERY q ON s {query.format('PROBABILITY')};", "a1 b2 .4")
     assert ag.table("q").num_rows == 0
+
+
+def test_the_last_one_is_the_last_of_its_own_value_also_where_its_partner_is_absent() -> None:
+    """An equality that the closure makes hold counts among LAST's own conditions."""
+    events = rows("b1 b2 b3", tag=("red", "blue", "red"))
+    for partner in ("a.tag", "a[i].tag"):
+        query = f"PATTERN SEQ(A{{0,2}} a, LAST(B b)) WHERE b.tag = {partner} WITHIN 9"
+        assert ask(query, events) == {"b=b2": 1.0, "b=b3": 1.0}

@@ -123,6 +123,8 @@ class Query:
         group_by: expressions, or names of equated attributes.
         every: the slide of EVERY; None is the window's own length.
         over: how far back a probability by time looks; 1 is that time alone.
+        after_match: None, or where AFTER MATCH SKIP goes on: ("past last",), ("next",),
+            ("first", "x") or ("last", "x").
     """
 
     pattern: Any
@@ -141,6 +143,7 @@ class Query:
     group_by: tuple[Any, ...] = ()
     every: int | None = None
     over: int = 1
+    after_match: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -356,9 +356,12 @@ def _twin_equalities(name: str, exprs: list[Expr], places: dict[str, Place]) -> 
 
 
 def _without_defaults(expr: Expr) -> Expr:
-    """Return an equality as it is where everything was read: there no default is taken."""
+    """Return an equality as it is where everything was read: there no default is taken.
+
+    Every item of a repetition is the repetition: `b[i].x` means what `b.x` means.
+    """
     match expr:
         case ("=", left, right):
             sides = (side[1] if side[0] == "default" else side for side in (left, right))
-            return ("=", *sides)
+            return ("=", *(side[:3] if side[3:] == ("i",) else side for side in sides))
     return expr

@@ -77,7 +77,69 @@ def answers(plan: Plan, events: Iterable[Event]) -> list[Match]:
             if _is_answer(scene, bound):
                 match = Match(bound)
                 found.setdefault(match.key, match)
-    return list(found.values())
+    matches = list(found.values())
+    return matches if plan.query.after_match is None else taken(plan, matches)
+
+
+# --- after a match ---
+
+
+def taken(plan: Plan, matches: list[Match]) -> list[Match]:
+    """Return the matches of one world that are taken, in the order of their starts."""
+    written = list(plan.places)
+
+    def start(match: Match) -> Event:
+        """Return the first event; of several at once, that of the component written first."""
+        own = [(written.index(n), e) for n, es in match.bound.items() for e in es]
+        free = [(k, e) for k, e in own if not any(before(f, e) for _, f in own)]
+        return min(free, key=lambda pair: pair[0])[1]
+
+    def choices(match: Match) -> list[Any]:
+        own = [(n, e) for n, es in match.bound.items() for e in es]
+        return sorted((_rank(e), written.index(n), name(e)) for n, e in own)
+
+    def name(event: Event) -> str:
+        """Return by what events at once are told apart: the ID, which alternatives share."""
+        return str(event.id if event.group is None else event.group)
+
+    def turn(match: Match) -> Any:
+        reach = max(_rank(e) for e in everything(match.bound))
+        far = (-reach[0], not reach[1], -reach[2])
+        return (*_rank(start(match)), name(start(match))), far, choices(match)
+
+    found: list[Match] = []
+    for match in sorted(matches, key=turn):
+        rivals = [m for m in found if _partition(plan, m) == _partition(plan, match)]
+        if not any(_covers(plan.query.after_match, m, start(m), start(match)) for m in rivals):
+            found.append(match)
+    return found
+
+
+def _covers(skip: Any, match: Match, start: Event, event: Event) -> bool:
+    """Tell whether a taken match covers an event: up to where the search goes on."""
+    if event is start:
+        return True
+    own = everything(match.bound)
+    between = any(before(e, event) for e in own) and any(before(event, e) for e in own)
+    inside = event in own or between
+    match skip:
+        case ("past last",):
+            return inside
+        case ("next",):
+            return False
+        case (which, name):
+            target = match.bound[name][0 if which == "first" else -1]
+            return inside and target is not start and before(event, target)
+    raise ValueError(skip)
+
+
+def _partition(plan: Plan, match: Match) -> Any:
+    """Return what tells partitions apart: `[...]`, and the key where runs are confined to it."""
+    event = everything(match.bound)[0]
+    key = event.key if plan.query.strategy == "partition" else None
+    values = [event.attrs.get(name) for name in plan.query.equate]
+    # Minus zero is zero.
+    return repr([v + 0.0 if isinstance(v, float) else v for v in values]), key
 
 
 def holding_answers(plan: Plan, events: Iterable[Event]) -> list[Match]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from oracles.model import And, Comp, Event, First, Markov, Next, Not, Or, Query, Seq
+from oracles.model import And, Comp, Event, First, Last, Markov, Next, Not, Or, Query, Seq
 from oracles.notation import A, B, C, D, X, Y, attr, lit, plus, shown, stream
 from oracles.values import evaluate
 from oracles.worlds import matches, network, probability, probability_by_time
@@ -354,3 +354,14 @@ def test_a_chain_may_be_nowhere_in_between():
     assert found[(), 1] == pytest.approx(0.5)
     assert found[(), 2] == pytest.approx(0.5 * 0.6 + 0.5 * 0.2)
     assert found[(), 3] == pytest.approx(0.5 * 0.6 * 0.5 + 0.5 * 0.4 + 0.5 * 0.8)
+
+
+@pytest.mark.parametrize("index", [(), ("i",)], ids=["bare", "every item"])
+def test_the_last_one_is_the_last_of_its_own_value_also_where_its_partner_is_absent(index):
+    """An equality that the closure makes hold counts among LAST's own conditions."""
+    same = ("=", ("attr", "b", "tag"), ("attr", "a", "tag", *index))
+    query = Query(
+        Seq((Comp("a", "A", 0, 2), Last(B))), strategy="any", where=(same,), within=("time", 9)
+    )
+    events = valued("b1 b2 b3", ("red", "blue", "red"), "tag")
+    assert shown(matches(query, events)) == {"b=b2": 1.0, "b=b3": 1.0}

@@ -63,6 +63,11 @@ Readings. Where the language can be read in two ways, this is what the oracle do
 18. A match and an instance of a negated composite have at least one event.
 19. "each window evaluated as if it were the whole input": it sees the events of the ON streams
     whose time lies in it, derived ones too. `WITHIN n EVENTS` cuts no windows: the whole input.
+20. "of one start: the longest": the one whose last event is latest, by time and tie-breaker. "The
+    first by the order of choices": its events in order, and of each the component as written. A
+    start lies inside a match if it is of it, or between two events of it. A target that is the
+    start itself covers that event alone. The partition is what `[...]` equates, and the key under
+    PARTITION CONTIGUITY.
 """
 
 from __future__ import annotations

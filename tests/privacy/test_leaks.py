@@ -152,24 +152,6 @@ def test_a_policy_is_explained_with_its_bound_types_and_who_binds_them() -> None
     assert ag.sql("EXPLAIN pol;") == (ag.explain("pol"),)
 
 
-def test_spark_reads_nothing_where_a_policy_is_declared() -> None:
-    ag = Session()
-    ag.sql(SHAPE.format("s", "", "") + SCRIPT)
-    reads: list[Callable[[], Any]] = [
-        lambda: ag.table("q1"),
-        lambda: ag.table("pub"),
-        lambda: ag.pipeline(["q1"]),
-        lambda: ag.analyze(["q1"]),
-        lambda: ag.rejected("s"),
-        lambda: ag.late("s"),
-        lambda: ag.explain("q1", analyze=True),
-        lambda: ag.audit("pol"),
-    ]
-    for read in reads:
-        with pytest.raises(QueryError, match="P003"):
-            read()
-
-
 PUSHED = SCRIPT.replace("RETURN COUNT", "").replace("RETURN PROBABILITY;", ";")
 
 

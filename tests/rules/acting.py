@@ -55,7 +55,8 @@ def reads_of(ag: Session) -> list[tuple[str, int, str, Any, Any]]:
         whose = known.get("who", known.get("worker"))
         reads.append((reader, match.moment[0], table, whose, value))
 
-    run = ActingRun(ag._acting_now(), ag._run(), seen)  # type: ignore[arg-type]
+    used = ag._used(ag._acting_now(), ag._bound)
+    run = ActingRun(used, ag._local_runner(), seen)
     with suppress(DataError):
         assert run.state is not None
     return reads

@@ -173,7 +173,8 @@ def test_every_read_is_that_of_the_reference(case: tuple[Script, list[Event]]) -
     def seen(reader: str, match: Any, table: str, value: Any) -> None:
         reads.append((reader, match.moment[0], table, value))
 
-    run = ActingRun(ag._acting_now(), ag._run(), seen)  # type: ignore[arg-type]
+    used = ag._used(ag._acting_now(), ag._bound)
+    run = ActingRun(used, ag._local_runner(), seen)
     if expected.stopped is None:
         assert run.state is not None
         assert sorted(reads, key=str) == sorted(expected.reads, key=str)

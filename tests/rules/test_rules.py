@@ -210,15 +210,27 @@ def test_rules_come_before_the_events_of_their_queries() -> None:
     query, _, rule = REJECTING.partition("CREATE RULE")
     ag = session(STREAM + query, {})
     ag.push("s", events("A1")[0][1])
-    ag.sql("CREATE RULE" + rule)
-    with pytest.raises(Exception, match="declare rules, and subqueries, before the first push"):
-        ag.push("s", {"id": 9, "kind": "A", "worker": "u", "t": 5})
+    with pytest.raises(AuguryError, match="declare rules, and subqueries, before the first push"):
+        ag.sql("CREATE RULE" + rule)
+    # The session goes on without it.
+    ag.push("s", {"id": 9, "kind": "A", "worker": "u", "t": 5})
+    assert len(ag.finish()) == 1
+
+
+def test_a_replaced_rule_tries_again_what_the_old_one_could_not_do() -> None:
+    ag = session(STREAM + REJECTING.replace("ON ERROR REJECT", ""), {})
+    first, second, third = (row for _, row in events("A1 A2 A3"))
+    ag.push("s", [first, second])
+    with pytest.raises(DataError, match="is there already"):
+        ag.push("s", third)
+    with pytest.raises(DataError, match="is there already"):
+        ag.finish()
+    ag.sql("CREATE OR REPLACE " + REJECTING[REJECTING.index("RULE") :])
+    assert len(ag.finish()) == 2
+    assert ag.rejected("note").num_rows == 2
 
 
 REFUSED = {
-    "STORE": """CREATE STORE w AT 'sqlite:///w.db';
-        CREATE TABLE t (a STRING) KEY a STORE w;
-        CREATE QUERY q ON s PATTERN SEQ(A a); CREATE RULE r ON q DO DELETE FROM t;""",
     "UNCERTAIN": """CREATE TABLE t (a STRING) KEY a UNCERTAIN;
         CREATE QUERY q ON s PATTERN SEQ(A a); CREATE RULE r ON q DO DELETE FROM t;""",
     "RETURN": """CREATE QUERY q ON s PATTERN SEQ(A a)
@@ -273,16 +285,6 @@ def test_a_query_that_is_refused_does_not_stop_rules_that_do_not_need_it() -> No
     with pytest.warns(UserWarning, match="query p cannot be evaluated"):
         pushed(ag, events("A1"))
     assert contents_of(ag, "log") == [("u", 1)]
-
-
-def test_rules_are_refused_on_spark() -> None:
-    ag = Session(engine="spark")
-    ag.sql(STREAM + REJECTING + REFUSED["selects"].replace("QUERY q", "QUERY p"))
-    for name in ("note", "log", "p"):
-        with pytest.raises(QueryError, match=r"P003.*do not act on Spark yet"):
-            ag.table(name)
-    with pytest.raises(QueryError, match="P003"):
-        ag.changes("log")
 
 
 def test_a_run_does_not_leave_rules_out() -> None:

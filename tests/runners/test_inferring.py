@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from augury import AuguryError, Session
+from augury.errors import ModelError
 from runners.bound import bound
 
 MODEL = """
@@ -186,3 +187,15 @@ def test_the_most_likely_place_of_each_step_can_be_taken_for_certain() -> None:
     path = session("CREATE STREAM at AS MAP reads USING building;")
     same = session("CREATE STREAM at AS VITERBI reads USING building;")
     assert places(path) == places(same)
+
+
+@pytest.mark.parametrize("nothing", [[], (), {}], ids=repr)
+def test_a_table_of_a_model_may_have_no_rows(nothing: Any) -> None:
+    ag = session("CREATE STREAM at AS FILTER reads USING building;", heard=nothing)
+    # Sensors that the model does not know are rejected, and tell nothing.
+    assert places(ag) == {}
+    assert ag.rejected("at").column("reason").to_pylist() == [
+        "sensor 'A' is not in model building"
+    ] * len(READS)
+    with pytest.raises(ModelError, match="model building has no states"):
+        places(session("CREATE STREAM at AS FILTER reads USING building;", places=nothing))

@@ -45,7 +45,7 @@ def test_a_batch_run_tells_what_is_too_much(spark: SparkSession) -> None:
 @pytest.mark.rotating(3, 0)
 def test_a_streaming_run_tells_what_is_too_much(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    folder = written_in_files(rows(), 1, tmp_path / "in")
+    folder = written_in_files(rows(), ROWS, tmp_path / "in")
     ag = Session(spark, shards=1)
     ag.sql(SCRIPT)
     ag.bind("s", spark.readStream.schema("kind string, t long").parquet(str(folder)))

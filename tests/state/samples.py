@@ -18,11 +18,14 @@ from augury.evaluation.network import Network
 from augury.evaluation.probability.chain_shard import FORMAT as CHAIN_FORMAT
 from augury.evaluation.probability.chain_shard import ChainShard
 from augury.evaluation.row_blocks import Stored
+from augury.evaluation.stages.forecast import ForecastStage
+from augury.evaluation.stages.forecast_state import FORMAT as FORECAST_FORMAT
 from augury.evaluation.stages.suppress import FORMAT as POLICY_FORMAT
 from augury.evaluation.stages.suppress import SuppressStage
 from augury.evaluation.stream_rows import EVENT_ID, StreamRows
 from augury.planning.policy_plan import plan_policy
 from augury.runners.live.state import FORMAT as LIVE_FORMAT
+from forecast.staging import batch, stage_of
 
 FOLDER = Path(__file__).parent
 
@@ -122,15 +125,18 @@ CREATE STREAM before (id LONG, act STRING, t LONG) ID id TIME t TYPE act;
 CREATE QUERY shown ON ward PATTERN SEQ(A a, B b) WITHIN 5;
 CREATE QUERY hidden ON ward PATTERN SEQ(A a, B b, C c) WITHIN 5;
 CREATE POLICY discreet ON ward PUBLIC shown PRIVATE hidden WEIGHT 2
-USING HYBRID LEARN FROM before ONLINE PATIENCE 1;
+USING HYBRID LEARN FROM before {} PATIENCE 1;
 """
 HISTORY = "abcabdab"
 
 
-def suppress_stage() -> SuppressStage:
-    """Return a policy before a stream."""
+def suppress_stage(version: int) -> SuppressStage:
+    """Return a policy before a stream: that of which a sample has that version.
+
+    The first has every prefix one by one, the second sums them up.
+    """
     ag = Session(engine="local")
-    ag.sql(WARD)
+    ag.sql(WARD.format("ONLINE" if version == 1 else ""))
     catalog = ag._catalog
     plan = plan_policy(catalog.policies["discreet"], ag._checked_queries(), catalog, {})
     return SuppressStage(plan, catalog.streams["ward"])
@@ -144,6 +150,26 @@ def acts(stage: SuppressStage, types: str) -> StreamRows:
     return StreamRows(stage.stream, table, table.slice(0, 0))
 
 
+FORECAST = """
+CREATE STREAM logins (id LONG, ip STRING, status STRING, t LONG) ID id TIME t TYPE status;
+CREATE QUERY intrusion ON logins PATTERN SEQ(DENIED a, DENIED b, SUCCESS c) WHERE [ip] WITHIN 50;
+CREATE FORECAST break_in ON intrusion WITHIN 3 EVENTS USING MARKOV 1 LEARN ONLINE ARRIVALS STEADY;
+"""
+LOGINS = ["DENIED", "DENIED", "SUCCESS", "DENIED", "DENIED", "SUCCESS", "DENIED", "DENIED"]
+
+
+def forecast_stage() -> ForecastStage:
+    """Return a forecast that learns as it goes."""
+    return stage_of(FORECAST, name="break_in")
+
+
+def logins() -> list[dict[str, Any]]:
+    return [
+        {"id": k, "ip": "ab"[k // 2 % 2], "status": status, "t": 2 * k}
+        for k, status in enumerate(LOGINS)
+    ]
+
+
 def current() -> dict[Path, bytes]:
     """Return the samples of the current versions."""
     ag = session()
@@ -151,14 +177,17 @@ def current() -> dict[Path, bytes]:
     ag.push("places", places()[:2])
     part = shard()
     held, _ = part.advance(part.start(), reads_of(part, reads()[:BEFORE]), HORIZON)
-    ward = suppress_stage()
+    ward = suppress_stage(POLICY_FORMAT.version)
     decided, _ = ward.advance(ward.start(acts(ward, HISTORY)), acts(ward, "ab"))
+    stage = forecast_stage()
+    followed, _ = stage.advance(stage.start(), batch(stage, logins()[:6]), 12)
     chains = chain_shard()
     carried, _ = chains.advance(chains.start(), places_of(chains, places()[:3]), HORIZON)
     return {
         FOLDER / f"chains_{CHAIN_FORMAT.version}.state": chains.dump(carried),
         FOLDER / f"shard_{SHARD_FORMAT.version}.state": in_one_file(part.stored(held)),
         FOLDER / f"live_{LIVE_FORMAT.version}.state": ag.checkpoint(),
+        FOLDER / f"forecast_{FORECAST_FORMAT.version}.state": stage.dump(followed),
         FOLDER / f"policy_{POLICY_FORMAT.version}.state": ward.dump(decided),
     }
 

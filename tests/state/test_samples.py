@@ -10,14 +10,18 @@ from augury.errors import StateError
 from augury.evaluation.codec import Format
 from augury.evaluation.executor import FORMAT as SHARD_FORMAT
 from augury.evaluation.probability.chain_shard import FORMAT as CHAIN_FORMAT
+from augury.evaluation.stages.forecast_state import FORMAT as FORECAST_FORMAT
 from augury.evaluation.stages.suppress import FORMAT as POLICY_FORMAT
 from augury.runners.live.state import FORMAT as LIVE_FORMAT
+from forecast.staging import batch
 from state.samples import (
     BEFORE,
     FOLDER,
     HORIZON,
     acts,
     chain_shard,
+    forecast_stage,
+    logins,
     places,
     reads,
     reads_of,
@@ -29,6 +33,7 @@ from state.samples import (
 
 LIVE = sorted(FOLDER.glob("live_*.state"))
 CHAINS = sorted(FOLDER.glob("chains_*.state"))
+FORECASTS = sorted(FOLDER.glob("forecast_*.state"))
 POLICIES = sorted(FOLDER.glob("policy_*.state"))
 SHARD = sorted(FOLDER.glob("shard_*.state"))
 
@@ -38,11 +43,23 @@ def test_every_version_has_a_sample() -> None:
     assert len(SHARD) == SHARD_FORMAT.version
     assert len(CHAINS) == CHAIN_FORMAT.version
     assert len(POLICIES) == POLICY_FORMAT.version
+    assert len(FORECASTS) == FORECAST_FORMAT.version
+
+
+@pytest.mark.parametrize("sample", FORECASTS, ids=lambda path: path.stem)
+def test_stored_forecasts_go_on(sample: Path) -> None:
+    stage, whole = forecast_stage(), forecast_stage()
+    state = stage.restore({}, 12, sample.read_bytes())
+    _, answers = stage.advance(state, batch(stage, logins()[6:]), 99)
+    _, wanted = whole.advance(whole.start(), batch(whole, logins()), 99)
+    rest = [row for row in wanted.found["break_in"].to_pylist() if row["ts"] >= 12]
+    assert len(rest) > 2
+    assert answers.found["break_in"].to_pylist() == rest
 
 
 @pytest.mark.parametrize("sample", POLICIES, ids=lambda path: path.stem)
 def test_the_stored_decisions_of_a_policy_go_on(sample: Path) -> None:
-    stage = suppress_stage()
+    stage = suppress_stage(int(sample.stem.removeprefix("policy_")))
     _, passed = stage.advance(stage.load(sample.read_bytes()), acts(stage, "cd"))
     assert passed.keeps.tolist() == [False, True]
 

@@ -15,7 +15,7 @@ from augury.analysis.classes.joins import JoinPlan
 from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
 from augury.errors import NOWHERE, Diagnostic, Span
 from augury.language.expressions import Expression
-from augury.language.tree import Approximate, Having, Option, Strategy
+from augury.language.tree import Approximate, Having, Option, SkipTo, Strategy
 
 QueryKind = Literal["deterministic", "enumerated", "regular", "extended regular", "safe", "hard"]
 
@@ -145,6 +145,19 @@ class CheckedGap:
 
 
 @dataclass(frozen=True, slots=True)
+class Skip:
+    """AFTER MATCH SKIP: `to` which event the search goes on, of which component where it is of one.
+
+    `having` is the query's threshold. It judges what was taken, so nothing may be left out for it
+    before that, and the query itself has none.
+    """
+
+    to: SkipTo
+    component: int | None = None
+    having: Having | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CheckedQuery:
     """A query that has passed every rule.
 
@@ -154,7 +167,7 @@ class CheckedQuery:
     names the stream of history where gaps are learned instead of given. `group_names[k]` is the
     result column of `group_by[k]`. `lookups` are the conjuncts with subqueries, which are tested on
     the whole match. `over` is how far back a probability by time looks, in ticks or
-    microseconds; None is that time alone.
+    microseconds; None is that time alone. `each_event` lets the answer have a row per event.
     """
 
     name: str
@@ -188,6 +201,8 @@ class CheckedQuery:
     group_names: tuple[str, ...] = ()
     over: int | None = None
     lookups: tuple[Conjunct, ...] = ()
+    after_match: Skip | None = None
+    each_event: bool = False
 
     def column_of(self, component: int, attribute: str) -> Column | None:
         """Return the column that `attribute` of a component is, by the first stream that has it."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from augury.analysis.clauses import (
     active,
+    after_match,
     correlation,
     missed,
     negation,
@@ -48,6 +49,8 @@ RULES: tuple[Rule, ...] = (
     missed.conditions_survive_a_miss,
     active.subqueries_name_what_is_there,
     active.moments_are_known,
+    after_match.skip_goes_to_an_event,
+    after_match.events_are_of_matches,
     correlation.correlation_applies,
     conditional.correlation_names_pairs,
     probability.having_fits_what_returns,

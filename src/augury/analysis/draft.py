@@ -18,6 +18,7 @@ from augury.analysis.checked import (
     EqualityClass,
     Output,
     Shape,
+    Skip,
 )
 from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
 from augury.analysis.declarations.ledger import Ledger
@@ -65,6 +66,7 @@ class Draft:
     miss_rates: tuple[float | None, ...] = ()
     gaps: tuple[CheckedGap, ...] = ()
     learn_gaps_from: str | None = None
+    after_match: Skip | None = None
     _streams_of: dict[int, tuple[StreamSchema, ...]] = field(default_factory=dict)
     _by_name: dict[str, Component] = field(default_factory=dict)
 

@@ -71,7 +71,10 @@ def _read(task: _Task) -> CheckedQuery | None:
     if checked.output_schema is None:
         return checked
     known = checked.correlated_by is None
-    output = replace(checked.output_schema, unread=unread_of(checked), has_lineage=known)
+    skips = checked.after_match is not None or any(s.skips for s in checked.streams)
+    output = replace(
+        checked.output_schema, unread=unread_of(checked), has_lineage=known, skips=skips
+    )
     return replace(checked, output_schema=output)
 
 
@@ -162,7 +165,7 @@ def _checked(draft: Draft, verdict: Verdict) -> CheckedQuery:
         gaps=draft.gaps,
         correlated_by=statement.correlated_by,
         group_by=draft.group_by,
-        having=statement.having,
+        having=None if draft.after_match else statement.having,
         returns=_RETURNS.get(kind, kind),  # type: ignore[arg-type]
         outputs=draft.outputs,
         keys=() if kind == "TOTAL COUNT" else draft.keys,
@@ -177,4 +180,6 @@ def _checked(draft: Draft, verdict: Verdict) -> CheckedQuery:
         group_names=draft.group_names,
         over=draft.over.length if draft.over else None,
         lookups=draft.lookups,
+        after_match=draft.after_match,
+        each_event=statement.each_event,
     )

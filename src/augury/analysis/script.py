@@ -14,13 +14,14 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.declarations.forecasts import CheckedForecast, read_forecast
 from augury.analysis.declarations.ledger import Ledger
+from augury.analysis.declarations.misnamed import misnamed
 from augury.analysis.declarations.models import read_inferred, read_model
 from augury.analysis.declarations.moves import read_identified, read_moves
 from augury.analysis.declarations.rules import read_rule, read_store
 from augury.analysis.declarations.streams import read_stream, read_table
 from augury.analysis.declarations.targets import check_write
 from augury.analysis.expressions.conditional import history_is_declared, markov_names_transitions
-from augury.analysis.findings import Findings, in_text_order, suggest
+from augury.analysis.findings import Findings, in_text_order
 from augury.analysis.policies.declared import read_policy, read_suppressed
 from augury.analysis.policies.uses import Uses
 from augury.analysis.query import read_query
@@ -361,11 +362,7 @@ class _Script:
             return read_query(earlier.name or name, earlier, self.ledger, Findings(source))
         if own is None and not self.ledger.has_failed(name):
             span = places.word(self.findings.source, statement.span, statement.query, "ON")
-            later = "is declared later in the script" if name in self.ledger.later else None
-            message = f"query {statement.query} {later or 'is not declared'}"
-            otherwise = "move it before the forecast" if later else "declare it with CREATE QUERY"
-            hint = otherwise if later else suggest(statement.query, self._query_names(), otherwise)
-            self.findings.error("A029", message, span, hint)
+            self.findings.error("A029", *self._no_query(statement.query, span))
         return own
 
     def _claim(self, name: str, span: Span) -> bool:
@@ -381,20 +378,20 @@ class _Script:
 
     def _refers(self, statement: CreateGaps | Explain | Write) -> None:
         name = statement.query.lower()
-        known = {*self.ledger.queries, *self.ledger.failed, *self.ledger.later}
-        known |= set(self.ledger.forecasts) if isinstance(statement, Explain) else set()
-        if isinstance(statement, Explain) and not statement.measured:
-            known |= {*self.ledger.policies}
-        if isinstance(statement, Write):
-            known |= {*self.ledger.suppressed}
-        if name not in known:
+        kinds = {"query"}
+        if isinstance(statement, Explain):
+            kinds |= {"forecast"} if statement.measured else {"forecast", "policy"}
+        kind = self.ledger.holder(name) or self.ledger.later.get(name)
+        is_kept = isinstance(statement, Write) and name in self.ledger.suppressed
+        if kind not in kinds and not is_kept and not self.ledger.has_failed(name):
             span = places.word(self.findings.source, statement.span, statement.query)
-            hint = suggest(statement.query, self._query_names(), "declare it with CREATE QUERY")
-            message = f"query {statement.query} is not declared"
-            if name in self.ledger.forecasts:
-                message = f"{statement.query} is a forecast, and only queries can stand here"
-                hint = f"name query {self.ledger.forecasts[name].query}"
-            self.findings.error("A029", message, span, hint)
+            self.findings.error("A029", *self._no_query(statement.query, span))
+
+    def _no_query(self, name: str, span: Span) -> tuple[str, Span, str]:
+        """Return what is said where a query is needed."""
+        otherwise = "declare it with CREATE QUERY"
+        message, hint = misnamed(name, "query", self.ledger, self._query_names(), otherwise)
+        return message, span, hint
 
     def _query_names(self) -> list[str]:
         earlier = [q.name for q in self.ledger.queries.values() if q.name]

@@ -135,6 +135,22 @@ def ties_of(stream: StreamSchema, table: pa.Table, rows: Words) -> list[Tie | No
     ]
 
 
+def tie_ranks(stream: StreamSchema, table: pa.Table) -> tuple[Words, Flags]:
+    """Return numbers that are ordered as the tie-breakers of rows are, and which rows have one."""
+    n = table.num_rows
+    if stream.order_by is None:
+        return np.zeros(n, np.int64), np.ones(n, np.bool_)
+    column = table.column(stream.order_by)
+    known = ~np.asarray(pc.is_null(column))
+    if pa.types.is_floating(column.type):
+        ranks = np.unique(np.asarray(pc.fill_null(column, 0.0)), return_inverse=True)[1]
+        return ranks.astype(np.int64), known
+    if pa.types.is_string(column.type):
+        ranks = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
+        return np.asarray(ranks, np.int64), known
+    return whole(column), known
+
+
 class Numbered:
     """The columns of a table as codes into the values they have, each made once."""
 
@@ -202,7 +218,7 @@ class Encoder:
             groups = groups[used]
             place = place.only(used) if place else None
         number = [s.name for s in self.plan.query.streams].index(stream.name)
-        tie, known = place.ranks() if place else self._tie(stream, table)
+        tie, known = place.ranks() if place else tie_ranks(stream, table)
         values, nulls = self._attributes(table)
         # The key mostly is what partitions, too.
         numbered = Numbered(table)
@@ -222,20 +238,6 @@ class Encoder:
             nulls=nulls,
             is_float=self.is_float,
         )
-
-    def _tie(self, stream: StreamSchema, table: pa.Table) -> tuple[Words, Flags]:
-        n = table.num_rows
-        if stream.order_by is None:
-            return np.zeros(n, np.int64), np.ones(n, np.bool_)
-        column = table.column(stream.order_by)
-        known = ~np.asarray(pc.is_null(column))
-        if pa.types.is_floating(column.type):
-            ranks = np.unique(np.asarray(pc.fill_null(column, 0.0)), return_inverse=True)[1]
-            return ranks.astype(np.int64), known
-        if pa.types.is_string(column.type):
-            ranks = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
-            return np.asarray(ranks, np.int64), known
-        return whole(column), known
 
     def _key(self, stream: StreamSchema, numbered: Numbered, place: DerivedPlaces | None) -> Words:
         if place:

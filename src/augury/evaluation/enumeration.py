@@ -59,6 +59,12 @@ class Enumeration:
     span: Span = ALL_TIME
     correlation: Correlation | LearnedCorrelation | None = None
 
+    def at_once(self) -> Enumeration:
+        """Return the same search over rows of all time, which need not wait for others."""
+        if self.plan.at_once is None or self.span != ALL_TIME:
+            return self
+        return replace(self, plan=replace(self.plan, pattern=self.plan.at_once))
+
     def matches(self) -> tuple[Matches, list[Formula]]:
         """Return the final matches, and their lineage if it is asked for."""
         events, predicates = self._prepared()
@@ -90,6 +96,7 @@ class Enumeration:
         matcher = Matcher(self.plan.pattern, predicates, is_independent=False)
         found = matcher.matches(events, *self.span)
         limits_of(self.plan.pattern).check_lineage(len(found), len(found.row))
+        self._register(events)
         ordered = events.take(sort_order(events))
         resolver = ConfidenceResolver(
             self.plan.pattern, ordered, predicates, self._formula, self.chances

@@ -52,8 +52,11 @@ from augury.evaluation.probability.lineage_probability import (
 )
 from augury.evaluation.probability.markov_objects import MarkovObject, markov_objects
 from augury.evaluation.shared_passes import SharedPass, shareable
+from augury.evaluation.skipping import Candidates
+from augury.evaluation.skipping_worlds import InWorlds
 from augury.evaluation.stream_rows import StreamRows, all_times, inputs_of
 from augury.matching.correlation import Correlation, LearnedCorrelation
+from augury.matching.lineage import Formula
 from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
 from augury.planning.evaluated import reads_owners, refuse_identified, refuse_unfollowed
@@ -221,7 +224,10 @@ class Evaluator:
     def _by_matches(self, query: CheckedQuery) -> pa.Table:
         """Return the matches of a query; those that others read keep what they are made of."""
         enumeration, inputs = self._enumeration(query)
-        matches, formulas = enumeration.matches()
+        if query.after_match is None:
+            matches, formulas = enumeration.matches()
+        else:
+            matches, formulas = _taken(enumeration.at_once(), inputs)
         if self.keeps is not None:
             matches = matches.only(self.keeps(matches, inputs))
         result = match_table(enumeration.plan, matches, inputs)
@@ -380,6 +386,18 @@ class Evaluator:
         for part in parts[1:]:
             events = Events.joined(events, part) if len(part) else events
         return events, inputs
+
+
+def _taken(enumeration: Enumeration, inputs: Inputs) -> tuple[Matches, list[Formula]]:
+    """Return the matches that AFTER MATCH takes; where all is certain, with their lineage."""
+    query = enumeration.plan.query
+    places = [source.place for source in enumeration.sources]
+    if enumeration.has_one_world and not enumeration.lineage:
+        found, _ = enumeration.matches()
+        return Candidates(query, found, inputs, places).taken(), []
+    found, formulas = enumeration.possible()
+    candidates = Candidates(query, found, inputs, places)
+    return InWorlds(candidates, formulas, enumeration.chances).taken()
 
 
 def checked_rows(catalog: Catalog, name: str, bound: Mapping[str, pa.Table]) -> StreamRows:

@@ -13,18 +13,21 @@ import json
 from base64 import b85decode, b85encode
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from augury.analysis.declarations.catalog import StreamSchema
-from augury.evaluation.answers.answers import Answers, Clock
+from augury.evaluation.answers.answers import Answers, Clock, Measured
+from augury.evaluation.answers.asked_rows import acted_rows
 from augury.evaluation.codec import Format, fingerprint
+from augury.evaluation.made_streams import StreamStage, stream_stages
 from augury.evaluation.memory_guard import memory_errors_named
 from augury.evaluation.network import Network
 from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
+from augury.evaluation.stages.act import ActState
 from augury.evaluation.stages.match import MatchStage
 from augury.evaluation.stages.source import SourceStage, SourceState
 from augury.evaluation.stages.window import WindowStage
@@ -45,18 +48,23 @@ QueryStage = Operator[Mapping[str, StreamRows], Any, Answers]
 class ExecutorState:
     """What every stage remembers, by its name, and up to when all rows were there.
 
-    `blocks` are the rows that it is made of, where it will be stored.
+    `blocks` are the rows that it is made of, where it will be stored. `made` is what those know
+    that make streams of others: what they learned or decided is never forgotten as a whole. Nor
+    is what rules have done, `acted`.
     """
 
     sources: dict[str, SourceState]
     stages: dict[str, Any]
     horizon: int = NEVER_YET
     blocks: RowBlocks | None = None
+    made: dict[str, Any] = field(default_factory=dict)
+    acted: ActState | None = None
 
     @property
     def is_empty(self) -> bool:
         waiting = any(each.waiting.num_rows for each in self.sources.values())
-        return not waiting and all(each.is_empty for each in self.stages.values())
+        found = all(each.is_empty for each in self.stages.values())
+        return not waiting and not self.made and self.acted is None and found
 
 
 @dataclass(frozen=True)
@@ -81,6 +89,11 @@ class Executor:
         return {name: SourceStage(each, self.schemas[name]) for name, each in bases.items()}
 
     @cached_property
+    def makers(self) -> dict[str, StreamStage]:
+        """The stages that make streams of others, by name, in order."""
+        return stream_stages(self.network)
+
+    @cached_property
     def stages(self) -> dict[str, QueryStage]:
         """The stages of the queries by name: those that go by what is new, and all others."""
         network, others = self.network, list[str]()
@@ -103,6 +116,8 @@ class Executor:
             {name: stage.start(since) for name, stage in self.stages.items()},
             since,
             RowBlocks(self._kind) if self.stores else None,
+            {name: stage.start() for name, stage in self.makers.items()},
+            None if self.network.act is None else self.network.act.start(since),
         )
 
     def advance(
@@ -120,8 +135,11 @@ class Executor:
         clock, state = Clock(), self.start()
         with self._named_errors():
             fresh = {name: self._known(name, rows[name], clock) for name in self.sources}
+            told, aside = self._made(state, fresh, ALWAYS, clock)
             found, rejected = self._stepped(state, fresh, ALWAYS, clock)
-        return Answers(found, rejected, clock.measured)
+            put_aside(rejected, aside)
+            found = self._acted(state, found, ALWAYS, clock)
+        return Answers({**told, **found}, rejected, self._shown(clock))
 
     def _known(self, name: str, rows: StreamRows, clock: Clock) -> StreamRows:
         """Return rows that were checked; those that matches are made of know their events' ids."""
@@ -143,13 +161,67 @@ class Executor:
         clock, moves = Clock(), horizon > state.horizon
         fresh = self._released(state, batch, horizon if moves else NEVER_YET, clock)
         found = dict[str, pa.Table]()
-        rejected = {name: rows.rejected for name, rows in fresh.items() if rows.rejected.num_rows}
+        rejected = self._rejected(fresh)
         if moves:
+            told, aside = self._made(state, fresh, horizon, clock)
             found, more = self._stepped(state, fresh, horizon, clock)
+            found = self._acted(state, found, horizon, clock) | told
+            put_aside(rejected, aside)
             put_aside(rejected, more)
             self._forget(state, fresh, horizon)
         tied = self.network.tied(fresh.values())
-        return state, Answers(found, rejected, clock.measured, tied)
+        return state, Answers(found, rejected, self._shown(clock), tied)
+
+    def _acted(
+        self, state: ExecutorState, found: dict[str, pa.Table], horizon: int, clock: Clock
+    ) -> dict[str, pa.Table]:
+        """Let candidates be settled, where something acts; return what was asked for of it."""
+        stage, network = self.network.act, self.network
+        if stage is None or state.acted is None:
+            return found
+        candidates = {name: found[network.queries[name].name] for name in network.names}
+        until = min(network.known_until(name, horizon) for name in network.names)
+        with clock.stage("act") as own:
+            state.acted, acted = stage.advance(state.acted, candidates, until)
+            own.rows_in = sum(each.num_rows for each in candidates.values())
+            own.rows_out, own.state_bytes = len(acted.firings), state.acted.nbytes
+        if acted.stopped is not None:
+            raise acted.stopped
+        rows = {each: acted_rows(stage, state.acted, acted, each) for each in network.asked}
+        ends = horizon == ALWAYS
+        return {a.key: table for a, table in rows.items() if ends or a.kind != "contents"}
+
+    def _shown(self, clock: Clock) -> dict[str, Measured]:
+        """Return what was measured, but how many rows came to a policy: that is secret, too."""
+        policies, streams = self.network.policies, self.network.bases
+        secret = {f"source {streams[policy.stream.lower()].name}" for policy in policies}
+        secret |= {f"suppress {policy.name}" for policy in policies}
+        return {name: own for name, own in clock.measured.items() if name not in secret}
+
+    def _rejected(self, fresh: Mapping[str, StreamRows]) -> dict[str, pa.Table]:
+        """Return the bad rows of each stream; those under a policy are as secret as all of it."""
+        secret = self.network.catalog.guarded
+        bad = {name: rows.rejected for name, rows in fresh.items() if name not in secret}
+        return {name: rows for name, rows in bad.items() if rows.num_rows}
+
+    def _made(
+        self, state: ExecutorState, fresh: dict[str, StreamRows], horizon: int, clock: Clock
+    ) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
+        """Let streams be made of others; return what was asked for, and rows that were put aside.
+
+        What is made goes on among the new rows, in the place of what it was made of.
+        """
+        found, rejected = dict[str, pa.Table](), dict[str, pa.Table]()
+        for name, stage in self.makers.items():
+            rows = fresh[stage.source]
+            with clock.stage(name) as own:
+                state.made[name], made = stage.advance(state.made[name], rows, horizon)
+                own.rows_in = rows.table.num_rows
+                own.rows_out = max((t.num_rows for t in made.told.values()), default=0)
+            fresh |= made.streams
+            found |= {a.key: made.told[a] for a in self.network.asked if a in made.told}
+            put_aside(rejected, made.rejected)
+        return found, rejected
 
     def _stepped(
         self, state: ExecutorState, fresh: Mapping[str, StreamRows], horizon: int, clock: Clock
@@ -204,6 +276,12 @@ class Executor:
         """Return at which horizon there may be something to do: a row's turn, or a row's end."""
         found = [source.due(state.sources[name]) for name, source in self.sources.items()]
         waiting = [each for each in found if each is not None]
+        if self.network.act is not None and state.acted is not None:
+            own_due = self.network.act.due(state.acted)
+            waiting += [] if own_due is None else [own_due]
+        waiting += [
+            state.horizon + 1 for name, own in self.makers.items() if own.waits(state.made[name])
+        ]
         if waiting:
             return min(waiting)
         ends = [stage.due(state.stages[name]) for name, stage in self.stages.items()]
@@ -236,6 +314,9 @@ class Executor:
         assert state.blocks is not None
         added, dropped = state.blocks.changes()
         dumps = {name: stage.dump(state.stages[name]) for name, stage in self.stages.items()}
+        dumps |= {name: stage.dump(state.made[name]) for name, stage in self.makers.items()}
+        if self.network.act is not None and state.acted is not None:
+            dumps["act"] = self.network.act.dump(state.acted)
         about = {
             "horizon": state.horizon,
             "oldest": self.oldest(state),
@@ -258,11 +339,16 @@ class Executor:
         for name, source in self.sources.items():
             sources[name], fresh[name] = source.restore(rows[name], horizon)
         own = {name: b85decode(text) for name, text in about.get("stages", {}).items()}
+        made = {name: stage.load(own[name]) for name, stage in self.makers.items()}
+        for maker in self.makers.values():
+            fresh |= maker.again(fresh[maker.source])
         stages = {
             name: stage.restore(fresh, horizon, own.get(name, b""))
             for name, stage in self.stages.items()
         }
-        return ExecutorState(sources, stages, horizon, held)
+        act = self.network.act
+        acted = None if act is None else act.restore({}, horizon, own["act"])
+        return ExecutorState(sources, stages, horizon, held, made, acted)
 
     @cached_property
     def _kind(self) -> Kind:

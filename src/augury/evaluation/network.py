@@ -9,13 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.declarations.catalog import Catalog, Inferred, ModelSchema, StreamSchema
+from augury.analysis.declarations.catalog import (
+    Catalog,
+    Inferred,
+    ModelSchema,
+    PolicySchema,
+    StreamSchema,
+)
+from augury.analysis.declarations.forecasts import CheckedForecast
+from augury.evaluation.asked import Asked
 from augury.evaluation.encoding import rows_of_table
+from augury.evaluation.owner_matches import without_owners
 from augury.evaluation.stream_rows import StreamRows
 from augury.evaluation.ties import TieRule, tie_rule
 from augury.language.printer import to_text
@@ -25,10 +34,13 @@ from augury.matching.pattern import Pattern
 from augury.operator import NEVER_YET
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.distribution.reachable import least_chance
-from augury.planning.evaluated import refuse_identified, unmatched
+from augury.planning.evaluated import reads_owners, refuse_identified, unmatched
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
 from augury.planning.graph import Graph, asks_whether, graph_of, is_by_time, lists_matches
 from augury.planning.match_plan import MatchPlan, Play, plan_match
+
+if TYPE_CHECKING:
+    from augury.evaluation.stages.act import ActStage
 
 # Without a window of time, a match that waits is known when the stream ends.
 UNTIL_THE_END = 2**61
@@ -38,9 +50,12 @@ UNTIL_THE_END = 2**61
 class Network:
     """The queries `names`, and all below them; `tables` are the relations that they read whole.
 
-    `texts` are the queries as they were written. `whole_rows` lets every column travel, not only
-    those that are read, so that what is put aside is complete. `made` are the columns of the
-    answers that are made; None: all. `counts_ties` lets it be told how many events are tied.
+    `texts` are queries and forecasts as they were written. `whole_rows` lets every column travel,
+    not only those that are read, so that what is put aside is complete. `made` are the columns of
+    the answers that are made; None: all. `counts_ties` lets it be told how many events are tied.
+    `asked` is what else is asked for, of `forecasts` among others. Policies are in force before
+    every stage, unless the rows have gone through them (`is_behind_policies`); `weighed` are the
+    queries that they name. `act` settles what the queries find, which are then candidates.
     """
 
     names: tuple[str, ...]
@@ -51,6 +66,11 @@ class Network:
     whole_rows: bool = False
     made: frozenset[str] | None = None
     counts_ties: bool = False
+    asked: tuple[Asked, ...] = ()
+    forecasts: Mapping[str, CheckedForecast] = field(default_factory=dict)
+    weighed: Mapping[str, CheckedQuery] = field(default_factory=dict)
+    is_behind_policies: bool = False
+    act: ActStage | None = None
 
     @classmethod
     def of(
@@ -60,23 +80,44 @@ class Network:
         catalog: Catalog,
     ) -> Network:
         """Return the network of some queries, without what they do not need."""
-        texts = {name: to_text(query) for name, query in catalog.queries.items()}
-        return cls((), queries, _sendable(catalog), {}, texts).only(names)
+        declared = {**catalog.queries, **catalog.forecasts}
+        texts = {name: to_text(statement) for name, statement in declared.items()}
+        weighed = {name: queries[name] for name in weighed_queries(catalog) if name in queries}
+        return cls((), queries, _sendable(catalog), {}, texts, weighed=weighed).only(names)
 
-    def only(self, names: Iterable[str]) -> Network:
-        """Return the network of some of the queries."""
-        chosen = tuple(name.lower() for name in names)
+    def only(self, names: Iterable[str], asked: Iterable[Asked] = ()) -> Network:
+        """Return the network of some of the queries, and of what else is asked for."""
+        chosen, others = tuple(name.lower() for name in names), tuple(asked)
         found: dict[str, CheckedQuery] = {}
         for name in chosen:
             found |= below(self.queries[name], self.queries)
-        refuse_identified(found.values())
-        texts = {name: self.texts[name] for name in sorted(found)}
-        return replace(self, names=chosen, queries=found, texts=texts)
+        # What is known of owners hangs together; only a query that reads them itself can follow.
+        refuse_identified(each for name, each in found.items() if name not in chosen)
+        return replace(self, names=chosen, queries=found, asked=others)
+
+    def alone(self, asked: Asked) -> Network:
+        """Return the network of one thing that is asked for; what acts needs all candidates."""
+        return self.only(self.names if self.act is not None else (), [asked])
 
     @property
     def identity(self) -> str:
         """The text of all queries, by which stored state knows its own."""
-        return "\n".join(self.texts.values())
+        named = {*self.queries, *(each.name for each in self.asked if each.kind == "forecast")}
+        named |= {each.query.name.lower() for each in self._forecasts}
+        others = [each.key for each in sorted(self.asked)]
+        policies = [to_text(policy.statement) for policy in self.policies]
+        policies += [] if self.act is None else [self.act.mark.hex()]
+        return "\n".join([*(self.texts[name] for name in sorted(named)), *others, *policies])
+
+    @cached_property
+    def policies(self) -> tuple[PolicySchema, ...]:
+        """The policies that are in force here: of the streams that are read in the end."""
+        known = () if self.is_behind_policies else self.catalog.policies.values()
+        return tuple(policy for policy in known if policy.stream.lower() in self.bases)
+
+    @property
+    def _forecasts(self) -> list[CheckedForecast]:
+        return [self.forecasts[each.name] for each in self.asked if each.kind == "forecast"]
 
     @cached_property
     def graph(self) -> Graph:
@@ -87,7 +128,7 @@ class Network:
     def plans(self) -> dict[str, MatchPlan]:
         """The plan of every query whose matches can be listed."""
         found = {
-            name: plan_match(query, self.catalog)
+            name: plan_match(without_owners(query) if reads_owners(query) else query, self.catalog)
             for name, query in self.queries.items()
             if name not in self.only_chains
         }
@@ -127,7 +168,7 @@ class Network:
     @property
     def keeps_chains(self) -> bool:
         """Whether all queries ask for probabilities by time, along chains."""
-        return all(
+        return not (self.asked or self.policies) and all(
             name in self.chains and is_by_time(query) for name, query in self.queries.items()
         )
 
@@ -139,9 +180,39 @@ class Network:
     @cached_property
     def bases(self) -> dict[str, StreamSchema]:
         """The declared streams that the network reads in the end, by lower-case name."""
+        if self.is_behind_policies:
+            # What was kept comes under all of its names.
+            return {**self.inputs, **self._bases_of(self._read_by_others)}
+        return self._bases_of([*self._read_by_queries, *self._read_by_others])
+
+    def _bases_of(self, streams: Iterable[StreamSchema]) -> dict[str, StreamSchema]:
+        return {name: each for own in streams for name, each in ground(own, self.catalog).items()}
+
+    @cached_property
+    def inputs(self) -> dict[str, StreamSchema]:
+        """The streams whose rows queries get: declared ones, or what a policy keeps of them."""
+        catalog, found = self.catalog, dict[str, StreamSchema]()
+        for own in self._read_by_queries:
+            is_kept = own.name.lower() in catalog.suppressed
+            found |= {own.name.lower(): own} if is_kept else ground(own, catalog)
+        return found
+
+    @property
+    def _read_by_queries(self) -> list[StreamSchema]:
         streams = [stream for query in self.queries.values() for stream in query.streams]
-        base = [stream for stream in streams if stream.query is None]
-        return {name: each for own in base for name, each in ground(own, self.catalog).items()}
+        return [stream for stream in streams if stream.query is None]
+
+    @cached_property
+    def _read_by_others(self) -> list[StreamSchema]:
+        """The streams that is read of what else is asked for."""
+        found = [stream for each in self._forecasts for stream in each.query.streams]
+        for each in self.asked:
+            if each.kind in ("stream", "revisions"):
+                found.append(self.catalog.streams[each.name])
+            if each.kind == "audit":
+                policy = self.catalog.policies[each.name]
+                found.append(self.catalog.streams[policy.stream.lower()])
+        return found
 
     @cached_property
     def inferred(self) -> dict[str, Inferred]:
@@ -165,20 +236,33 @@ class Network:
         """The relations that the queries read, by lower-case name."""
         found: set[str] = set()
         for plan in self.plans.values():
-            found |= {use.name.lower() for use in plan.programs.tables}
-            filters = [expression for play in plan.plays for expression in play.filters]
-            nodes = (node for expression in filters for node in nodes_within(expression))
-            found |= {
-                node.detail.lower()
-                for node in nodes
-                if isinstance(node, Apply) and node.operator == "member"
-            }
-            found |= self._pairs_of(plan.query)
+            found |= _relations_of(plan) | self._pairs_of(plan.query)
         for chain in self.chains.values():
             found |= chain.tables
         for each in self.inferred.values():
             found |= model_tables(self.catalog.models[each.statement.model.lower()])
-        return frozenset(found)
+        return frozenset(found | self._tables_of_others())
+
+    def _tables_of_others(self) -> set[str]:
+        """Return what policies, owners and forecasts read: relations, and histories."""
+        found = {(each.statement.learn_from or "").lower() for each in self.policies}
+        found |= {(each.learn_from or "").lower() for each in self._forecasts}
+        for query in (*self.weighed.values(), *(each.query for each in self._forecasts)):
+            plan = plan_match(query, self.catalog)
+            found |= _relations_of(plan)
+        for stream in (*self._read_by_queries, *self._read_by_others):
+            known = self.catalog.identified.get(stream.name.lower())
+            if known is not None:
+                node = self.catalog.moves[known.statement.model.lower()].statement
+                named = [node.objects, *(each[0] for each in (node.doors, node.prefer) if each)]
+                found |= {name.lower() for name in named if name}
+        return found - {""}
+
+    @property
+    def histories_of_correlations(self) -> list[str]:
+        """The streams that conditional probabilities are learned from, in lower case."""
+        named = {name for query in self.queries.values() for name in self._pairs_of(query)}
+        return sorted(name for name in named if name in self.catalog.streams)
 
     def _pairs_of(self, query: CheckedQuery) -> set[str]:
         """Return where the conditional probabilities of a query come from: table or history."""
@@ -230,18 +314,24 @@ class Network:
     def memory(self) -> int | None:
         """How far back any of the queries looks."""
         found = [self.reach(name) for name in self.names]
-        return None if None in found else max(each for each in found if each is not None)
+        if None in found:
+            return None
+        return max((each for each in found if each is not None), default=0)
 
     @property
     def goes_by_time(self) -> bool:
         """Whether rows may be evaluated one span of time after the other, each by itself.
 
-        Not where matches of one event are counted, nor where rows that exclude each other may be of
-        any time, as those of one ID may.
+        Not where matches of one event are counted, or taken one after the other, nor where rows
+        that exclude each other may be of any time, as those of one ID may; and not by stages that
+        must see all events in order.
         """
+        if self.asked or self.policies:
+            return False
         counted = any(query.match_limit is not None for query in self.queries.values())
         apart = any(each.alternatives and each.id is not None for each in self.bases.values())
-        return self.memory is not None and not counted and not apart
+        in_turn = any(query.after_match is not None for query in self.queries.values())
+        return self.memory is not None and not counted and not in_turn and not apart
 
     @property
     def waits(self) -> bool:
@@ -297,6 +387,10 @@ class Network:
         where another stream is made of them.
         """
         name = stream.name.lower()
+        if name in self.catalog.guarded:
+            return True
+        if any(name in ground(own, self.catalog) for own in self._read_by_others):
+            return True
         return any(
             asks_whether(query) or own.name.lower() != name
             for query in self.queries.values()
@@ -308,8 +402,14 @@ class Network:
 def ground(stream: StreamSchema, catalog: Catalog) -> dict[str, StreamSchema]:
     """Return the streams whose rows a stream is made of, by lower-case name."""
     how = catalog.inferred.get(stream.name.lower())
+    known = catalog.identified.get(stream.name.lower())
+    kept = catalog.suppressed.get(stream.name.lower())
     names = [stream.name]
-    if how is not None:
+    if known is not None:
+        names = [known.statement.readings]
+    elif kept is not None:
+        names = [kept.stream]
+    elif how is not None:
         model = catalog.models[how.statement.model.lower()].statement
         names = [how.statement.readings, model.learn_from or "", model.learn_on or ""]
     elif stream.markov is not None:
@@ -342,6 +442,24 @@ def delay(pattern: Pattern) -> int:
     return UNTIL_THE_END if pattern.window is None else pattern.window
 
 
+def weighed_queries(catalog: Catalog) -> list[str]:
+    """Return the queries that policies name, in lower case."""
+    nodes = [policy.statement for policy in catalog.policies.values()]
+    return [each.query.lower() for node in nodes for each in (*node.public, *node.private)]
+
+
+def _relations_of(plan: MatchPlan) -> set[str]:
+    """Return the relations that the conditions of a query look into, in lower case."""
+    found = {use.name.lower() for use in plan.programs.tables}
+    filters = [expression for play in plan.plays for expression in play.filters]
+    nodes = (node for expression in filters for node in nodes_within(expression))
+    return found | {
+        node.detail.lower()
+        for node in nodes
+        if isinstance(node, Apply) and node.operator == "member"
+    }
+
+
 def _reads_all(plan: MatchPlan) -> bool:
     return not lists_matches(plan.query) or plan.query.correlated_by is not None
 
@@ -365,11 +483,12 @@ def _lower_case(*names: str | None) -> set[str]:
 
 def _sendable(catalog: Catalog) -> Catalog:
     """Return the catalog with plain dicts, which pickle."""
+    weighed = weighed_queries(catalog)
     return replace(
         catalog,
         streams=dict(catalog.streams),
         tables=dict(catalog.tables),
-        queries={},
+        queries={name: catalog.queries[name] for name in weighed},
         gaps={},
         outputs=dict(catalog.outputs),
         sources={},
@@ -378,4 +497,9 @@ def _sendable(catalog: Catalog) -> Catalog:
         correlations=dict(catalog.correlations),
         moves=dict(catalog.moves),
         identified=dict(catalog.identified),
+        policies=dict(catalog.policies),
+        suppressed=dict(catalog.suppressed),
+        forecasts={},
+        stores={},
+        rules={},
     )

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.declarations.moves import AS_OF, METHOD, REVISION, P
+from augury.analysis.declarations.moves import AS_OF, METHOD, REVISION, TOLD, P
 from augury.config import value_of
 from augury.evaluation.answers.match_answers import Inputs, match_table
 from augury.evaluation.answers.revisions import floor_of
@@ -96,20 +96,24 @@ class OwnerMatches:
         return match_table(self.plan, Matches.none(), self.inputs)
 
     def _inputs_at(self, at: int) -> Inputs:
-        """Return the rows with the probabilities that were last told at a time."""
-        schema, log = self.identities.last.schema, self.identities.log
-        told: dict[Any, float] = {}
-        columns = [log.column(name).to_pylist() for name in (schema.id, *schema.alternatives, P)]
-        for event, person, p, when in zip(*columns, whole(log.column(AS_OF)).tolist(), strict=True):
-            if when <= at:
-                told[event, person] = p
+        """Return the rows with what was last told of each at a time."""
+        log, last = self.identities.log, dict[Any, int]()
+        when = whole(log.column(AS_OF)).tolist()
+        for k, (row, told) in enumerate(zip(self._named(log), when, strict=True)):
+            if told <= at or row not in last:
+                last[row] = k
         (table,) = self.inputs.tables
-        rows = [table.column(name).to_pylist() for name in (schema.id, *schema.alternatives)]
-        known = [
-            told.get(row, p)
-            for row, p in zip(zip(*rows, strict=True), self.inputs.p.tolist(), strict=True)
-        ]
-        return replace(self.inputs, p=np.array(known))
+        known = log.take(pa.array([last[row] for row in self._named(table)], pa.int64()))
+        for name in TOLD:
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, known.column(name))
+        return replace(self.inputs, p=np.asarray(known.column(P)), tables=(table,))
+
+    def _named(self, rows: pa.Table) -> Iterator[tuple[Any, ...]]:
+        """Yield the event of each row, with the owner that it has there."""
+        schema = self.identities.last.schema
+        columns = [rows.column(name).to_pylist() for name in (schema.id, *schema.alternatives)]
+        return zip(*columns, strict=True)
 
     def _tellings(self) -> list[Telling]:
         groups: dict[tuple[Any, frozenset[int]], list[int]] = defaultdict(list)

@@ -7,17 +7,20 @@ of time and the input is bounded; otherwise all rows are one shard.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import StreamSchema
+from augury.evaluation.asked import Asked
 from augury.evaluation.network import Network, ground
 from augury.planning.distribution.layout import Moving
 from augury.planning.distribution.movement import asked_movement, asked_parts, is_moved, moving_of
 from augury.planning.graph import asks_whether
 from augury.planning.physical import plan_query
+from augury.planning.policy_plan import plan_policy
+from augury.planning.policy_shards import policy_cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +38,14 @@ class Sharding:
 
 
 SINGLE = Sharding("single")
+# By base stream in lower case, the columns that cut it.
+Cut = Mapping[str, tuple[str, ...]]
 
 
 def sharding_of(network: Network, *, bounded: bool, parts: int = 1) -> Sharding:
     """Return how a network is cut; only a bounded input can be cut by time, into some parts."""
+    if network.asked or network.policies:
+        return _by_stages(network)
     if not bounded and network.keeps_chains:
         return _by_group(network)
     by_key = _by_key(network)
@@ -50,15 +57,67 @@ def sharding_of(network: Network, *, bounded: bool, parts: int = 1) -> Sharding:
 
 
 def _by_key(network: Network) -> Sharding | None:
+    return _agreed([_key_columns(network, name) for name in network.names])
+
+
+def _agreed(cuts: Iterable[Cut | None]) -> Sharding | None:
+    """Return the cut by key that all allow; None where they do not agree on one."""
     found: dict[str, tuple[str, ...]] = {}
-    for name in network.names:
-        own = _key_columns(network, name)
+    for own in cuts:
         if own is None:
             return None
         for stream, columns in own.items():
             if found.setdefault(stream, columns) != columns:
                 return None
     return Sharding("key", tuple(sorted(found.items())))
+
+
+def _by_stages(network: Network) -> Sharding:
+    """Return how rows are cut where other stages than queries read them: as all of them allow."""
+    cuts = [_key_columns(network, name) for name in network.names]
+    agreed = _agreed([*cuts, *(_asked_columns(network, each) for each in network.asked)])
+    if agreed is None or not _settles_apart(network):
+        return SINGLE
+    found = dict(agreed.columns)
+    for policy in network.policies:
+        stream = network.catalog.streams[policy.stream.lower()]
+        plan = plan_policy(policy, network.weighed, network.catalog, network.relations)
+        allowed = policy_cut(plan, stream).columns
+        own = found.setdefault(policy.stream.lower(), allowed or ())
+        if allowed is None or not set(own) <= set(allowed):
+            return SINGLE
+    return Sharding("key", tuple(sorted(found.items())))
+
+
+def _settles_apart(network: Network) -> bool:
+    """Return whether candidates that are cut as their rows are never meet in a table."""
+    if network.act is None:
+        return True
+    shards = network.act.shards
+    if shards.kind != "key":
+        return False
+    for name in network.names:
+        own = tuple(column.lower() for column in shards.queries[name])
+        key = plan_query(network.queries[name], network.catalog).partitioning.key
+        if own != ("match_id",) and own != tuple(column.lower() for column in key):
+            return False
+    return True
+
+
+def _asked_columns(network: Network, asked: Asked) -> Cut | None:
+    """Return the columns of each base stream that cut what is asked for; None if none do."""
+    if asked.name in network.catalog.identified:
+        return _wards_of(network, network.catalog.streams[asked.name])
+    # What a policy keeps, and its log, are cut as the policy is; firings and changes as candidates
+    # are. A table is whole in every shard, so its contents are told by one.
+    together = ("revisions", "forecast", "contents")
+    return None if asked.kind in together else {}
+
+
+def _wards_of(network: Network, stream: StreamSchema) -> Cut | None:
+    """Return the columns by which the wards of a stream of owners are parted; None if by none."""
+    ward, how = stream.key[:-1], network.catalog.identified[stream.name.lower()]
+    return {how.statement.readings.lower(): ward} if ward else None
 
 
 def _by_group(network: Network) -> Sharding:
@@ -90,10 +149,15 @@ def _key_columns(network: Network, name: str) -> dict[str, tuple[str, ...]] | No
     return found
 
 
-def _at_the_ground(
-    network: Network, stream: StreamSchema, columns: tuple[str, ...]
-) -> dict[str, tuple[str, ...]] | None:
+def _at_the_ground(network: Network, stream: StreamSchema, columns: tuple[str, ...]) -> Cut | None:
     """Return the cut of the rows that a stream is made of; None where all must be together."""
+    if stream.is_identified:
+        # Who did an event of a ward depends on all events of the ward.
+        ward = _wards_of(network, stream)
+        return ward if set(stream.key[:-1]) <= set(columns) else None
+    kept = network.catalog.suppressed.get(stream.name.lower())
+    if kept is not None:
+        return {kept.stream.lower(): columns}
     how = network.inferred.get(stream.name.lower())
     if how is None:
         return {stream.name.lower(): columns}

@@ -39,6 +39,7 @@ def shareable(plans: Iterable[MatchPlan]) -> list[list[MatchPlan]]:
 def _is_shareable(plan: MatchPlan) -> bool:
     query = plan.query
     plain = lists_matches(query) and query.correlated_by is None
+    plain = plain and query.after_match is None and not query.each_event
     base = len(query.streams) == 1 and query.streams[0].query is None
     return plain and base and sequence_of(plan.pattern) is not None
 

@@ -16,10 +16,9 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.errors import DataError
 from augury.evaluation.encoding import declaration_of, rows_of_table
-from augury.evaluation.stages.suppress import SuppressStage
+from augury.evaluation.stages.suppress import Deciding, SuppressStage
 from augury.evaluation.stream_rows import StreamRows
 from augury.planning.policy_plan import plan_policy
-from augury.privacy.policy import Decider
 from augury.sources.rows import conform, sift
 
 
@@ -29,7 +28,7 @@ class Suppressed:
 
     kept: StreamRows
     audit: pa.Table
-    decider: Decider
+    decider: Deciding
 
 
 def gated(
@@ -47,7 +46,7 @@ def gated(
     return found
 
 
-def taught(stage: SuppressStage, catalog: Catalog, bound: Mapping[str, pa.Table]) -> Decider:
+def taught(stage: SuppressStage, catalog: Catalog, bound: Mapping[str, pa.Table]) -> Deciding:
     """Return what decides, with what its history teaches."""
     name = stage.plan.schema.statement.learn_from
     if name is None:
@@ -88,6 +87,11 @@ def behind_policies(
 def rejected_rows(catalog: Catalog, name: str, bound: Mapping[str, pa.Table]) -> pa.Table:
     """Return the bad rows of a stream under a policy, or of a history, for their owner."""
     return _checked(catalog.streams[name], bound).rejected
+
+
+def checked_history(catalog: Catalog, name: str, bound: Mapping[str, pa.Table]) -> StreamRows:
+    """Return the rows that a policy learns from."""
+    return _checked(catalog.streams[name.lower()], bound)
 
 
 def _checked(schema: StreamSchema, bound: Mapping[str, pa.Table]) -> StreamRows:

@@ -7,33 +7,99 @@ that are made once; LEARN ONLINE has the counts of the moment, and makes them an
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from augury.forecast.batch import Batch
 from augury.forecast.edges import Edges, Move, Place, moves_of
+from augury.forecast.followed import Partials, Wholes, follows
+from augury.forecast.heard import Heard
 from augury.forecast.machine import Machine
 from augury.forecast.model import Model, Seen
 from augury.forecast.past import Life, Past, Read
 from augury.forecast.setting import Partition, Row, Setting
+from augury.forecast.tables import PartialTables, WholeTables
+from augury.forecast.told import Told
 from augury.forecast.values import EdgeValues, Moment, SymbolValues, World
 
 # The events of one order, by partition.
 Order = Mapping[Partition, Sequence[Read]]
 Moves = list[tuple[Place, Move, float]]
+# What one partition takes in Python, about.
+LIFE_BYTES = 1_000
+
+
+@dataclass
+class Taught:
+    """What a history teaches, and the tables of it, which all that learns no more can share."""
+
+    model: Model
+    edges: Edges
+    values: SymbolValues | EdgeValues | None = None
+    tables: WholeTables | PartialTables | None = None
 
 
 @dataclass
 class Lives:
     """Everything that goes on from event to event.
 
-    `heard` has the chances of all events with their partitions, where others' events matter.
+    `heard` has the chances of all events, where others' events matter. What lives is in
+    `partitions`, or is `followed` as long as all events are certain.
     """
 
     model: Model
     edges: Edges
-    partitions: dict[Partition, Life] = field(default_factory=dict)
-    heard: list[tuple[Partition, float]] = field(default_factory=list)
+    heard: Heard
     values: SymbolValues | EdgeValues | None = None
+    partitions: dict[Partition, Life] = field(default_factory=dict)
+    followed: Wholes | Partials | None = None
+
+    @property
+    def all(self) -> dict[Partition, Life]:
+        """What lives, by partition."""
+        return self.partitions if self.followed is None else self.followed.lives()
+
+    @property
+    def count(self) -> int:
+        """How many partitions something lives in."""
+        return len(self.partitions) if self.followed is None else self.followed.count
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes that takes, about."""
+        if self.followed is not None:
+            return self.followed.nbytes
+        return LIFE_BYTES * len(self.partitions)
+
+    def bound(self) -> Iterable[int]:
+        """Return the numbers of all events that are bound."""
+        if self.followed is not None:
+            return self.followed.bound()
+        return {n for life in self.partitions.values() for items in life.partial for _, n in items}
+
+    def drop(self, partition: Partition) -> None:
+        """Let a partition go."""
+        if self.followed is not None:
+            self.followed.drop(partition)
+        self.partitions.pop(partition, None)
+
+    def read_one_by_one(self) -> None:
+        """Follow no more: what may not have happened has to be weighed."""
+        self.partitions, self.followed = self.all, None
+
+    def go_on(self) -> None:
+        """Follow what was put back, where all of it is certain."""
+        if self.followed is None:
+            return
+        for life in self.partitions.values():
+            weights = [list(worlds.values()) for worlds in life.partial.values()]
+            weights += [list(life.whole.values())] if life.whole else []
+            if any(own != [1.0] for own in weights):
+                self.followed = None
+                return
+        self.followed.take_over(self.partitions)
+        self.partitions = {}
 
 
 @dataclass(frozen=True)
@@ -50,12 +116,12 @@ class Forecaster:
     def future(self) -> Machine:
         return self.setting.future()
 
-    def start(self, history: Iterable[Order] = ()) -> Lives:
-        """Return what is known before any event of the stream: what a history teaches."""
+    def teach(self, history: Iterable[Order] = ()) -> Taught:
+        """Return what the events of a history teach."""
         own, past = self.setting, self.past
         order = own.order if own.kind == "MARKOV" else 0
         model = Model(order, own.smoothing, by_value=own.by_value)
-        lives = Lives(model, Edges(by_value=own.by_value))
+        taught = Taught(model, Edges(by_value=own.by_value))
         partitions: dict[Partition, Life] = {}
         for events in history:
             for partition, own_events in events.items():
@@ -64,15 +130,36 @@ class Forecaster:
                     life = partitions.setdefault(partition, past.start())
                     moves = self._moves(life, own_events)
                     past.advance(life, own_events)
-                self._learn(lives, partition, own_events, moves)
+                self._learn(taught, partition, own_events, moves)
         model.begin()
+        if not own.online:
+            taught.values = self._values(taught)
+        if follows(own) and isinstance(taught.values, SymbolValues):
+            made = WholeTables if own.by_time else PartialTables
+            taught.tables = made(past, taught.values)
+        return taught
+
+    def start(self, taught: Taught) -> Lives:
+        """Return what is known before any event of the stream."""
+        if self.setting.online:
+            taught = deepcopy(taught)
+        heard = Heard((self.setting.window or 0) + 1 if self.setting.counts_events else 1)
+        lives = Lives(taught.model, taught.edges, heard, taught.values)
+        if isinstance(taught.tables, WholeTables):
+            lives.followed = Wholes(taught.tables)
+        elif taught.tables is not None:
+            lives.followed = Partials(taught.tables)
         return lives
 
     def _learn(
-        self, lives: Lives, partition: Partition, events: Sequence[Read], moves: Moves
+        self,
+        taught: Taught | Lives,
+        partition: Partition,
+        events: Sequence[Read],
+        moves: Moves,
     ) -> None:
-        lives.model.learn(partition, (Seen(e.symbol, e.time, e.p, e.value) for e in events))
-        lives.edges.add(moves, events[-1].value)
+        taught.model.learn(partition, (Seen(e.symbol, e.time, e.p, e.value) for e in events))
+        taught.edges.add(moves, events[-1].value)
 
     def _moves(self, life: Life, events: Sequence[Read]) -> Moves:
         self.past.expire(life, events[0].time)
@@ -80,7 +167,16 @@ class Forecaster:
 
     # Events -----------------------------------------------------------------------------------
 
-    def advance(self, lives: Lives, order: Order) -> list[Row]:
+    def advance(self, lives: Lives, batch: Batch) -> Told:
+        """Read events; return the rows after each group of them."""
+        if not len(batch):
+            return Told.of([])
+        if lives.followed is not None and batch.is_certain:
+            return lives.followed.advance(batch)
+        lives.read_one_by_one()
+        return Told.of([row for order in batch.orders() for row in self._read(lives, order)])
+
+    def _read(self, lives: Lives, order: Order) -> list[Row]:
         """Read the events of one order; return the rows of the partitions they are of."""
         found, taught = list[Row](), list[tuple[Partition, Sequence[Read], Moves]]()
         chances = [(p, event.p) for p, events in order.items() for event in events]
@@ -96,7 +192,7 @@ class Forecaster:
             for partition, events, moves in taught:
                 self._learn(lives, partition, events, moves)
         if self.past.hears_others:
-            lives.heard += chances
+            lives.heard.add(p for _, p in chances)
         return found
 
     def _life(self, lives: Lives, partition: Partition, fresh: int) -> Life:
@@ -105,13 +201,16 @@ class Forecaster:
         if life is None:
             life = lives.partitions[partition] = self.past.start()
         if self.past.hears_others:
-            heard = lives.heard[life.since :]
-            self.past.hear(life, [p for other, p in heard if other != partition])
-            life.since = len(lives.heard) + fresh
+            # Since its own last event, all that came is of others.
+            self.past.hear(life, lives.heard.since(life.since))
+            life.since = lives.heard.following + fresh
         return life
 
     def _rows(self, lives: Lives, life: Life, partition: Partition, last: Read) -> Iterator[Row]:
-        values, moment = self._values(lives), Moment(last.time, partition, last.value)
+        values, moment = (
+            lives.values or self._values(lives),
+            Moment(last.time, partition, last.value),
+        )
         if self.setting.by_time:
             worlds = [(reading, context, w) for (reading, context), w in life.whole.items()]
             found = values.value(moment, worlds)
@@ -126,16 +225,24 @@ class Forecaster:
                 confidence = sum(weight for _, _, weight in listed)
                 yield Row(partition, last.time, last.number, bound, confidence, forecast, expected)
 
-    def _values(self, lives: Lives) -> SymbolValues | EdgeValues:
-        """Return the values of the moment; tables are kept where nothing is learned on the way."""
-        if lives.values is None or self.setting.online:
-            own = self.setting
-            lives.values = (
-                EdgeValues(own, lives.model, lives.edges)
-                if own.kind == "EDGES"
-                else SymbolValues(own, lives.model, self.future)
-            )
-        return lives.values
+    def _values(self, taught: Taught | Lives) -> SymbolValues | EdgeValues:
+        """Return the values of what is known now."""
+        own = self.setting
+        if own.kind == "EDGES":
+            return EdgeValues(own, taught.model, taught.edges)
+        return SymbolValues(own, taught.model, self.future)
+
+    def forget(self, lives: Lives, time: int) -> None:
+        """Let go what nothing can complete from a time on; partitions that are as new go, too."""
+        if lives.followed is not None:
+            lives.followed.forget(time)
+        if self.past.order:
+            return
+        new = self.past.start()
+        for partition, life in list(lives.partitions.items()):
+            self.past.expire(life, time)
+            if (life.partial, life.whole) == (new.partial, new.whole):
+                del lives.partitions[partition]
 
 
 def _told(found: tuple[float, float] | None) -> tuple[float | None, float | None]:

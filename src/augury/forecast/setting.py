@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from augury.forecast.machine import Machine
 from augury.forecast.past import Bound, Past
 
-Partition = Hashable
+# The code of what parts a forecast.
+Partition = int
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,21 @@ class SymbolValues:
             forecast, mean = forecast + weight * own[0], mean + weight * own[1]
         return forecast, mean
 
+    def table_of(
+        self, value: Value, reading: Reading, context: Context
+    ) -> tuple[Reals, float] | None:
+        """Return the table of a partial match that no window ends, and how fast events come.
+
+        None where nothing is known.
+        """
+        gap = self.model.mean_gap(value) if self.model.knows else None
+        if gap is None:
+            return None
+        horizon, rate = self.setting.horizon, 1.0 / gap
+        most = arrivals.most_events(rate * horizon.length) if horizon.in_time else horizon.length
+        state = reading, self.model.shortened(context)
+        return self._table(Moment(0, 0, value), state, most, ENDLESS), rate
+
     def _of(self, moment: Moment, reading: Reading, context: Context, gap: float | None) -> Moments:
         setting, horizon = self.setting, self.setting.horizon
         if gap is None:

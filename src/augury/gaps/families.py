@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -53,6 +54,7 @@ def density(gap: Gap, lengths: Reals) -> Reals:
     return _DENSITIES[gap.family](gap.parameters, lengths)
 
 
+@lru_cache(maxsize=1024)
 def bends(gap: Gap) -> tuple[float, ...]:
     """Return where F bends: between two such lengths it is close to a polynomial."""
     return _BENDS[gap.family](gap.parameters)

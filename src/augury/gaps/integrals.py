@@ -7,7 +7,7 @@ an empirical gap is a sum over its atoms.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,7 +21,7 @@ NODES = 10
 FINE = 1e-11
 NOTHING = 1e-290
 # How many values are computed at once, so that the memory stays small.
-MOST_NODES = 20_000
+MOST_NODES = 60_000
 _X, _W = np.polynomial.legendre.leggauss(NODES)
 
 
@@ -70,6 +70,7 @@ def mean_over(
 
 # Of a stretch: when the gap ends (N, M), and the length (N, 1).
 Inner = Callable[[Reals, Reals], Reals]
+Inners = Callable[[Reals, Reals], Sequence[Reals]]
 
 
 @dataclass(frozen=True)
@@ -87,37 +88,49 @@ class Range:
 
 def means_over(gap: Gap, function: Inner, lengths: Reals, where: Range) -> Reals:
     """Return the mean over the gap, as `mean_over` has it, for each length of a stretch."""
+    return all_means_over(gap, lambda v, length: [function(v, length)], lengths, where)[0]
+
+
+def all_means_over(gap: Gap, functions: Inners, lengths: Reals, where: Range) -> list[Reals]:
+    """Return the means of several functions, which are looked at in the same places."""
     flat = np.ravel(lengths)
     each = (2 + len(bends(gap)) + len(where.cuts) + len(where.turns)) * NODES
     size = max(1, MOST_NODES // each)
-    pieces = [flat[k : k + size] for k in range(0, len(flat), size)]
-    found = [_means(gap, function, piece, where) for piece in pieces]
-    return np.concatenate([np.zeros(0), *found]).reshape(np.shape(lengths))
+    # None at all, where there are no lengths, says how many functions there are.
+    starts = range(0, max(len(flat), 1), size)
+    found = [_means(gap, functions, flat[k : k + size], where) for k in starts]
+    return [np.concatenate(own).reshape(np.shape(lengths)) for own in zip(*found, strict=True)]
 
 
-def _means(gap: Gap, function: Inner, lengths: Reals, where: Range) -> Reals:
+def _means(gap: Gap, functions: Inners, lengths: Reals, where: Range) -> list[Reals]:
     own = lengths[:, None]
     until = np.minimum(own, where.high)
     if gap.has_atoms:
-        atoms = np.broadcast_to(np.array(gap.parameters), (len(lengths), len(gap.parameters)))
+        atoms = np.broadcast_to(np.sort(gap.parameters), (len(lengths), len(gap.parameters)))
         inside = (atoms >= where.low) & (atoms <= until) & (own > 0.0)
-        found: Reals = gap.reaches * np.where(inside, function(atoms, own), 0.0).mean(axis=1)
-        return found
-    high, first = np.maximum(until, where.low), np.zeros(len(lengths))
-    start = np.full_like(own, where.low)
-    if gap.family == "GAMMA" and gap.parameters[1] < 1.0 and where.low == 0.0:
+        sums = [np.where(inside, values, 0.0) for values in functions(atoms, own)]
+        return [gap.reaches * values.mean(axis=1) for values in sums]
+    high, start = np.maximum(until, where.low), np.full_like(own, where.low)
+    is_unbound = gap.family == "GAMMA" and gap.parameters[1] < 1.0 and where.low == 0.0
+    if is_unbound:
+        # The density has no bound at zero: of the first cell its whole mass is taken.
         start = np.minimum(high, bends(gap)[0])
-        first = (ended(gap)(start) * function(start / 2.0, own))[:, 0]
     bent = np.array((*bends(gap), *where.cuts))
     fixed = np.broadcast_to(bent, (len(lengths), len(bent)))
     places = np.concatenate([start, high, fixed, own - np.array(where.turns)], axis=1)
     places = np.sort(np.clip(places, start, high), axis=1)
-    widths = np.diff(places, axis=1)[:, :, None]
-    nodes = (places[:, :-1, None] + widths * (_X + 1.0) / 2.0).reshape(len(lengths), -1)
-    weights = (widths * _W / 2.0).reshape(len(lengths), -1)
-    # A cell without width may lie at zero, where a density need not be defined.
-    values = density(gap, np.maximum(nodes, NOTHING)) * function(nodes, own)
-    return gap.reaches * np.asarray(first + (weights * values).sum(axis=1))
+    # Many places lie beyond a short length, and their cells have no width.
+    of, cell = np.nonzero(np.diff(places, axis=1))
+    low = places[of, cell, None]
+    widths = places[of, cell + 1, None] - low
+    nodes, length = low + widths * (_X + 1.0) / 2.0, lengths[of, None]
+    weights = widths * _W / 2.0 * density(gap, np.maximum(nodes, NOTHING))
+    sums = [np.einsum("kn,kn->k", weights, values) for values in functions(nodes, length)]
+    found = [np.bincount(of, values, len(lengths)).astype(np.float64) for values in sums]
+    if is_unbound:
+        first = [(ended(gap)(start) * values)[:, 0] for values in functions(start / 2.0, own)]
+        found = [one + rest for one, rest in zip(first, found, strict=True)]
+    return [gap.reaches * total for total in found]
 
 
 def each_mean(lengths: Reals, one: Callable[[float], float], zero: float = 0.0) -> Reals:

@@ -23,9 +23,17 @@ from functools import lru_cache
 import numpy as np
 
 from augury.gaps.families import Gap, bends, farthest
-from augury.gaps.integrals import Range, came, each_mean, ended, mean_over, means_over
+from augury.gaps.integrals import (
+    Range,
+    all_means_over,
+    came,
+    each_mean,
+    ended,
+    mean_over,
+    means_over,
+)
 from augury.gaps.stretch import Backward, Ends, Forward, Step, Stretch, Unseen, unseen_in
-from augury.gaps.tables import Function, tabulate
+from augury.gaps.tables import Function, Pair, Tables, tabulate_both
 from augury.records import Reals
 
 # Inner steps are tabulated finer than the score that is made of them, the innermost finest.
@@ -43,6 +51,13 @@ class Parts:
     silent: Function
     cuts: tuple[float, ...]
     is_slow: bool = False
+    together: Pair | None = None
+
+    def both(self, lengths: Reals) -> tuple[Reals, Reals]:
+        """Return numerator and denominator at each length."""
+        if self.together is not None:
+            return self.together(lengths)
+        return self.true(lengths), self.silent(lengths)
 
 
 def parts_of(stretch: Stretch, top: float) -> Parts:
@@ -85,7 +100,7 @@ def _forward(steps: tuple[Step, ...], top: float) -> Parts:
         return _one_missed(step, _sums(kinks, (), cuts))
     after = tuple(rest)
     ahead = _tabulated(after, min(top, longest(Forward(after))))
-    return _missed(step, (ahead.true, ahead.silent), ahead.cuts, _sums(kinks, ahead.cuts, cuts))
+    return _missed(step, ahead, _sums(kinks, ahead.cuts, cuts))
 
 
 def _is_plain(rest: list[Step]) -> bool:
@@ -98,7 +113,7 @@ def _one_missed(step: Step, cuts: tuple[float, ...]) -> Parts:
     own = step.missed
     assert own is not None
     if step.negated:
-        return _missed(step, (_ones, _ones), (), cuts)
+        return _missed(step, Parts(_ones, _ones, ()), cuts)
 
     def true(lengths: Reals) -> Reals:
         until = came(own.gap, np.minimum(lengths, step.most))
@@ -110,30 +125,36 @@ def _one_missed(step: Step, cuts: tuple[float, ...]) -> Parts:
     return Parts(true, lambda lengths: 1.0 - (1.0 - own.rate) * came(own.gap, lengths), cuts)
 
 
-def _missed(
-    step: Step,
-    ahead: tuple[Function, Function],
-    ahead_cuts: Iterable[float],
-    cuts: tuple[float, ...],
-) -> Parts:
-    own, (true_ahead, silent_ahead) = step.missed, ahead
+def _missed(step: Step, ahead: Parts, cuts: tuple[float, ...]) -> Parts:
+    """Return the parts where a component is missed, and then what is `ahead`."""
+    own, turns = step.missed, ahead.cuts
     assert own is not None
-    turns = tuple(ahead_cuts)
-    needed = Range(step.least, step.most, _own_cuts(step.negated), turns)
+    needed, free = Range(step.least, step.most, _own_cuts(step.negated), turns), Range(turns=turns)
 
     def inside(v: Reals, length: Reals) -> Reals:
-        return _absent_until(step.negated, v, length) * true_ahead(length - v)
+        return _absent_until(step.negated, v, length) * ahead.true(length - v)
+
+    def later(v: Reals, length: Reals) -> Reals:
+        return ahead.silent(length - v)
 
     def true(lengths: Reals) -> Reals:
         return own.rate * means_over(own.gap, inside, lengths, needed)
 
-    def silent(lengths: Reals) -> Reals:
-        missed = means_over(
-            own.gap, lambda v, length: silent_ahead(length - v), lengths, Range(turns=turns)
-        )
+    def unread(lengths: Reals, missed: Reals) -> Reals:
         return _unread(step.negated, lengths) * (1.0 - came(own.gap, lengths) + own.rate * missed)
 
-    return Parts(true, silent, cuts)
+    def silent(lengths: Reals) -> Reals:
+        return unread(lengths, means_over(own.gap, later, lengths, free))
+
+    def each(v: Reals, length: Reals) -> tuple[Reals, Reals]:
+        true_rest, silent_rest = ahead.both(length - v)
+        return _absent_until(step.negated, v, length) * true_rest, silent_rest
+
+    def both(lengths: Reals) -> tuple[Reals, Reals]:
+        found, missed = all_means_over(own.gap, each, lengths, free)
+        return own.rate * found, unread(lengths, missed)
+
+    return Parts(true, silent, cuts, together=both if needed == free else None)
 
 
 @lru_cache(maxsize=512)
@@ -142,8 +163,9 @@ def _tabulated(steps: tuple[Step, ...], top: float) -> Parts:
     parts = _forward(steps, top)
     # A table that asked for less than the error of those it is made of would never end.
     error = INNER_ERROR * COARSER ** sum(step.missed is not None for step in steps[1:])
-    true, silent = (tabulate(f, parts.cuts, top, error) for f in (parts.true, parts.silent))
-    return Parts(true, silent, parts.cuts)
+    alone = parts.true, parts.silent
+    tables = tabulate_both(parts.both, alone, parts.cuts, top, error)
+    return Parts(*tables, parts.cuts, together=Tables(*tables))
 
 
 # Backward -------------------------------------------------------------------------------------

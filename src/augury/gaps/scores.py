@@ -53,7 +53,7 @@ def _score_table(stretch: Stretch, scoring: Scoring, window: float) -> Table:
 
 def _ratio(parts: Parts) -> Function:
     def score(lengths: Reals) -> Reals:
-        true, silent = parts.true(lengths), parts.silent(lengths)
+        true, silent = parts.both(lengths)
         found = np.divide(true, silent, out=np.zeros_like(true), where=silent > 0.0)
         return np.clip(found, 0.0, 1.0)
 

@@ -9,9 +9,10 @@ Shapes: K pieces, D = DEGREE + 1 coefficients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,14 @@ MOST_HALVINGS = 40
 ZERO, SLIVER = 1e-11, 1e-14
 # A function that no polynomial fits must not fill the memory: its last pieces stay as they are.
 MOST_PIECES = 4000
+# From so many lengths in a row on it pays to look for rows that lie in one piece.
+NODES_OF_A_ROW = 4
 Function = Callable[[Reals], Reals]
+# Two functions of the same lengths, computed together.
+Pair = Callable[[Reals], tuple[Reals, Reals]]
+# From where to where; a polynomial, and how far it is off.
+Piece = tuple[float, float]
+Fit = tuple[Reals, float]
 
 # Chebyshev nodes of a piece, which goes from -1 to 1, the inverse of the polynomials at them, and
 # places between the nodes where the polynomial is put to the test. The last one is just inside.
@@ -51,21 +59,12 @@ class Table:
 
     def __call__(self, lengths: Reals) -> Reals:
         """Return the value at each length."""
-        share = np.clip(np.asarray(lengths, np.float64), self.cuts[0], self.cuts[-1])
-        piece = np.searchsorted(self.cuts, share, side="right") - 1
-        piece = np.minimum(piece, len(self.cuts) - 2)
-        widths, by_power = self._pieces
-        share = 2.0 * (share - self.cuts[piece]) / widths[piece] - 1.0
-        value = np.asarray(by_power[DEGREE][piece])
-        for power in range(DEGREE - 1, -1, -1):
-            value *= share
-            value += by_power[power][piece]
-        return value
+        return _read(self.cuts, [self._by_power], lengths)[0]
 
     @cached_property
-    def _pieces(self) -> tuple[Reals, Reals]:
-        """The widths of the pieces, and the coefficients by power: small enough to stay at hand."""
-        return np.diff(self.cuts), np.ascontiguousarray(self.coefficients.T)
+    def _by_power(self) -> Reals:
+        """The coefficients by power: small enough to stay at hand."""
+        return np.ascontiguousarray(self.coefficients.T)
 
     def best(self, longest: float) -> float:
         """Return a bound of table and function at lengths up to `longest`, off by the error.
@@ -80,6 +79,86 @@ class Table:
             turns = _turns(own[k])
             highest = max(highest, _values(own[k], turns[turns <= ends[k]]).max(initial=0.0))
         return float(highest + self.error) if highest > 0.0 else 0.0
+
+
+def _read(cuts: Reals, tables: Sequence[Reals], lengths: Reals) -> list[Reals]:
+    """Return the values of some tables with the same cuts, whose polynomials are by power.
+
+    Lengths in rows (N, M) rise, or fall, along each row. Where its ends lie in one piece, as those
+    of a cell of an integral mostly do, the piece is looked up once.
+    """
+    given = np.clip(np.asarray(lengths, np.float64), cuts[0], cuts[-1])
+    if given.ndim != 2 or given.shape[1] < NODES_OF_A_ROW:
+        return _evaluated(cuts, tables, given, _pieces(cuts, given))
+    first, last = _pieces(cuts, given[:, 0]), _pieces(cuts, given[:, -1])
+    alike = first == last
+    if alike.all():
+        return _evaluated(cuts, tables, given, first[:, None])
+    inside, across = given[alike], given[~alike]
+    parts = (
+        _evaluated(cuts, tables, inside, first[alike, None]),
+        _evaluated(cuts, tables, across, _pieces(cuts, across)),
+    )
+    found = []
+    for own, other in zip(*parts, strict=True):
+        values = np.empty_like(given)
+        values[alike], values[~alike] = own, other
+        found.append(values)
+    return found
+
+
+def _pieces(cuts: Reals, lengths: Reals) -> Any:
+    return np.minimum(np.searchsorted(cuts, lengths, side="right") - 1, len(cuts) - 2)
+
+
+def _evaluated(cuts: Reals, tables: Sequence[Reals], lengths: Reals, piece: Any) -> list[Reals]:
+    share = 2.0 * (lengths - cuts[piece]) / (cuts[piece + 1] - cuts[piece]) - 1.0
+    found = []
+    for by_power in tables:
+        value = by_power[DEGREE][piece] * share
+        for power in range(DEGREE - 1, 0, -1):
+            value += by_power[power][piece]
+            value *= share
+        value += by_power[0][piece]
+        found.append(value)
+    return found
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Two tables that are read at the same lengths: each is looked up once."""
+
+    first: Table
+    second: Table
+
+    def __call__(self, lengths: Reals) -> tuple[Reals, Reals]:
+        """Return both values at each length."""
+        first, second = _read(self._cuts, self._by_power, lengths)
+        return first, second
+
+    @cached_property
+    def _cuts(self) -> Reals:
+        return np.union1d(self.first.cuts, self.second.cuts)
+
+    @cached_property
+    def _by_power(self) -> tuple[Reals, Reals]:
+        return _narrowed(self.first, self._cuts), _narrowed(self.second, self._cuts)
+
+
+def _narrowed(table: Table, cuts: Reals) -> Reals:
+    """Return the polynomials of a table, by power, on the narrower pieces between some cuts."""
+    low, high = np.clip((cuts[:-1], cuts[1:]), table.cuts[0], table.cuts[-1])
+    piece = _pieces(table.cuts, (low + high) / 2.0)
+    width = np.diff(table.cuts)[piece]
+    # The piece's own x is middle + half * y, where y goes from -1 to 1 over the narrower one.
+    middle = ((low - table.cuts[piece]) + (high - table.cuts[piece])) / width - 1.0
+    half = (high - low) / width
+    own, found = table.coefficients[piece].T, np.zeros((DEGREE + 1, len(piece)))
+    for power in range(DEGREE, -1, -1):
+        # Horner's rule for polynomials: what is there, times (middle + half * y).
+        found[1:] = found[1:] * middle + found[:-1] * half
+        found[0] = found[0] * middle + own[power]
+    return found
 
 
 def _values(coefficients: Reals, shares: Reals) -> Reals:
@@ -105,27 +184,70 @@ def constant(value: float) -> Table:
 
 def tabulate(function: Function, cuts: Iterable[float], top: float, error: float = ERROR) -> Table:
     """Return a table of the function on [0, top], whose pieces end at least at the cuts."""
-    inner = sorted({float(cut) for cut in cuts if 0.0 < cut < top})
-    waiting = list(zip([0.0, *inner], [*inner, top], strict=True))
-    done: list[tuple[float, Reals]] = []
-    for halving in range(MOST_HALVINGS):
-        if not waiting:
-            break
-        pairs = np.array(waiting)
-        fits = _fit(function, pairs)
-        last = halving == MOST_HALVINGS - 1 or len(waiting) + len(done) > MOST_PIECES
-        again: list[tuple[float, float]] = []
-        for (low, high), (coefficients, worst) in zip(waiting, fits, strict=True):
-            if worst <= error or last or high - low <= 1e-9 * top:
-                done.append((low, coefficients))
+    draft = _Draft.of(cuts, top, error)
+    while draft.waiting:
+        draft.take(dict(zip(draft.waiting, _fit(function, draft.waiting), strict=True)))
+    return draft.table(function)
+
+
+def tabulate_both(
+    both: Pair, alone: tuple[Function, Function], cuts: Iterable[float], top: float, error: float
+) -> tuple[Table, Table]:
+    """Return the tables of two functions that are cheaper together: where both are needed.
+
+    They are those that each of the functions `alone` has.
+    """
+    own = tuple(cuts)
+    drafts = _Draft.of(own, top, error), _Draft.of(own, top, error)
+    while any(draft.waiting for draft in drafts):
+        shared = [piece for piece in drafts[0].waiting if piece in set(drafts[1].waiting)]
+        together = _fit_both(both, shared)
+        for draft, function, fits in zip(drafts, alone, together, strict=True):
+            known = dict(zip(shared, fits, strict=True))
+            rest = [piece for piece in draft.waiting if piece not in known]
+            draft.take(known | dict(zip(rest, _fit(function, rest), strict=True)))
+    first, second = (d.table(function) for d, function in zip(drafts, alone, strict=True))
+    return first, second
+
+
+@dataclass
+class _Draft:
+    """A table while its pieces are halved."""
+
+    waiting: list[Piece]
+    top: float
+    error: float
+    done: list[tuple[float, Reals]] = field(default_factory=list)
+    halvings: int = 0
+
+    @classmethod
+    def of(cls, cuts: Iterable[float], top: float, error: float) -> _Draft:
+        inner = sorted({float(cut) for cut in cuts if 0.0 < cut < top})
+        return cls(list(zip([0.0, *inner], [*inner, top], strict=True)), top, error)
+
+    def take(self, fits: Mapping[Piece, Fit]) -> None:
+        """Keep the pieces that fit, and halve the others."""
+        self.halvings += 1
+        full = len(self.waiting) + len(self.done) > MOST_PIECES
+        last = full or self.halvings == MOST_HALVINGS
+        again: list[Piece] = []
+        for low, high in self.waiting:
+            coefficients, worst = fits[low, high]
+            if worst <= self.error or last or high - low <= 1e-9 * self.top:
+                self.done.append((low, coefficients))
             else:
                 middle = (low + high) / 2.0
                 again += [(low, middle), (middle, high)]
-        waiting = again
-    done.sort(key=lambda piece: piece[0])
-    done = _with_zeros(function, done, top)
-    starts = [low for low, _ in done]
-    return Table(np.array([*starts, top]), np.array([own for _, own in done]), error)
+        self.waiting = again
+
+    def table(self, function: Function) -> Table:
+        """Return the table, with 0 itself where the function is."""
+        pieces = sorted(self.done, key=lambda piece: piece[0])
+        pieces = _with_zeros(function, pieces, self.top)
+        starts = [low for low, _ in pieces]
+        return Table(
+            np.array([*starts, self.top]), np.array([own for _, own in pieces]), self.error
+        )
 
 
 def _with_zeros(
@@ -146,11 +268,26 @@ def _with_zeros(
     return found
 
 
-def _fit(function: Function, pairs: Reals) -> list[tuple[Reals, float]]:
+def _fit(function: Function, pieces: Sequence[Piece]) -> list[Fit]:
     """Return the polynomial of each piece, and how far it is off between the nodes."""
+    lengths = _sampled(pieces)
+    return _fitted(function(lengths.ravel()).reshape(lengths.shape))
+
+
+def _fit_both(function: Pair, pieces: Sequence[Piece]) -> tuple[list[Fit], list[Fit]]:
+    lengths = _sampled(pieces)
+    first, second = function(lengths.ravel())
+    return _fitted(first.reshape(lengths.shape)), _fitted(second.reshape(lengths.shape))
+
+
+def _sampled(pieces: Sequence[Piece]) -> Reals:
+    pairs = np.array(pieces, np.float64).reshape(-1, 2)
     low, width = pairs[:, :1], np.diff(pairs, axis=1)
-    lengths = low + width * (np.concatenate([_NODES, _TESTS]) + 1.0) / 2.0
-    values = function(lengths.ravel()).reshape(lengths.shape)
+    found: Reals = low + width * (np.concatenate([_NODES, _TESTS]) + 1.0) / 2.0
+    return found
+
+
+def _fitted(values: Reals) -> list[Fit]:
     coefficients = values[:, : DEGREE + 1] @ _INVERSE.T
-    off = np.abs(coefficients @ _AT_TESTS.T - values[:, DEGREE + 1 :]).max(axis=1)
+    off = np.abs(coefficients @ _AT_TESTS.T - values[:, DEGREE + 1 :]).max(axis=1, initial=0.0)
     return [(own, float(worst)) for own, worst in zip(coefficients, off, strict=True)]

@@ -58,7 +58,7 @@ class Progress(event.Listener):
             return
         line = (
             "augury: compiling kernels for this processor, Python and Numba, "
-            f"{kept.how_long()}: {self.done} functions in {seconds:.0f} s, of about 170"
+            f"{kept.how_long()}: {self.done} functions in {seconds:.0f} s, of about 210"
         )
         if _is_terminal():
             _say(f"\r{line}\x1b[K")

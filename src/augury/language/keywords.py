@@ -66,7 +66,7 @@ KEYWORDS: dict[str, Keyword] = {
     **_words("stream", "MISS RATE"),
     **_words("query", "ON WHERE AFTER USING SKIP TILL MATCH STRICT PARTITION CONTIGUITY WITHIN"),
     **_words("query", "EVENTS EVERY ALLOW ALL MISSED OF HAVING CONFIDENCE CONF THRESHOLD GROUP"),
-    **_words("query", "RETURN AS OVER APPROXIMATE LIMIT CORRELATED SCORING AYAC LAW"),
+    **_words("query", "RETURN AS OVER APPROXIMATE LIMIT CORRELATED SCORING AYAC LAW PAST PER"),
     **_unless("query", "PROBABILITY COUNT", _MEASURE),
     **_followed("query", "TOTAL", ("COUNT",)),
     **_words("pattern", "PATTERN EVENT"),
@@ -108,7 +108,7 @@ AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 CLAUSES: frozenset[str] = frozenset(
     {
         *("ON", "PATTERN", "SEQUENCE", "EVENT", "WHERE", "AFTER", "USING", "WITHIN", "EVERY"),
-        *("ALLOW", "MISS", "CORRELATED", "GROUP", "HAVING", "THRESHOLD", "RETURN"),
+        *("ALL", "ALLOW", "MISS", "CORRELATED", "GROUP", "HAVING", "THRESHOLD", "RETURN"),
         *("APPROXIMATE", "MATCH", "SCORING", "OPTIONS"),
     }
 )

@@ -81,8 +81,13 @@ def _has_any(tokens: list[Token], offsets: list[int]) -> bool:
     return at < len(offsets) and offsets[at] <= tokens[-1].end
 
 
+# What a statement may declare: the word after CREATE, which may be misspelt itself.
+_KINDS = {"STREAM", "TABLE", "QUERY", "MODEL", "CORRELATION", "FORECAST", "STORE", "RULE", "POLICY"}
+
+
 def _declared(tokens: list[Token]) -> list[str]:
-    created = len(tokens) > 3 and tokens[0].text.upper() == "CREATE"
+    words = [token.text.upper() for token in tokens[:2]]
+    created = len(tokens) > 3 and (words[0] == "CREATE" or words[1] in _KINDS)
     at = 4 if created and tokens[1].text.upper() == "OR" and len(tokens) > 5 else 2
     return [tokens[at].text] if created and tokens[at].kind in {"WORD", "QUOTED"} else []
 

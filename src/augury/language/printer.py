@@ -60,6 +60,7 @@ from augury.language.tree import (
     Option,
     Return,
     Setting,
+    Skip,
     Statement,
     Strategy,
     Subgoal,
@@ -207,10 +208,21 @@ def _conditions(node: CreateQuery) -> Iterator[str]:
 def _selection(node: CreateQuery) -> Iterator[str]:
     if node.strategy is not None:
         yield f"USING {_STRATEGIES[node.strategy]}"
+    if node.after_match is not None:
+        yield f"AFTER MATCH SKIP {skip_text(node.after_match)}"
     if node.within is not None:
         yield f"WITHIN {_window(node.within)}"
     if node.every is not None:
         yield f"EVERY {_window(node.every)}"
+
+
+def skip_text(node: Skip) -> str:
+    """Return where the search goes on after a match, as AFTER MATCH SKIP says it."""
+    if node.to == "PAST LAST":
+        return "PAST LAST EVENT"
+    return (
+        "TO NEXT EVENT" if node.component is None else f"TO {node.to} {name_text(node.component)}"
+    )
 
 
 def _window(node: Window) -> str:
@@ -239,6 +251,8 @@ def _answers(node: CreateQuery) -> Iterator[str]:
         yield _having(node.having)
     if node.returns is not None:
         yield f"RETURN {_returned(node.returns)}"
+    if node.each_event:
+        yield "ALL EVENTS PER MATCH"
 
 
 def _having(node: Having) -> str:

@@ -232,6 +232,17 @@ class Window(Node):
     events: bool = False
 
 
+SkipTo = Choice["PAST LAST", "NEXT", "FIRST", "LAST"]
+
+
+@dataclass(frozen=True, slots=True)
+class Skip(Node):
+    """`AFTER MATCH SKIP PAST LAST EVENT`, `TO NEXT EVENT`, `TO FIRST x` or `TO LAST x`."""
+
+    to: SkipTo
+    component: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Allow(Node):
     """`ALLOW 2 MISSED OF (x, z)`; count None is ALL, an empty `of` is every positive component."""
@@ -282,6 +293,7 @@ class CreateQuery(Node):
     ON was not written (the only stream of the catalog is meant). `places` has the span of each
     clause by its keyword, for diagnostics. `strategy_over` has the names that the thesis lists in
     `skip_till_next_match(x, y) {...}`: all components are meant, so it says nothing more.
+    `each_event` is ALL EVENTS PER MATCH: the answer has a row for each event of a match.
     """
 
     name: str | None
@@ -302,6 +314,8 @@ class CreateQuery(Node):
     match_limit: int | None = None
     scoring: Choice["LAW", "AYAC"] | None = None
     options: tuple[Option, ...] = ()
+    after_match: Skip | None = None
+    each_event: bool = False
     strategy_over: tuple[str, ...] = field(default=(), compare=False, repr=False)
     places: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
 

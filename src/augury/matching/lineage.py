@@ -194,7 +194,7 @@ class _Evaluation:
         if self.cases_left < 0:
             raise TooEntangledError
         block = self._busiest(formula)
-        named = {lit.alternative for lit in _literals(formula) if lit.block == block}
+        named = {lit.alternative for lit in literals(formula) if lit.block == block}
         # One list serves every order of a set: the sum must not depend on hashing.
         options = sorted(named, key=repr)
         chances = self.chances[block]
@@ -208,23 +208,24 @@ class _Evaluation:
         return total
 
     def _busiest(self, formula: Formula) -> Block:
-        counts = Counter(lit.block for lit in _literals(formula))
+        counts = Counter(lit.block for lit in literals(formula))
         return min(counts, key=lambda block: (-counts[block], repr(block)))
 
     def blocks_of(self, formula: Formula) -> frozenset[Block]:
         if formula not in self.blocks:
-            self.blocks[formula] = frozenset(lit.block for lit in _literals(formula))
+            self.blocks[formula] = frozenset(lit.block for lit in literals(formula))
         return self.blocks[formula]
 
 
-def _literals(formula: Formula) -> Iterator[Is]:
+def literals(formula: Formula) -> Iterator[Is]:
+    """Yield what a formula says of blocks, each time that it says so."""
     if isinstance(formula, Is):
         yield formula
     elif isinstance(formula, Not):
-        yield from _literals(formula.part)
+        yield from literals(formula.part)
     elif isinstance(formula, All | AtMost):
         for part in formula.parts:
-            yield from _literals(part)
+            yield from literals(part)
 
 
 def fixed(formula: Formula, block: Block, alternative: Hashable) -> Formula:

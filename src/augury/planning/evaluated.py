@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
+from augury.analysis.declarations.moves import TOLD
+from augury.analysis.expressions.walk import attributes
 from augury.analysis.unread import scores_unseen
 from augury.matching.pattern import MOST_COMPONENTS
 from augury.planning.entangled import entangled
@@ -42,6 +44,7 @@ def _refused(query: CheckedQuery) -> Refused | None:
         return Refused(f"a pattern of more than {MOST_COMPONENTS} components")
     return (
         _hanging_together(query)
+        or _taken_in_worlds(query)
         or _without_lineage(query)
         or entangled(query)
         or (_unseen(query) if scores_unseen(query) else None)
@@ -70,8 +73,22 @@ def _unfollowed(query: CheckedQuery) -> Refused | None:
         why = "together with missed events"
     elif query.correlated_by is not None:
         why = "together with CORRELATED BY"
+    elif query.after_match is not None or query.each_event:
+        why = "together with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
+    if why is None and (told := _told_condition(query)) is not None:
+        hint = "ask for sure matches with HAVING CONFIDENCE, which is revised as they are"
+        return Refused(f"a condition on {told}, which is told again as more is known", hint)
     hint = f"ask for matches of {first.name} alone, or for its table"
     return None if why is None else Refused(f"the owners of {first.name} {why}", hint)
+
+
+def _told_condition(query: CheckedQuery) -> str | None:
+    """Return what a condition reads of a telling, which is no property of an event; or None."""
+    nodes = (node for each in query.conjuncts for node in attributes(each.expression))
+    read = [(node.component or "", node.name) for node in nodes]
+    for equality in query.equalities:
+        read += [(query.components[c].name, column) for c, column in equality.members]
+    return next((f"{own}.{name}" for own, name in read if name.lower() in TOLD), None)
 
 
 def _hanging_together(query: CheckedQuery) -> Refused | None:
@@ -81,6 +98,33 @@ def _hanging_together(query: CheckedQuery) -> Refused | None:
             hint = f"ask for the table of {stream.name} with the local engine"
             return Refused(f"the owners of {stream.name}, which hang together", hint)
     return None
+
+
+def _taken_in_worlds(query: CheckedQuery) -> Refused | None:
+    """Return whose matches differ from world to world by what was taken before them; or None."""
+    for stream in query.streams:
+        if stream.skips and stream.is_uncertain:
+            hint = f"remove AFTER MATCH from query {stream.name}, or ask for its own table"
+            what = f"the matches of query {stream.name}, which has AFTER MATCH SKIP"
+            return Refused(f"{what} and whose events may not have happened", hint)
+    return None
+
+
+def hangs_on_all(query: CheckedQuery) -> bool:
+    """Return whether matches that are taken in turn, in each world, hang on all before them."""
+    if query.after_match is not None:
+        return any(s.is_uncertain or s.query is not None for s in query.streams)
+    return any(stream.skips for stream in query.streams)
+
+
+def refuse_endless_skips(query: CheckedQuery) -> None:
+    """Raise where matches that are taken in turn cannot be told as rows come."""
+    if hangs_on_all(query):
+        message = (
+            f"query {query.name} takes matches one after the other, AFTER MATCH, in every world of "
+            "uncertain events, or reads such matches: that needs all rows at once"
+        )
+        raise PlanError(NOT_EVALUATED, message, "bind its rows and ask for its table")
 
 
 def _without_lineage(query: CheckedQuery) -> Refused | None:

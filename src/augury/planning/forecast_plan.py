@@ -19,6 +19,7 @@ from augury.analysis.declarations.forecasts import (
 from augury.config import value_of
 from augury.forecast.machine import Edge, Guard, Machine
 from augury.forecast.setting import Horizon, Setting
+from augury.language.printer import to_text
 from augury.language.text.expressions import expression_text
 from augury.matching.pattern import Pattern
 from augury.planning.match_plan import MatchPlan, plan_match
@@ -35,13 +36,15 @@ class ForecastPlan:
     """A forecast, ready for a runner.
 
     `match` is the plan of its query, in which every event counts and `partition_by` is what parts a
-    forecast; `columns` has for each stream the columns that are the forecast's keys.
+    forecast; `columns` has for each stream the columns that are the forecast's keys. `text` is the
+    forecast and its query as written, by which stored state knows its own.
     """
 
     forecast: CheckedForecast
     setting: Setting
     match: MatchPlan
     columns: Columns
+    text: str
 
 
 def plan_forecast(forecast: CheckedForecast, catalog: Catalog) -> ForecastPlan:
@@ -72,7 +75,9 @@ def plan_forecast(forecast: CheckedForecast, catalog: Catalog) -> ForecastPlan:
     )
     own = replace(query, keys=forecast.keys)
     match = replace(match, query=own, drops_others=False, partition_by=partition_by, outputs=())
-    return ForecastPlan(forecast, setting, match, _key_columns(forecast, partition_by))
+    text = to_text(catalog.forecasts[forecast.name.lower()])
+    text += to_text(catalog.queries[query.name.lower()])
+    return ForecastPlan(forecast, setting, match, _key_columns(forecast, partition_by), text)
 
 
 def _parts(forecast: CheckedForecast, partition_by: Columns) -> bool:
@@ -173,6 +178,8 @@ def _unread(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
         yield f"goes on by MODEL {forecast.future.model}"
     if forecast.approximate is not None:
         yield "is APPROXIMATE"
+    if query.after_match is not None or query.each_event:
+        yield "is of a query with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
     for conjunct in undecided(query):
         yield f"is of a query with the condition {expression_text(conjunct.expression)}"
     for stream in query.streams:

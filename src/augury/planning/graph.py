@@ -15,6 +15,7 @@ from typing import Literal
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.planning.chain_plan import ChainPlan, plan_chain
+from augury.planning.evaluated import hangs_on_all
 
 Kind = Literal["source", "identify", "infer", "match", "count", "join", "chain", "lineage"]
 # What a step costs: the rows that are new; all rows that are remembered, which are evaluated again;
@@ -152,6 +153,8 @@ def _match_step(query: CheckedQuery, catalog: Catalog) -> Step:
     if any(stream.name.lower() in catalog.inferred for stream in query.streams):
         return "all"
     if any(stream.is_identified for stream in query.streams):
+        return "all"
+    if hangs_on_all(query):
         return "all"
     derived = any(stream.query is not None for stream in query.streams)
     apart = any(stream.alternatives and stream.id is not None for stream in query.streams)

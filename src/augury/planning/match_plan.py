@@ -37,7 +37,8 @@ class MatchPlan:
 
     `partition_by` maps each stream to the columns that partition its events; empty if none do.
     `drops_others` tells that events which can play nothing do not matter. `made` are the columns of
-    the answer that are made; None: all.
+    the answer that are made; None: all. Which matches AFTER MATCH takes is known once no more can
+    begin where they do; `at_once` is the pattern that does not wait for that.
     """
 
     query: CheckedQuery
@@ -48,6 +49,7 @@ class MatchPlan:
     drops_others: bool
     outputs: tuple[tuple[Column, Typed], ...]
     made: frozenset[str] | None = None
+    at_once: Pattern | None = None
 
 
 def refuse_unlearned(query: CheckedQuery) -> None:
@@ -75,14 +77,16 @@ def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
         # Conditional probabilities may exceed the events' own, so the threshold comes afterwards.
         pattern = replace(pattern, threshold=0.0, strict_threshold=False)
     pattern = bounded(query, pattern)
+    at_once = None if query.after_match is None else pattern
     return MatchPlan(
         query=query,
-        pattern=pattern,
+        pattern=pattern if at_once is None else replace(pattern, waits=True),
         programs=plan.programs,
         plays=plays_of(plan),
         partition_by=dict(plan.partitioning.columns),
         drops_others=plan.drops_others,
         outputs=tuple((out.column, values[out.column.name]) for out in query.outputs),
+        at_once=at_once,
     )
 
 

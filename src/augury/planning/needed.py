@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.expressions.walk import attributes
-from augury.planning.expressions.typed import Aggregated, Input, Typed, nodes_within
+from augury.planning.expressions.typed import OF_MATCH, Aggregated, Input, Typed, nodes_within
 
 Read = tuple[tuple[int, str], ...]
 
@@ -16,8 +16,11 @@ def columns_read(expressions: Iterable[Typed]) -> Read:
     found: dict[tuple[int, str], None] = {}
     for expression in expressions:
         for node in nodes_within(expression):
-            if isinstance(node, Input | Aggregated) and node.column is not None:
-                found[node.component, node.column] = None
+            if not isinstance(node, Input | Aggregated) or node.column is None:
+                continue
+            # What is of the match as a whole is read from no event.
+            if node.component != OF_MATCH:
+                found[max(node.component, 0), node.column] = None
     return tuple(found)
 
 

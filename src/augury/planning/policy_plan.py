@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
@@ -14,7 +14,7 @@ from augury.config import value_of
 from augury.language.printer import to_text
 from augury.planning.expressions.lower import Scope
 from augury.planning.expressions.scalar import Read, Scalar, Tables, scalar
-from augury.planning.expressions.typed import Aggregated, Input, inputs_within
+from augury.planning.expressions.typed import Aggregated, Apply, Input, Typed, inputs_within
 from augury.planning.predicates import Predicate, predicates_of
 from augury.privacy.pattern import Forbidden, Held, Pattern, Step, Values
 from augury.privacy.policy import NEVER, Method, Policy, Weighted
@@ -28,17 +28,40 @@ _METHODS: dict[str, Method] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Played:
+    """Who may play a step, as columns tell it: events of a type for which conditions are true."""
+
+    type: str
+    filters: tuple[Typed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summable:
+    """A pattern of which prefixes with one first event and equal equated values go together.
+
+    Nothing else of them matters: no condition is over several events, but for equality.
+    """
+
+    steps: tuple[Played, ...]
+    forbidden: tuple[tuple[Played, ...], ...]
+
+
 @dataclass(frozen=True)
 class PolicyPlan:
     """What decides about the events of a stream, and the columns that it reads of them.
 
     `mark` is the hash of all that decisions depend on beside the rows: state belongs to it.
+    `summable` are its patterns as columns are looked at, None where one needs every prefix;
+    `tables` are the rows that conditions look into.
     """
 
     schema: PolicySchema
     policy: Policy
     columns: tuple[str, ...]
     mark: bytes = b""
+    summable: tuple[Summable, ...] | None = None
+    tables: Tables = field(default_factory=dict)
 
 
 def plan_policy(
@@ -48,11 +71,12 @@ def plan_policy(
     tables: Tables,
 ) -> PolicyPlan:
     """Return the plan of a policy; `tables` are the rows that conditions look into."""
-    node, columns = schema.statement, dict[str, None]()
+    node, columns, summable = schema.statement, dict[str, None](), list[Summable | None]()
 
     def weighted(name: str, weight: float, *, private: bool) -> Weighted:
         compiled = _Compiled(queries[name.lower()], catalog, tables, private)
         columns.update(dict.fromkeys(compiled.columns))
+        summable.append(compiled.summable())
         return Weighted(compiled.pattern(), weight)
 
     public = [
@@ -78,7 +102,9 @@ def plan_policy(
         value_of("type_level_seconds"),
     )
     read = (*columns, *((by.name,) if by else ()))
-    return PolicyPlan(schema, policy, read, _mark(schema, catalog))
+    known = tuple(each for each in summable if each is not None)
+    whole = known if len(known) == len(summable) else None
+    return PolicyPlan(schema, policy, read, _mark(schema, catalog), whole, tables)
 
 
 def _mark(schema: PolicySchema, catalog: Catalog) -> bytes:
@@ -141,6 +167,35 @@ class _Compiled:
             self.equated,
         )
 
+    def summable(self) -> Summable | None:
+        """Return the pattern for prefixes that are summed up; None where each one matters."""
+        steps, gaps = tuple(map(self._played, self.place)), range(len(self.place) + 1)
+        forbidden = tuple(tuple(map(self._played, self._negated_at(gap))) for gap in gaps)
+        takes_next = not self.private and self.query.strategy == "NEXT"
+        # What is taken and forbidden in one gap counts once: that is looked at event by event.
+        both = (step.type in {each.type for each in forbidden[k]} for k, step in enumerate(steps))
+        if any(map(self._joins, self.predicates)) or (takes_next and any(both)):
+            return None
+        return Summable(steps, forbidden)
+
+    def _played(self, component: int) -> Played:
+        (by,) = self.query.components[component].played_by
+        assert by.type is not None
+        own = (each.expression for each in self.predicates if each.components == (component,))
+        return Played(by.type, tuple(own))
+
+    def _joins(self, each: Predicate) -> bool:
+        """Whether a condition is over several events that count, and no equality of all of them."""
+        counted = [c for c in each.components if not self.query.components[c].negated]
+        if self.private and len(counted) < len(each.components):
+            return False
+        node = each.expression
+        if isinstance(node, Apply) and node.operator == "equal" and not each.conjunct.after:
+            names = [o.column if isinstance(o, Input) else "" for o in node.operands]
+            if names[0] == names[1] and names[0] in self.equated:
+                return False
+        return len(each.components) > 1
+
     def _step(self, component: int) -> Step:
         (by,) = self.query.components[component].played_by
         assert by.type is not None
@@ -168,12 +223,15 @@ class _Compiled:
 
     def _forbidden(self, gap: int) -> list[Forbidden]:
         """Return what is negated before a step, or after the last one."""
+        return [self._negated(component, gap) for component in self._negated_at(gap)]
+
+    def _negated_at(self, gap: int) -> list[int]:
         found = []
         for at, part in enumerate(self.parts):
             if isinstance(part, Negated) and isinstance(part.part, Leaf):
                 ahead = next_positive(self.parts, at)
                 if gap == (len(self.place) if ahead is None else self.place[ahead]):
-                    found.append(self._negated(part.part.component, gap))
+                    found.append(part.part.component)
         return found
 
     def _negated(self, component: int, gap: int) -> Forbidden:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -34,7 +34,12 @@ def find_period(events: Sequence[Event]) -> int | None:
     by_type = defaultdict[str | None, list[int]](list)
     for event in events[-MOST_EVENTS:]:
         by_type[event.type].append(event.time)
-    times = [np.array(own, np.float64) for own in by_type.values() if len(own) > 2]
+    return period_of(by_type.values())
+
+
+def period_of(moments: Iterable[Sequence[int]]) -> int | None:
+    """Return the same of the times of events, those of each type apart and in order."""
+    times = [np.array(own, np.float64) for own in moments if len(own) > 2]
     if sum(map(len, times)) < FEWEST:
         return None
     first, last = min(own[0] for own in times), max(own[-1] for own in times)

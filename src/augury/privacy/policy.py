@@ -140,7 +140,7 @@ class Decider:
         else:
             events = self.tally.remembered()
             numbers = [matches_in(pattern, events) for pattern in policy.patterns]
-        self.level = best_types(_worths(policy, numbers), self._bound_types, policy.seconds)
+        self.level = best_types(worths(policy, numbers), self._bound_types, policy.seconds)
         if policy.method in ("PERIODIC", "HYBRID"):
             if policy.period is None:
                 self.period = find_period(self.tally.remembered())
@@ -302,7 +302,7 @@ def _readers(patterns: Sequence[Pattern]) -> dict[str | None, list[int]]:
     return found
 
 
-def _worths(policy: Policy, numbers: Sequence[float]) -> list[Worth]:
+def worths(policy: Policy, numbers: Sequence[float]) -> list[Worth]:
     """Return what each pattern is worth, by how many matches it has."""
     found = []
     for place, each in enumerate((*policy.public, *policy.private)):
@@ -316,7 +316,7 @@ def _worths(policy: Policy, numbers: Sequence[float]) -> list[Worth]:
 def utility(policy: Policy, kept: Sequence[Event]) -> float:
     """Return what some events are worth: public matches in them less private ones."""
     numbers = [matches_in(pattern, kept) for pattern in policy.patterns]
-    return sum(each.value for each in _worths(policy, numbers))
+    return sum(each.value for each in worths(policy, numbers))
 
 
 def _learned_patience(policy: Policy, history: Sequence[Event]) -> float:

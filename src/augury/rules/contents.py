@@ -79,7 +79,8 @@ class Contents:
 
     def replace(self, place: int, row: Row) -> None:
         """Put a row in the place of another, with the same key."""
-        self._put(place, row)
+        self.changed.append((place, self.held[place]))
+        self.held[place] = row
 
     def delete(self, place: int) -> None:
         """Take a row out."""

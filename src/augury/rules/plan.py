@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from augury.rules.reading import Reading
+from augury.rules.reading import Member, Reading, Subquery
 
 Value = Callable[[Reading], Any]
 # When something is known: its time, whether after all events of that time, the number of the stream
@@ -75,21 +75,31 @@ Change = Insert | Update | Delete
 
 @dataclass(frozen=True)
 class Rule:
-    """For each match of a query for which `when` is true, the changes, in order."""
+    """For each match of a query for which `when` is true, the changes, in order.
+
+    `uses` are the values of a match that it looks at, `reads` the tables, in conditions.
+    """
 
     name: str
     query: str
     changes: tuple[Change, ...]
     when: Value | None = None
     rejects: bool = False
+    uses: frozenset[str] = frozenset()
+    reads: tuple[Subquery | Member, ...] = ()
 
 
 @dataclass(frozen=True)
 class Condition:
-    """An active conjunct; it is not applied where one of the components `needs` has no event."""
+    """An active conjunct; it is not applied where one of the components `needs` has no event.
+
+    `uses` are the values of a match that it looks at, `reads` the tables.
+    """
 
     holds: Value
     needs: frozenset[str] = frozenset()
+    uses: frozenset[str] = frozenset()
+    reads: tuple[Subquery | Member, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ class TwoRowsError(DataError):
     """A subquery that is asked for one value finds several rows."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Reading:
     """The place of an evaluation; `row` and `excluded` are set while rows are gone through."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from augury.errors import DataError
 from augury.rules.contents import Contents, Row
@@ -20,8 +21,7 @@ from augury.rules.plan import Change, Delete, Insert, Moment, Rule, Set, Update,
 from augury.rules.reading import Reading, Seen
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A match as far as events decide it.
 
     `order` is the place of its last event, `moment` when it is known; `present` are the components
@@ -83,6 +83,14 @@ class State:
     arrived: count[int] = field(default_factory=count)
 
 
+@dataclass
+class Settled:
+    """Candidates that were settled, and those of them that stand."""
+
+    passed: list[Candidate] = field(default_factory=list)
+    tried: list[Candidate] = field(default_factory=list)
+
+
 def firing_id(rule: str, match_id: str) -> str:
     """Return the name of a firing: a rule acts once on a match."""
     return blake2b(f"{rule.lower()}\0{match_id}".encode(), digest_size=16).hexdigest()
@@ -103,39 +111,54 @@ class Stage:
                     f"match {candidate.match_id} of {candidate.query} is known at "
                     f"{candidate.moment}, and {state.reached} was settled"
                 )
-            if self.world.queries[candidate.query].read:
-                known = state.found.setdefault(candidate.query, {})
-                known[candidate.match_id] = (candidate.order, None)
+            self.hear_of(state, candidate)
             heappush(state.waiting, (candidate.moment, next(state.arrived), candidate))
 
-    def settle(self, state: State, before: int) -> tuple[list[Candidate], list[Candidate]]:
-        """Settle all moments before a time; return the matches that passed, and all candidates.
+    def hear_of(self, state: State, candidate: Candidate) -> None:
+        """Remember the place of a candidate, if others may be made of it."""
+        if self.world.queries[candidate.query].read:
+            known = state.found.setdefault(candidate.query, {})
+            known[candidate.match_id] = (candidate.order, None)
+
+    def settle(self, state: State, before: int, told: Settled) -> None:
+        """Settle all moments before a time, and tell of each candidate what became of it.
 
         Raises for a moment that cannot be done, which is left as it was.
         """
-        passed: list[Candidate] = []
-        tried: list[Candidate] = []
         while state.waiting and state.waiting[0][0][0] < before:
             moment, entries = state.waiting[0][0], []
             while state.waiting and state.waiting[0][0] == moment:
                 entries.append(heappop(state.waiting))
             found = [each for _, _, each in entries]
             try:
-                passed += self._moment(state, moment, found)
+                told.passed += self.at_moment(state, found)
             except DataError:
                 for entry in entries:
                     heappush(state.waiting, entry)
                 raise
-            state.reached = moment
-            tried += found
-        self._forget(state, before)
-        return passed, tried
+            told.tried += found
+        self.forget(state, before)
+
+    def due(self, state: State, before: int, most: int) -> list[list[Candidate]]:
+        """Take the first moments before a time out of those that wait, at most some."""
+        moments: list[list[Candidate]] = []
+        while state.waiting and state.waiting[0][0][0] < before:
+            if not moments or state.waiting[0][0] != moments[-1][0].moment:
+                if len(moments) == most:
+                    break
+                moments.append([])
+            moments[-1].append(heappop(state.waiting)[2])
+        return moments
 
     # A moment ---------------------------------------------------------------------------------
 
-    def _moment(self, state: State, moment: Moment, found: list[Candidate]) -> list[Candidate]:
+    def at_moment(self, state: State, found: list[Candidate]) -> list[Candidate]:
+        """Settle all candidates of one moment, a transaction; return those that passed.
+
+        Raises where it cannot be done, and leaves all as it was.
+        """
         passed = self._passing(state, found)
-        firings, rejected = self._due(state, moment, passed)
+        firings, rejected = self._due(state, passed)
         done: list[Firing] = []
         counts = dict[tuple[str, Row], int]()
         try:
@@ -146,24 +169,47 @@ class Stage:
             for contents in state.tables.values():
                 contents.undo(0)
             raise
-        for contents in state.tables.values():
-            contents.settle()
-        state.counts |= counts
+        if counts:
+            for contents in state.tables.values():
+                contents.settle()
+            state.counts |= counts
         state.firings += done
         state.rejected += rejected
-        names = {(each.query, each.match_id) for each in passed}
+        state.reached = found[0].moment
+        self._remember(state, found, passed)
+        return passed
+
+    def pass_over(self, state: State, found: list[Candidate]) -> None:
+        """Leave out candidates of a moment that was settled by somebody before."""
+        self._remember(state, found, [])
+
+    def _remember(self, state: State, found: list[Candidate], passed: list[Candidate]) -> None:
+        """Remember which of the matches that others are made of passed."""
         for each in found:
             if self.world.queries[each.query].read:
-                did = (each.query, each.match_id) in names
+                did = any(other is each for other in passed)
                 state.found[each.query][each.match_id] = (each.order, did)
-        return passed
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.world.queries)}
+
+    @cached_property
+    def _listening(self) -> dict[str, list[tuple[int, Rule]]]:
+        """The rules of each query, with their places in the order of declaration."""
+        found: dict[str, list[tuple[int, Rule]]] = {}
+        for place, rule in enumerate(self.world.rules):
+            found.setdefault(rule.query, []).append((place, rule))
+        return found
 
     def _passing(self, state: State, found: list[Candidate]) -> list[Candidate]:
         """Return the candidates whose conditions hold, those of lower queries first."""
-        places = {name: k for k, name in enumerate(self.world.queries)}
         passed: list[Candidate] = []
         now = set[tuple[str, str]]()
-        for each in sorted(found, key=lambda c: (places[c.query], c.start, c.match_id)):
+        places = self._places
+        if len(found) > 1:
+            found = sorted(found, key=lambda c: (places[c.query], c.start, c.match_id))
+        for each in found:
             there = all(lower in now or _has_passed(state, lower) for lower in each.over)
             if there and self._holds(state, each):
                 passed.append(each)
@@ -171,39 +217,45 @@ class Stage:
         return passed
 
     def _holds(self, state: State, match: Candidate) -> bool:
-        reading = Reading(state.tables, match.match, seen=self._seen(match.query, match))
+        conditions = self.world.queries[match.query].conditions
+        if not conditions:
+            return True
+        reading = self._reading(state, match.query, match)
         try:
             return all(
                 condition.holds(reading) is True
-                for condition in self.world.queries[match.query].conditions
+                for condition in conditions
                 if condition.needs <= match.present
             )
         except DataError as error:
             raise DataError(f"query {match.query}, {self._named(match)}: {error}") from error
 
     def _due(
-        self, state: State, moment: Moment, passed: list[Candidate]
+        self, state: State, passed: list[Candidate]
     ) -> tuple[list[tuple[Rule, Candidate]], list[Firing]]:
         """Return the firings of a moment, in order, and those whose WHEN cannot be told."""
         firings: list[tuple[Rule, Candidate]] = []
         rejected: list[Firing] = []
-        for rule in self.world.rules:
-            own = [each for each in passed if each.query == rule.query]
-            for match in sorted(own, key=lambda c: (c.start, c.match_id)):
-                reading = Reading(state.tables, match.match, seen=self._seen(rule.name, match))
-                try:
-                    if rule.when is None or rule.when(reading) is True:
-                        firings.append((rule, match))
-                except DataError as error:
-                    rejected.append(self._put_aside(rule, match, error))
+        due = [(*own, each) for each in passed for own in self._listening.get(each.query, ())]
+        if len(passed) > 1:
+            due.sort(key=lambda each: (each[0], each[2].start, each[2].match_id))
+        for _, rule, match in due:
+            try:
+                if rule.when is None or rule.when(self._reading(state, rule.name, match)) is True:
+                    firings.append((rule, match))
+            except DataError as error:
+                rejected.append(self._put_aside(rule, match, error))
         return firings, rejected
+
+    def _reading(self, state: State, reader: str, match: Candidate) -> Reading:
+        return Reading(state.tables, match.match, seen=self._seen(reader, match))
 
     def _seen(self, reader: str, match: Candidate) -> Seen | None:
         if self.seen is None:
             return None
         return lambda table, value: self.seen(reader, match, table, value)
 
-    def _forget(self, state: State, before: int) -> None:
+    def forget(self, state: State, before: int) -> None:
         """Forget matches that no other can be made of any more."""
         for name, known in state.found.items():
             memory = self.world.queries[name].memory
@@ -224,9 +276,9 @@ class Stage:
         marks = {name: contents.mark for name, contents in state.tables.items()}
         before, changes = dict(counts), list[Changed]()
         name = firing_id(rule.name, match.match_id)
+        reading = Reading(state.tables, match.match)
         try:
             for change in rule.changes:
-                reading = Reading(state.tables, match.match)
                 for table, operation, old, new in _apply(change, reading):
                     key = state.tables[table].key_of(old if old is not None else new or ())
                     held = counts.get((table, key), state.counts.get((table, key), 0))

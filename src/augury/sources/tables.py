@@ -109,6 +109,9 @@ def _listed(values: Any) -> list[Any]:
 
 def _typed(columns: Mapping[str, Any], kinds: Mapping[str, str] | None) -> pa.Table:
     """Return columns in types of Arrow, and what is wrong with single cells."""
+    if not columns:
+        # No row names a column, so there are those that were declared.
+        return pa.table({n: pa.array([], ARROW_TYPES[k]) for n, k in (kinds or {}).items()})
     by_name = {name.lower(): kind for name, kind in (kinds or {}).items()}
     made, faults = dict[str, Any](), Faults()
     for name, given in columns.items():

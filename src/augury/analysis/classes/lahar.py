@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from augury.analysis.declarations.catalog import Column, StreamSchema
 from augury.analysis.declarations.ledger import Ledger
+from augury.analysis.declarations.misnamed import misnamed
 from augury.analysis.findings import Findings, counted, listing, suggest
 from augury.errors import Span
 from augury.language import expressions as ex
@@ -196,9 +197,10 @@ class _Lowering:
     def _report_stream(self, goal: tree.Subgoal) -> None:
         if not self.ledger.has_failed(goal.relation):
             known = [s.name for s in self.ledger.streams.values()]
-            hint = suggest(goal.relation, known, "declare it with CREATE STREAM")
+            otherwise = "declare it with CREATE STREAM"
+            message, hint = misnamed(goal.relation, "stream", self.ledger, known, otherwise)
             span = Span(goal.span.start, goal.span.start + len(goal.relation))
-            self.findings.error("A011", f"stream {goal.relation} is not declared", span, hint)
+            self.findings.error("A011", message, span, hint)
 
     def _report_count(self, goal: tree.Subgoal, columns: tuple[Column, ...]) -> None:
         names = ", ".join(c.name for c in columns)

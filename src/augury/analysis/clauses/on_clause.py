@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from augury.analysis.declarations.catalog import StreamSchema
+from augury.analysis.declarations.misnamed import misnamed
 from augury.analysis.draft import Draft
-from augury.analysis.findings import listing, suggest
+from augury.analysis.findings import listing
 from augury.language import tree
 
 
@@ -82,8 +83,8 @@ def _report_unknown(draft: Draft, name: str) -> None:
         draft.findings.error("A011", message, span, "move its declaration before this query")
     else:
         known = [s.name for s in (*ledger.streams.values(), *ledger.outputs.values())]
-        hint = suggest(name, known, "declare it with CREATE STREAM")
-        draft.findings.error("A011", f"stream {name} is not declared", span, hint)
+        message, hint = misnamed(name, "stream", ledger, known, "declare it with CREATE STREAM")
+        draft.findings.error("A011", message, span, hint)
 
 
 def _check_time_kinds(draft: Draft) -> None:

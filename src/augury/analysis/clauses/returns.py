@@ -27,6 +27,12 @@ RESERVED = (
     "events",
 )
 
+# What ALL EVENTS PER MATCH has in place of `events`.
+RESERVED_OF_EVENTS = ("component", "item", "event_id", "event_ts")
+# An attribute of the event that a row is about; no component has that name.
+THE_EVENT = ""
+MATCH_NUMBER = "MATCH_NUMBER"
+
 RESERVED_OF_GROUPS = ("query", "ts", "probability", "method", "error_bound")
 
 
@@ -72,6 +78,8 @@ def columns_have_names(draft: Draft) -> None:
 
 
 def _star(draft: Draft) -> list[Output]:
+    if draft.statement.each_event:
+        return _all_of_the_event(draft)
     left_out = [c.name for c in draft.positive if c.maximum != 1]
     if left_out:
         verb = "repeats and has" if len(left_out) == 1 else "repeat and have"
@@ -81,6 +89,32 @@ def _star(draft: Draft) -> list[Output]:
         )
         draft.findings.warning("W005", message, draft.clause("RETURN"), hint)
     return [o for c in draft.positive if c.maximum == 1 for o in _all_of(draft, c)]
+
+
+def _all_of_the_event(draft: Draft) -> list[Output]:
+    """Return the columns that every event of a match has, whichever component it plays."""
+    keys = {key.name.lower() for key in draft.keys}
+    reserved = {*RESERVED, *RESERVED_OF_EVENTS}
+    return [
+        Output(
+            Column(f"event_{c.name}" if c.name.lower() in reserved else c.name, c.type),
+            ex.Attribute(THE_EVENT, c.name),
+        )
+        for c in _columns_of_all(draft)
+        if c.name.lower() not in keys
+    ]
+
+
+def _columns_of_all(draft: Draft) -> list[Column]:
+    first, *others = draft.positive
+    streams = draft.streams_of(first.index)
+    found = streams[0].columns if streams else ()
+    rest = [*streams[1:], *(s for c in others for s in draft.streams_of(c.index))]
+    return [c for c in found if all(_same_type(s.column(c.name), c) for s in rest)]
+
+
+def _same_type(column: Column | None, other: Column) -> bool:
+    return column is not None and column.type is other.type
 
 
 def _all_of(draft: Draft, component: Component) -> list[Output]:
@@ -97,7 +131,8 @@ def _all_of(draft: Draft, component: Component) -> list[Output]:
 def _written(draft: Draft, columns: tuple[ReturnColumn, ...]) -> list[Output]:
     outputs: list[Output] = []
     aliases = [c.alias for c in columns if c.alias is not None]
-    taken = dict.fromkeys(RESERVED, "a column of every match")
+    reserved = (*RESERVED, *RESERVED_OF_EVENTS) if draft.statement.each_event else RESERVED
+    taken = dict.fromkeys(reserved, "a column of every match")
     for position, column in enumerate(columns, 1):
         value, type_ = _value(draft, column.value)
         if value is None:
@@ -115,6 +150,11 @@ def _written(draft: Draft, columns: tuple[ReturnColumn, ...]) -> list[Output]:
 
 def _value(draft: Draft, node: ex.Expression) -> tuple[ex.Expression | None, DataType | None]:
     before = draft.findings.error_count
+    if isinstance(node, ex.Call) and node.function == MATCH_NUMBER:
+        return _numbered(draft, node)
+    own = _of_the_event(draft, node)
+    if own is not None:
+        return own
     node = _with_component(draft, node)
     checker = TypeChecker(draft)
     value, type_ = checker.read(node)
@@ -123,6 +163,36 @@ def _value(draft: Draft, node: ex.Expression) -> tuple[ex.Expression | None, Dat
     for attribute in attributes(value):
         _has_one_value(draft, attribute, "RETURN")
     return (value, type_) if draft.findings.error_count == before else (None, None)
+
+
+def _numbered(draft: Draft, node: ex.Call) -> tuple[ex.Expression | None, DataType | None]:
+    """Return MATCH_NUMBER(), which counts the matches that are taken, where all is certain."""
+    why = ""
+    uncertain = next((s.name for s in draft.streams if s.is_uncertain), None)
+    if node.arguments:
+        why, hint = "takes no arguments", "write MATCH_NUMBER()"
+    elif draft.statement.after_match is None:
+        why = "counts the matches that are taken one after the other"
+        hint = "add AFTER MATCH SKIP PAST LAST EVENT, or another place to go on"
+    elif uncertain is not None:
+        why = f"differs from world to world, because events of {uncertain} may not have happened"
+        hint = "leave it out, or ask over a stream without PROBABILITY"
+    if not why:
+        return node, DataType.LONG
+    draft.findings.error("A084", f"MATCH_NUMBER() {why}", node.span, hint)
+    return None, None
+
+
+def _of_the_event(draft: Draft, node: ex.Expression) -> tuple[ex.Expression, DataType] | None:
+    """Return a bare column of ALL EVENTS PER MATCH: that of the event which a row is about."""
+    if not draft.statement.each_event or not isinstance(node, ex.Attribute):
+        return None
+    if node.component is not None:
+        return None
+    for column in _columns_of_all(draft):
+        if column.name.lower() == node.name.lower():
+            return replace(node, component=THE_EVENT, name=column.name), column.type
+    return None
 
 
 def _with_component(draft: Draft, node: ex.Expression) -> ex.Expression:
@@ -180,6 +250,10 @@ def _has_one_value(draft: Draft, attribute: ex.Attribute, clause: str) -> None:
 
 
 def _default_name(value: ex.Expression, taken: set[str], position: int) -> str:
+    if isinstance(value, ex.Call) and value.function == MATCH_NUMBER:
+        return MATCH_NUMBER.lower()
+    if isinstance(value, ex.Attribute) and value.component == THE_EVENT:
+        return value.name if value.name.lower() not in taken else f"event_{value.name}"
     if isinstance(value, ex.Attribute):
         return value.name if value.name.lower() not in taken else f"{value.component}_{value.name}"
     if isinstance(value, ex.Aggregate):
@@ -194,6 +268,8 @@ def _same_key(draft: Draft, name: str, value: ex.Expression) -> bool:
         k.name.lower() for k in draft.keys
     }:
         return False
+    if value.component == THE_EVENT:
+        return True
     component = draft.component_named(value.component or "")
     if component is None:
         return False
@@ -272,6 +348,8 @@ def output_schema(draft: Draft, certain: bool) -> StreamSchema | None:
     """Return the schema under which other queries read the matches; None if there are none."""
     returns = draft.statement.returns
     if returns is not None and returns.kind not in ("COLUMNS", "STAR"):
+        return None
+    if draft.statement.each_event:
         return None
     time = DataType.LONG if draft.time_is_ticks else DataType.TIMESTAMP
     columns = (

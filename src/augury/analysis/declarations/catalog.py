@@ -78,7 +78,8 @@ class StreamSchema:
     output of a deterministic query: its events all happened. `unread` is what its confidences owe
     to what was not read; `has_lineage` is whether it is known which events they rest on. `markov`
     names the stream of transitions, or the stream itself where they come with its inference
-    (CORRELATED). Owners of different events of a stream that `is_identified` hang together.
+    (CORRELATED). Owners of different events of a stream that `is_identified` hang together. Where
+    it `skips`, its query, or one below, has AFTER MATCH SKIP: an event hangs on all before it.
     """
 
     name: str
@@ -99,6 +100,7 @@ class StreamSchema:
     unread: Unread | None = None
     has_lineage: bool = True
     is_identified: bool = False
+    skips: bool = False
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from augury.analysis import places
 from augury.analysis.declarations.catalog import TableSchema
 from augury.analysis.declarations.ledger import Ledger
+from augury.analysis.declarations.misnamed import what_it_is
 from augury.analysis.findings import Findings, listing, suggest
 from augury.language.tree import CreateTable
 
@@ -27,7 +28,7 @@ def check_keys(statement: CreateTable, table: TableSchema, ledger: Ledger, found
     if store is not None and store.lower() not in ledger.stores and not ledger.has_failed(store):
         known = [each.name for each in ledger.stores.values()]
         hint = suggest(store, known, "declare it with CREATE STORE")
-        report(store, f"lies in store {store}, which is not declared", hint)
+        report(store, f"lies in store {store}, which {what_it_is(store, 'store', ledger)}", hint)
     if store is not None and statement.uncertain:
         report("UNCERTAIN", "is UNCERTAIN and lies in a STORE", "a store holds one world only")
     if store is not None and statement.source is not None:

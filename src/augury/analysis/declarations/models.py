@@ -22,6 +22,7 @@ from augury.analysis.declarations.catalog import (
 )
 from augury.analysis.declarations.durations import microseconds
 from augury.analysis.declarations.ledger import Ledger
+from augury.analysis.declarations.misnamed import what_it_is
 from augury.analysis.expressions.comparable import comparable
 from augury.analysis.findings import Findings, listing, suggest
 from augury.language.tree import CreateModel, InferStream
@@ -133,7 +134,8 @@ class _Reading:
         if table is None and not is_reported and not self.ledger.has_failed(name):
             known = [t.name for t in self.ledger.tables.values()]
             hint = suggest(name, known, "declare it with CREATE TABLE")
-            self.report(f"names the table {name}, which is not declared", hint, name)
+            what = what_it_is(name, "table", self.ledger)
+            self.report(f"names the table {name}, which {what}", hint, name)
         return table
 
     def _stream(self, name: str) -> StreamSchema | None:
@@ -173,9 +175,8 @@ def read_inferred(statement: InferStream, ledger: Ledger, findings: Findings) ->
     elif model is None and not ledger.has_failed(statement.model):
         known = [m.name for m in ledger.models.values()]
         hint = suggest(statement.model, known, "declare it with CREATE MODEL")
-        _report(
-            statement, findings, f"uses the model {statement.model}, which is not declared", hint
-        )
+        what = what_it_is(statement.model, "model", ledger)
+        _report(statement, findings, f"uses the model {statement.model}, which {what}", hint)
     readings = ledger.streams.get(statement.readings.lower())
     if readings is None and not ledger.has_failed(statement.readings):
         known = [s.name for s in ledger.streams.values()]

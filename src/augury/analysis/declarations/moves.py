@@ -20,6 +20,7 @@ from augury.analysis.declarations.catalog import (
 )
 from augury.analysis.declarations.durations import microseconds
 from augury.analysis.declarations.ledger import Ledger
+from augury.analysis.declarations.misnamed import what_it_is
 from augury.analysis.declarations.streams import check_length
 from augury.analysis.expressions.comparable import comparable
 from augury.analysis.findings import Findings, listing, suggest
@@ -135,7 +136,8 @@ class _Reading:
         if table is None and not self.ledger.has_failed(name):
             known = [each.name for each in self.ledger.tables.values()]
             hint = suggest(name, known, "declare it with CREATE TABLE")
-            self.report(f"names the table {name}, which is not declared", hint, name)
+            what = what_it_is(name, "table", self.ledger)
+            self.report(f"names the table {name}, which {what}", hint, name)
         return table
 
     def _column(self, table: TableSchema, name: str | None) -> Column | None:
@@ -182,7 +184,8 @@ def read_identified(
     elif model is None and not ledger.has_failed(statement.model):
         known = [m.name for m in ledger.moves.values()]
         hint = suggest(statement.model, known, "declare it with CREATE MODEL ... MOVES")
-        report(f"uses the model {statement.model}, which is not declared", hint, statement.model)
+        what = what_it_is(statement.model, "model", ledger)
+        report(f"uses the model {statement.model}, which {what}", hint, statement.model)
     source = ledger.streams.get(statement.readings.lower())
     if source is None and not ledger.has_failed(statement.readings):
         known = [s.name for s in ledger.streams.values()]

@@ -13,6 +13,7 @@ from augury.analysis import places
 from augury.analysis.clauses.active import refuse_open_count
 from augury.analysis.declarations.catalog import Column, DataType, StreamSchema, TableSchema
 from augury.analysis.declarations.ledger import Ledger
+from augury.analysis.declarations.misnamed import misnamed
 from augury.analysis.expressions.typecheck import RowChecker
 from augury.analysis.expressions.walk import tables_read
 from augury.analysis.findings import Findings, counted, listing, suggest
@@ -69,8 +70,9 @@ def _listens_to(statement: CreateRule, ledger: Ledger, findings: Findings) -> St
     declared = ledger.queries.get(name.lower())
     if declared is None:
         known = [query.name for query in ledger.queries.values() if query.name]
-        hint = suggest(name, known, "declare it before the rule, with CREATE QUERY")
-        findings.error("A029", f"query {name} is not declared", span, hint)
+        otherwise = "declare it before the rule, with CREATE QUERY"
+        message, hint = misnamed(name, "query", ledger, known, otherwise)
+        findings.error("A029", message, span, hint)
         return None
     matches = ledger.outputs.get(name.lower())
     if matches is None:

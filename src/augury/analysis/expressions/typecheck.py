@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from augury.analysis.declarations.catalog import Column, DataType, TableSchema
 from augury.analysis.declarations.columns import TYPE_NAMES
 from augury.analysis.declarations.ledger import Ledger
+from augury.analysis.declarations.misnamed import misnamed
 from augury.analysis.draft import Draft
 from augury.analysis.expressions.attributes import find_component, resolve
 from augury.analysis.expressions.comparable import arithmetic_type, common_type
@@ -160,8 +161,8 @@ class ExpressionChecker:
         table = ledger.tables.get(name.lower())
         if table is None and not ledger.has_failed(name):
             known = [t.name for t in ledger.tables.values()]
-            hint = suggest(name, known, "declare it with CREATE TABLE")
-            self._error("A028", f"table {name} is not declared", node, hint)
+            message, hint = misnamed(name, "table", ledger, known, "declare it with CREATE TABLE")
+            self._error("A028", message, node, hint)
         return table
 
     # Operators --------------------------------------------------------------------------------
@@ -324,6 +325,11 @@ class ExpressionChecker:
         if signature is None and node.function in AGGREGATES:
             # The parser has said how an aggregate is written.
             self.unknown = True
+            return resolved, None
+        if node.function == "MATCH_NUMBER":
+            message = "MATCH_NUMBER() stands in a condition or in an expression"
+            hint = "it is a column of its own: RETURN MATCH_NUMBER() AS n"
+            self._error("A084", message, node, hint)
             return resolved, None
         if signature is None:
             hint = suggest(

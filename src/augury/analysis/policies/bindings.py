@@ -65,6 +65,8 @@ def _needs_neighbours(query: CheckedQuery) -> str:
         return "the events of a match are neighbours"
     if query.within is not None and query.within.events:
         return "its window counts events"
+    if query.after_match is not None:
+        return "a match that is lost lets others be taken"
     return "NEXT(...) needs neighbours" if _has_next(query.shape) else ""
 
 

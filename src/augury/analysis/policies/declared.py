@@ -11,6 +11,7 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import PolicySchema, StreamSchema
 from augury.analysis.declarations.durations import microseconds
 from augury.analysis.declarations.ledger import Ledger
+from augury.analysis.declarations.misnamed import misnamed
 from augury.analysis.declarations.streams import check_length
 from augury.analysis.findings import Findings, suggest
 from augury.analysis.policies.weighable import unweighable
@@ -50,9 +51,10 @@ def read_suppressed(
     if policy is None:
         if not ledger.has_failed(statement.policy):
             known = [each.name for each in ledger.policies.values()]
-            hint = suggest(statement.policy, known, "declare it with CREATE POLICY")
+            otherwise = "declare it with CREATE POLICY"
+            message, hint = misnamed(statement.policy, "policy", ledger, known, otherwise)
             span = places.word(findings.source, statement.span, statement.policy, "USING")
-            findings.error("A120", f"policy {statement.policy} is not declared", span, hint)
+            findings.error("A120", message, span, hint)
         return None
     if policy.stream.lower() != statement.stream.lower():
         span = places.word(findings.source, statement.span, statement.stream, "SUPPRESS")
@@ -80,8 +82,9 @@ class _Task:
         if found is None:
             if not self.ledger.has_failed(name):
                 known = [each.name for each in self.ledger.streams.values()]
-                hint = suggest(name, known, "declare it with CREATE STREAM, before the policy")
-                self._report("A120", f"stream {name} is not declared", "ON", name, hint)
+                otherwise = "declare it with CREATE STREAM, before the policy"
+                message, hint = misnamed(name, "stream", self.ledger, known, otherwise)
+                self._report("A120", message, "ON", name, hint)
             return None
         reason = self._unprotectable(found)
         if reason:
@@ -139,8 +142,8 @@ class _Task:
             self.is_incomplete = True
             if not self.ledger.has_failed(each.query):
                 known = [own.name for own in self.queries.values()]
-                hint = suggest(each.query, known, "declare it with CREATE QUERY, before the policy")
-                message = f"query {each.query} is not declared"
+                otherwise = "declare it with CREATE QUERY, before the policy"
+                message, hint = misnamed(each.query, "query", self.ledger, known, otherwise)
                 self.findings.error("A121", message, each.span, hint)
             return
         private = each in self.statement.private
@@ -169,8 +172,9 @@ class _Task:
             self.is_incomplete = True
             if not self.ledger.has_failed(name):
                 known = [each.name for each in self.ledger.streams.values()]
-                hint = suggest(name, known, "declare it with CREATE STREAM, before the policy")
-                self._report("A122", f"stream {name} is not declared", "FROM", name, hint)
+                otherwise = "declare it with CREATE STREAM, before the policy"
+                message, hint = misnamed(name, "stream", self.ledger, known, otherwise)
+                self._report("A122", message, "FROM", name, hint)
             return
         reason = self._other_shape(stream, history)
         if reason:

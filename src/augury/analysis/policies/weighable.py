@@ -28,6 +28,7 @@ def _unweighable_pattern(query: CheckedQuery, *, private: bool) -> str:
     positive = [c for c in query.components if not c.negated]
     parts = parts_of(query.shape, private=private)
     reasons = [
+        (query.after_match is not None, "takes matches one after the other, AFTER MATCH"),
         (any(c.repeats for c in positive), "repeats a component"),
         (any(by.type is None for c in positive for by in c.played_by), "takes events of any type"),
         (parts is None, "is no sequence of single events"),

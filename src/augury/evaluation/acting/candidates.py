@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 def candidates_of(made: Candidates, rows: Iterable[Row], found: Found) -> Iterator[Candidate]:
     """Yield the candidates that matches are; `found` has the places of those they are made of."""
     for row in rows:
-        order, over = _order(made, row, found)
+        order, over = place_of(made, row, found)
         moment = _moment(made, row, order)
         values = {name: inside(row[name]) for name in row if name != "events"}
         values["ts"] = moment[0]
@@ -46,7 +46,9 @@ def inside(value: Any) -> Any:
     return value.toordinal() - _FIRST_DAY if isinstance(value, date) else value
 
 
-def _order(made: Candidates, row: Row, found: Found) -> tuple[Moment, tuple[tuple[str, str], ...]]:
+def place_of(
+    made: Candidates, row: Row, found: Found
+) -> tuple[Moment, tuple[tuple[str, str], ...]]:
     """Return the place of the last event of a match, and the matches that it is made of."""
     places: list[Moment] = []
     over: list[tuple[str, str]] = []
@@ -62,6 +64,15 @@ def _order(made: Candidates, row: Row, found: Found) -> tuple[Moment, tuple[tupl
             ties = () if tie is None or row[tie] is None else (inside(row[tie]),)
             places.append((end, False, stream, ties))
     return max(places), tuple(over)
+
+
+def lower_of(made: Candidates, events: Iterable[Row]) -> tuple[tuple[str, str], ...]:
+    """Return the matches that a match is made of, by query."""
+    return tuple(
+        (made.lower[event["component"]], event["event_id"])
+        for event in events
+        if event["component"] in made.lower
+    )
 
 
 def _moment(made: Candidates, row: Row, order: Moment) -> Moment:

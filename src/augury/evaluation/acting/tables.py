@@ -45,10 +45,11 @@ def contents_of(name: str, catalog: Catalog, bound: Mapping[str, pa.Table]) -> C
 
 def contents_table(table: TableSchema, contents: Contents) -> pa.Table:
     """Return the rows of a table, in the order in which they came."""
-    return _rows_table(table, (row for _, row in contents.rows()))
+    return rows_table(table, (row for _, row in contents.rows()))
 
 
-def _rows_table(table: TableSchema, rows: Iterable[Row], **more: Any) -> pa.Table:
+def rows_table(table: TableSchema, rows: Iterable[Row], **more: Any) -> pa.Table:
+    """Return rows of a table, which are as they are inside, as Arrow has them."""
     held = list(rows)
     columns = dict(more)
     for k, column in enumerate(table.columns):
@@ -58,14 +59,17 @@ def _rows_table(table: TableSchema, rows: Iterable[Row], **more: Any) -> pa.Tabl
 
 
 def changes_table(
-    table: TableSchema, state: State, catalog: Catalog, queries: Mapping[str, CheckedQuery]
+    table: TableSchema,
+    firings: Iterable[Firing],
+    catalog: Catalog,
+    queries: Mapping[str, CheckedQuery],
 ) -> pa.Table:
-    """Return every change of a table, in order."""
+    """Return the changes of a table that firings made, in order."""
     rules = catalog.rules.values()
     by = [queries[r.query.lower()] for r in rules if any(c.table == table.name for c in r.changes)]
     query_time = moment_type(by[0]) if by else pa.int64()
-    found = [c for f in state.firings for c in f.changes if c.table == table.name]
-    return _rows_table(
+    found = [c for f in firings for c in f.changes if c.table == table.name]
+    return rows_table(
         table,
         (c.after if c.after is not None else c.before or () for c in found),
         ts=_moments((c.ts for c in found), query_time),
@@ -79,18 +83,20 @@ def _moments(times: Iterable[int], kind: Any) -> Any:
     return pa.array(list(times), pa.int64()).cast(kind)
 
 
-def firings_table(rule: str, state: State, query: CheckedQuery, catalog: Catalog) -> pa.Table:
-    """Return the firings of a rule, in order."""
-    found = [each for each in state.firings if each.rule == rule]
+def firings_table(
+    rule: str, firings: Iterable[Firing], query: CheckedQuery, catalog: Catalog
+) -> pa.Table:
+    """Return those of some firings that are of a rule, in order."""
+    found = [each for each in firings if each.rule == rule]
     changes = [[_change(c, catalog) for c in each.changes] for each in found]
     return pa.table(
         {**_head(found, query), "changes": pa.array(changes, pa.list_(CHANGE))},
     )
 
 
-def rejected_table(rule: str, state: State, query: CheckedQuery) -> pa.Table:
-    """Return the firings of a rule that were put aside, with the reasons."""
-    found = [each for each in state.rejected if each.rule == rule]
+def rejected_table(rule: str, rejected: Iterable[Firing], query: CheckedQuery) -> pa.Table:
+    """Return those firings of a rule that were put aside, with the reasons."""
+    found = [each for each in rejected if each.rule == rule]
     reasons = pa.array([each.reason for each in found], pa.string())
     return pa.table({**_head(found, query), "reason": reasons})
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +11,10 @@ import pyarrow.compute as pc
 
 from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.evaluation.answers.match_answers import Inputs, gather, match_table, moment_type
-from augury.forecast.setting import Row
+from augury.forecast.told import Told
 from augury.matching.resolve_confidence import TOLERANCE
 from augury.planning.forecast_plan import ForecastPlan
-from augury.records import Matches, Words
+from augury.records import Flags, Matches, Words
 from augury.sources.columns import ARROW_TYPES
 
 # Microseconds, in which times are counted.
@@ -57,47 +56,45 @@ def forecast_schema(plan: ForecastPlan) -> pa.Schema:
     )
 
 
-def shown(forecast: CheckedForecast, row: Row) -> bool:
-    """Return whether HAVING lets a row pass; what is not known passes no threshold."""
+def shown(forecast: CheckedForecast, told: Told) -> Flags:
+    """Return which rows HAVING lets pass; what is not known passes no threshold."""
     having = forecast.having
     if having is None:
-        return True
-    if row.forecast is None:
-        return False
+        return np.ones(len(told), np.bool_)
+    # NaN is neither above nor below.
     if having.strict:
-        return row.forecast > having.threshold + TOLERANCE
-    return row.forecast >= having.threshold - TOLERANCE
+        return told.forecast > having.threshold + TOLERANCE
+    return told.forecast >= having.threshold - TOLERANCE
 
 
-def forecast_table(plan: ForecastPlan, rows: Sequence[Row], inputs: Inputs) -> pa.Table:
+def forecast_table(plan: ForecastPlan, told: Told, inputs: Inputs) -> pa.Table:
     """Return rows as a table; numbers of events are places in the inputs."""
     forecast = plan.forecast
     schema = forecast_schema(plan)
-    if not rows:
-        return schema.empty_table()
-    exact = plan.setting.kind == "MARKOV"
+    count, exact = len(told), plan.setting.kind == "MARKOV"
+    bound = pa.scalar(0.0 if exact else None, pa.float64())
     made: dict[str, Any] = {
-        "query": pa.repeat(pa.scalar(forecast.name, pa.string()), len(rows)),
-        "ts": pa.array([row.time for row in rows], pa.int64()).cast(moment_type(forecast.query)),
-        "forecast": pa.array([row.forecast for row in rows], pa.float64()),
-        "expected": pa.array([_until(forecast, row) for row in rows], pa.float64()),
-        "method": pa.repeat(pa.scalar("exact" if exact else "approximate"), len(rows)),
-        "error_bound": pa.array([0.0 if exact else None] * len(rows), pa.float64()),
+        "query": pa.repeat(pa.scalar(forecast.name, pa.string()), count),
+        "ts": pa.array(told.time).cast(moment_type(forecast.query)),
+        "forecast": pa.array(told.forecast, from_pandas=True),
+        "expected": pa.array(told.expected / _unit(forecast), from_pandas=True),
+        "method": pa.repeat(pa.scalar("exact" if exact else "approximate"), count),
+        "error_bound": pa.repeat(bound, count),
     }
     if forecast.by_time:
-        made |= _keys(plan, np.array([row.last for row in rows], np.int64), inputs)
+        made |= _keys(plan, told.last, inputs)
     else:
         keys = {key.name for key in forecast.keys}
         match = replace(plan.match, made=_MADE | keys)
-        found = match_table(match, _as_matches(rows, inputs), inputs)
+        found = match_table(match, _as_matches(told, inputs), inputs)
         made |= {name: found.column(name) for name in found.column_names}
     return pa.table({name: made[name] for name in schema.names}).cast(schema)
 
 
-def _until(forecast: CheckedForecast, row: Row) -> float | None:
-    """Return the mean wait in events, in ticks, or in seconds where time is a TIMESTAMP."""
+def _unit(forecast: CheckedForecast) -> float:
+    """Return what a wait is counted in: events, ticks, or seconds where time is a TIMESTAMP."""
     timed = not forecast.horizon.events and not forecast.query.streams[0].time_is_ticks
-    return row.expected / SECOND if timed and row.expected is not None else row.expected
+    return SECOND if timed else 1.0
 
 
 def _keys(plan: ForecastPlan, last: Words, inputs: Inputs) -> dict[str, Any]:
@@ -117,24 +114,21 @@ def _keys(plan: ForecastPlan, last: Words, inputs: Inputs) -> dict[str, Any]:
     return found
 
 
-def _as_matches(rows: Sequence[Row], inputs: Inputs) -> Matches:
+def _as_matches(told: Told, inputs: Inputs) -> Matches:
     """Return partial matches as matches, their events in the order of time."""
-    first, components, numbers = [0], list[int](), list[int]()
-    for row in rows:
-        items = sorted(row.bound, key=lambda item: (int(inputs.time[item[1]]), item[0], item[1]))
-        components += [component for component, _ in items]
-        numbers += [number for _, number in items]
-        first.append(len(numbers))
-    none, count = np.zeros(0, np.int64), len(rows)
+    # A number, where all else is equal, is later than one before it.
+    keys = told.number, told.component, inputs.time[told.number], told.row_of_item
+    order = np.lexsort(keys)
+    none, count = np.zeros(0, np.int64), len(told)
     return Matches(
-        np.array(first, np.int64),
-        np.array(components, np.int64),
-        np.array(numbers, np.int64),
+        told.first_item,
+        told.component[order],
+        told.number[order],
         np.zeros(count + 1, np.int64),
         none,
         none,
-        np.array([row.confidence for row in rows]),
-        np.array([row.time for row in rows], np.int64),
+        told.confidence,
+        told.time,
         np.ones(count, np.bool_),
         np.zeros(count, np.int64),
         np.zeros(count, np.int64),

@@ -8,7 +8,7 @@ Built column by column: nothing loops over matches but those with something miss
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -23,7 +23,7 @@ from augury.evaluation.encoding import text_buffers, whole
 from augury.kernels.rows import identity
 from augury.matching.inferred import inferred
 from augury.planning.expressions.arrow import Source, evaluate
-from augury.planning.expressions.typed import Aggregated, Input
+from augury.planning.expressions.typed import OF_EVENT, OF_MATCH, Aggregated, Input
 from augury.planning.match_plan import MatchPlan
 from augury.records import Matches, Words
 from augury.sources.columns import ARROW_TYPES
@@ -48,7 +48,10 @@ class Inputs:
 
 
 def match_table(plan: MatchPlan, matches: Matches, inputs: Inputs) -> pa.Table:
-    """Return the result of an enumerated query: of its columns those that the plan makes."""
+    """Return the result of an enumerated query: of its columns those that the plan makes.
+
+    With ALL EVENTS PER MATCH there is a row for each event, and in place of `events` what it is.
+    """
     query, n, moment = plan.query, len(matches), moment_type(plan.query)
     first = matches.first_item[:-1]
     at_start = matches.component[first], matches.row[first]
@@ -65,9 +68,65 @@ def match_table(plan: MatchPlan, matches: Matches, inputs: Inputs) -> pa.Table:
     }
     source = _source(plan, matches, inputs)
     made_by |= {column.name: partial(evaluate, each, source) for column, each in plan.outputs}
+    if query.each_event:
+        made_by = _per_event(plan, matches, inputs, made_by)
     return pa.table(
         {name: made() for name, made in made_by.items() if plan.made is None or name in plan.made}
     )
+
+
+def _per_event(
+    plan: MatchPlan, matches: Matches, inputs: Inputs, of_match: Mapping[str, Callable[[], Any]]
+) -> dict[str, Callable[[], Any]]:
+    """Return how the columns of ALL EVENTS PER MATCH are made from those of matches."""
+    match = pa.array(np.repeat(np.arange(len(matches)), np.diff(matches.first_item)))
+    own = {
+        column.name: each.column
+        for column, each in plan.outputs
+        if isinstance(each, Input) and each.component == OF_EVENT
+    }
+    kinds = {column.name: column.type for column, _ in plan.outputs}
+    made: dict[str, Callable[[], Any]] = {}
+    for name, whole_column in of_match.items():
+        if name == "events":
+            made |= _event_columns(plan, matches, inputs)
+        elif name in own:
+            made[name] = partial(gather, inputs, own[name], matches.row, kinds[name])
+        else:
+            made[name] = partial(_repeated, whole_column, match)
+    return made
+
+
+def _repeated(made: Callable[[], Any], match: Any) -> Any:
+    column = made()
+    taken = pc.take(column, match)
+    return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+
+def _event_columns(
+    plan: MatchPlan, matches: Matches, inputs: Inputs
+) -> dict[str, Callable[[], Any]]:
+    names = pa.array([c.name for c in plan.query.components], pa.string())
+    ids = partial(pc.take, inputs.ids, pa.array(matches.row))
+    return {
+        "component": lambda: pc.take(names, pa.array(matches.component)),
+        "item": lambda: pa.array(_items_of_components(matches)),
+        "event_id": lambda: ids().cast(pa.string()),
+        "event_ts": lambda: pa.array(inputs.time[matches.row]).cast(moment_type(plan.query)),
+    }
+
+
+def _items_of_components(matches: Matches) -> Words:
+    """Return the number of each item among those of its match and component, from 1."""
+    match = np.repeat(np.arange(len(matches)), np.diff(matches.first_item))
+    order = np.lexsort((matches.component, match))
+    pairs = np.stack([match[order], matches.component[order]])
+    fresh = np.concatenate([[True], (pairs[:, 1:] != pairs[:, :-1]).any(axis=0)])
+    begins = np.flatnonzero(fresh[: len(order)])
+    sizes = np.diff(np.append(begins, len(order)))
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.arange(len(order)) - np.repeat(begins, sizes) + 1
+    return numbers
 
 
 def moment_type(query: CheckedQuery) -> Any:
@@ -292,6 +351,8 @@ def _source(plan: MatchPlan, matches: Matches, inputs: Inputs) -> Source:
     def read(node: Input | Aggregated) -> Any:
         if isinstance(node, Aggregated):
             return _aggregate(node, matches, inputs)
+        if node.component == OF_MATCH:
+            return pa.array(matches.number)
         rows = rows_of(matches, node.component, node.kind, node.number)
         values = gather(inputs, node.column, rows, node.type)
         if node.default is None:

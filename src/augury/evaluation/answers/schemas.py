@@ -79,13 +79,21 @@ def _match_schema(plan: MatchPlan) -> pa.Schema:
     ]
     if plan.query.allow:
         event += [("earliest", moment), ("latest", moment)]
+    events = [("events", pa.list_(pa.struct(event)))]
+    if plan.query.each_event:
+        events = [
+            ("component", pa.string()),
+            ("item", pa.int64()),
+            ("event_id", pa.string()),
+            ("event_ts", moment),
+        ]
     fields = [
         *_head(plan.query, ("match_id", pa.string()), ("revision", pa.int64())),
         ("start_ts", moment),
         ("end_ts", moment),
         ("confidence", pa.float64()),
         ("n_missed", pa.int64()),
-        ("events", pa.list_(pa.struct(event))),
+        *events,
         *((column.name, _type_of(column.type)) for column, _ in plan.outputs),
     ]
     return pa.schema([field for field in fields if plan.made is None or field[0] in plan.made])

@@ -1,14 +1,15 @@
 """The forecast stage: new rows in, forecasts after each of their events out.
 
-Events are read one order after the other. State is what lives in every partition, with the rows
-that answers are made of, and what was learned; a history is read when the stage starts.
+Events are read one order after the other, so that a step costs what is new. State is what lives in
+every partition, with the rows that answers are made of, and what was learned online; a history is
+read once, when the stage is made. All of it is stored as bytes: no row has to be read again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -20,54 +21,51 @@ from augury.analysis.declarations.catalog import StreamSchema
 from augury.errors import DataError
 from augury.evaluation.answers.answers import Answers
 from augury.evaluation.answers.forecast_answers import forecast_schema, forecast_table, shown
-from augury.evaluation.encoding import Encoder, Tables, whole
-from augury.evaluation.stages.row_store import RowStore
-from augury.evaluation.stream_rows import EVENT_ID, NUMBERED, StreamRows, event_ids, inputs_of
+from augury.evaluation.encoding import Encoder, Tables, keys_of, whole
+from augury.evaluation.stages.forecast_state import Codes, ForecastState, dump_state, load_state
+from augury.evaluation.stages.row_store import PickedRows
+from augury.evaluation.stages.taking_in import STREAM, encoded
+from augury.evaluation.stream_rows import NUMBERED, StreamRows, event_ids, inputs_of
+from augury.forecast.batch import Batch
 from augury.forecast.chain import TooManyStatesError
-from augury.forecast.forecasts import Forecaster, Lives, Order
-from augury.forecast.past import PartialLimitError, Read
-from augury.forecast.setting import Row
+from augury.forecast.forecasts import Forecaster, Order, Taught
+from augury.forecast.past import PartialLimitError
+from augury.forecast.told import Told
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.planning.forecast_plan import ForecastPlan
+from augury.planning.forecast_shards import ForecastCut, forecast_cut
 from augury.planning.pattern.residual import components_always_bound
 from augury.planning.refusal import NO_HISTORY, TOO_MANY_STATES, PlanError
-from augury.records import Events
+from augury.records import Events, Words
 from augury.sources.columns import ARROW_TYPES
 
-# Numbers of rows of one ON stream: those of the next begin here.
-STREAM = 2**44
+# Rows, and values with a code, after which it is looked what of them is still asked for.
+LEAST = 4096
+# The different values of BY, and the place among them that each row has.
+ByValues = tuple[list[Any], Words]
 
 
-class ForecastState:
-    """What lives, the rows that it is made of, and up to when forecasts were reported."""
+@dataclass(frozen=True)
+class Learned:
+    """What a history taught, and the codes that its partitions have."""
 
-    def __init__(self, encoder: Encoder, lives: Lives) -> None:
-        self.encoder, self.lives = encoder, lives
-        self.rows: dict[int, RowStore] = {}
-        self.groups = 0
-        self.reported = NEVER_YET
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.lives.partitions
-
-    @property
-    def nbytes(self) -> int:
-        """How many bytes of rows are held."""
-        return sum(store.nbytes for store in self.rows.values())
+    taught: Taught
+    codes: Codes
 
 
 @dataclass(frozen=True)
 class ForecastStage:
     """Forecasts one query over declared streams; obeys `augury.operator`.
 
-    `tables` are the relations that the query reads, `history` the good rows of LEARN FROM.
+    `tables` are the relations that the query reads, `history` the good rows of LEARN FROM. What
+    these teach is `known`, which travels in their place (`learned`).
     """
 
     plan: ForecastPlan
     tables: Tables
     history: StreamRows | None = None
+    known: Learned | None = field(default=None, repr=False)
     revises: ClassVar[bool] = False
 
     @cached_property
@@ -78,14 +76,30 @@ class ForecastStage:
     def streams(self) -> tuple[StreamSchema, ...]:
         return self.plan.forecast.query.streams
 
+    @property
+    def cut(self) -> ForecastCut:
+        """By which columns rows may be given to several of these stages, each with its state."""
+        return forecast_cut(self.plan)
+
+    def learned(self) -> ForecastStage:
+        """Return the same stage without its history: what that taught is in its place."""
+        return replace(self, history=None, known=self._known)
+
+    @cached_property
+    def _known(self) -> Learned:
+        if self.known is not None:
+            return self.known
+        encoder = Encoder(self.plan.match, self.tables)
+        with limits_named(self.plan):
+            taught = self.forecaster.teach(self._taught(encoder))
+        return Learned(taught, Codes.of(encoder))
+
     def start(self, since: int = NEVER_YET) -> ForecastState:
         """Return the state before any row: what the history teaches."""
         encoder = Encoder(self.plan.match, self.tables)
-        with limits_named(self.plan):
-            lives = self.forecaster.start(self._taught(encoder))
-        state = ForecastState(encoder, lives)
-        state.reported = since
-        return state
+        self._known.codes.give(encoder)
+        lives = self.forecaster.start(self._known.taught)
+        return ForecastState(encoder, lives, reported=since, online=self.plan.forecast.online)
 
     def never_met(self, state: ForecastState) -> list[str]:
         """Return components that every match needs, and that no event of the history fits."""
@@ -104,24 +118,37 @@ class ForecastStage:
 
         The state that is given is used up.
         """
-        found = list[Row]()
+        alone = state.encoder.alone
         with limits_named(self.plan):
-            for order in self._orders(state, batch):
-                rows = self.forecaster.advance(state.lives, order)
-                found += [row for row in rows if shown(self.plan.forecast, row)]
-        name, told = self.plan.forecast.name, [r for r in found if r.time >= state.reported]
+            told = self.forecaster.advance(state.lives, self._batch(state, batch))
+        told = told.only(shown(self.plan.forecast, told) & (told.time >= state.reported))
         table = self._table(state, told)
         state.reported = max(state.reported, horizon)
-        return state, Answers({name: table}, {})
+        self._drop(state, alone)
+        return state, Answers({self.plan.forecast.name: table}, {})
 
-    def restore(self, batch: Mapping[str, StreamRows], reported: int) -> ForecastState:
-        """Return the state in which all rows so far were read."""
-        state, _ = self.advance(self.start(reported), batch, reported)
+    def finish(self, state: ForecastState) -> tuple[ForecastState, Answers]:
+        """Report what remains, which is nothing: every event has told what it told."""
+        return self.advance(state, {}, ALWAYS)
+
+    def dump(self, state: ForecastState) -> bytes:
+        """Return all of the state as versioned bytes."""
+        self._keep_bound(state)
+        return dump_state(self.plan, state)
+
+    def restore(
+        self, batch: Mapping[str, StreamRows], reported: int, own: bytes = b""
+    ) -> ForecastState:
+        """Return the state that was dumped, which has reported up to some time."""
+        state = self.start(reported)
+        if own:
+            load_state(self.plan, state, own)
+            state.reported = max(state.reported, reported)
         return state
 
     def oldest(self, state: ForecastState, horizon: int) -> int:
-        """Return the time before which no row can matter: what was learned rests on all."""
-        return ALWAYS if horizon == ALWAYS else NEVER_YET
+        """Return the time before which no row can matter: the state has what it needs itself."""
+        return horizon
 
     def due(self, state: ForecastState) -> int | None:
         """Return that only rows tell."""
@@ -129,40 +156,40 @@ class ForecastStage:
 
     # Rows to events ---------------------------------------------------------------------------
 
-    def _orders(self, state: ForecastState, batch: Mapping[str, StreamRows]) -> Iterator[Order]:
+    def _batch(self, state: ForecastState, batch: Mapping[str, StreamRows]) -> Batch:
         parts = []
         for number, stream in enumerate(self.streams):
             rows = batch.get(stream.name.lower())
             if rows is not None and rows.table.num_rows:
-                events, values = self._events_of(state, number, _by_id(rows))
-                parts.append((events, values))
-        yield from orders_of(parts)
+                parts.append(self._events_of(state, number, _by_id(rows)))
+        return batch_of(parts)
 
     def _events_of(
         self, state: ForecastState, number: int, source: StreamRows
-    ) -> tuple[Events, Sequence[Any]]:
+    ) -> tuple[Events, ByValues]:
         """Return the events of new rows of one stream, which are kept, and their values of BY."""
-        table = source.table
-        if NUMBERED in table.column_names and EVENT_ID in table.column_names:
-            table = table.drop_columns([EVENT_ID])
-        store = state.rows.setdefault(number, RowStore(table.schema))
-        first = number * STREAM + store.following
-        events = state.encoder.encode(source.schema, table, first, source.groups())
-        if source.schema.alternatives:
-            moved = np.where(events.group < 0, -1, events.group - first + state.groups)
-            events = replace(events, group=moved)
-            state.groups += table.num_rows
-        store.append(table, int(events.time.max()))
+        store = state.rows.get(number)
+        first = number * STREAM + (0 if store is None else store.following)
+        events, table = encoded(state.encoder, source, first, state.groups)
+        state.groups += table.num_rows if source.schema.alternatives else 0
+        state.rows.setdefault(number, PickedRows(table.schema)).append(table)
         return events, self._values(table)
 
-    def _values(self, table: pa.Table) -> Sequence[Any]:
-        """Return the value of BY of each row."""
+    def _values(self, table: pa.Table) -> ByValues:
+        """Return the values of BY, and which of them each row has."""
         by = self.plan.forecast.by
         if not by:
-            return [None] * table.num_rows
+            return [None], np.zeros(table.num_rows, np.int64)
         known = {name.lower(): name for name in table.column_names}
-        columns = [table.column(known[name.lower()]).to_pylist() for name in by]
-        return list(zip(*columns, strict=True))
+        columns = [table.column(known[name.lower()]) for name in by]
+        numbers = dict[Any, int]()
+        if len(columns) == 1:
+            coded = columns[0].combine_chunks().dictionary_encode("encode")
+            own = [numbers.setdefault((v,), len(numbers)) for v in keys_of(coded.dictionary)]
+            return list(numbers), np.array(own, np.int64)[coded.indices.to_numpy()]
+        rows = zip(*map(keys_of, columns), strict=True)
+        codes = np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)
+        return list(numbers), codes
 
     def _taught(self, encoder: Encoder) -> Iterator[Order]:
         """Yield the events of the history, as if they were of the stream that is read."""
@@ -178,27 +205,60 @@ class ForecastStage:
             events = encoder.encode(
                 replace(history.schema, name=stream.name), history.table, 0, history.groups()
             )
-            yield from orders_of([(events, self._values(history.table))])
+            yield from batch_of([(events, self._values(history.table))]).orders()
+
+    # Letting go -------------------------------------------------------------------------------
+
+    def _drop(self, state: ForecastState, alone: int) -> None:
+        """Let go what nothing can come to any more."""
+        for number in range(alone, state.encoder.alone):
+            # NULL equals nothing: no other event comes to its partition.
+            code = state.encoder.partitions.known["alone", number]
+            state.lives.drop(code)
+        if state.rows_held > state.rows_looked_at:
+            self._keep_bound(state)
+            state.rows_looked_at = 2 * state.rows_held + LEAST
+        if state.lives.count > state.lives_looked_at:
+            self.forecaster.forget(state.lives, state.reported)
+            state.lives_looked_at = 2 * state.lives.count + LEAST
+        if len(state.encoder.partitions.known) > state.codes_looked_at:
+            self._forget_codes(state)
+            state.codes_looked_at = 2 * len(state.encoder.partitions.known) + LEAST
+
+    def _keep_bound(self, state: ForecastState) -> None:
+        """Keep the rows of bound events only: BY TIME, none is told again."""
+        bound = () if self.plan.forecast.by_time else state.lives.bound()
+        numbers = np.array(sorted(bound), np.int64)
+        for stream, store in state.rows.items():
+            own = numbers[numbers // STREAM == stream] - stream * STREAM
+            store.keep_only(own)
+
+    def _forget_codes(self, state: ForecastState) -> None:
+        """Give new codes to the partitions that live: most that have one are long gone."""
+        again = self.start(state.reported)
+        load_state(self.plan, again, self.dump(state))
+        state.encoder, state.lives, state.rows = again.encoder, again.lives, again.rows
 
     # Answers ----------------------------------------------------------------------------------
 
-    def _table(self, state: ForecastState, rows: list[Row]) -> pa.Table:
-        if not rows:
+    def _table(self, state: ForecastState, told: Told) -> pa.Table:
+        if not len(told):
             return forecast_schema(self.plan).empty_table()
-        sources, moved, first = list[StreamRows](), dict[int, int](), 0
+        used = np.unique(told.last if self.plan.forecast.by_time else told.number)
+        sources = list[StreamRows]()
         for number, stream in enumerate(self.streams):
+            own = used[used // STREAM == number] - number * STREAM
             store = state.rows.get(number)
-            if store is None:
-                empty = _schema_of(stream).empty_table()
-                sources.append(StreamRows(stream, empty, empty))
-                continue
-            table = store.rows
-            moved[number] = first
+            table = _schema_of(stream).empty_table() if store is None else store.take(own)
             sources.append(StreamRows(stream, table, table[:0]))
-            first += table.num_rows
-        return forecast_table(
-            self.plan, [_renumbered(row, moved) for row in rows], inputs_of(sources)
+
+        by_time = self.plan.forecast.by_time
+        told = replace(
+            told,
+            last=np.searchsorted(used, told.last) if by_time else told.last,
+            number=np.searchsorted(used, told.number),
         )
+        return forecast_table(self.plan, told, inputs_of(sources))
 
 
 def _by_id(rows: StreamRows) -> StreamRows:
@@ -216,16 +276,6 @@ def _schema_of(stream: StreamSchema) -> pa.Schema:
     if stream.id is None:
         fields.append((NUMBERED, pa.string()))
     return pa.schema(fields)
-
-
-def _renumbered(row: Row, first: Mapping[int, int]) -> Row:
-    """Return a row whose events are numbered as the rows of all streams, one after the other."""
-
-    def place(number: int) -> int:
-        return number % STREAM + first[number // STREAM]
-
-    bound = tuple((component, place(number)) for component, number in row.bound)
-    return replace(row, bound=bound, last=place(row.last))
 
 
 @contextmanager
@@ -246,36 +296,29 @@ def limits_named(plan: ForecastPlan) -> Iterator[None]:
         ) from error
 
 
-def orders_of(parts: Sequence[tuple[Events, Sequence[Any]]]) -> Iterator[Order]:
-    """Yield the events of all streams by order, those of equal order together by partition."""
-    listed = [
-        (int(e.time[k]), int(e.tie[k]), int(e.row[k]), number, k)
-        for number, (e, _) in enumerate(parts)
-        for k in range(len(e))
-    ]
-    listed.sort()
-    now: tuple[int, int] | None = None
-    order: dict[Any, list[Read]] = {}
-    several = len(parts) > 1
-    for time, tie, row, number, k in listed:
-        events, values = parts[number]
-        if events.stream[k] < -1:
-            raise DataError(
-                "an event without a tie-breaker has no place in the order of a forecast"
-            )
-        at = (time, 0 if several else tie)
-        if at != now and order:
-            yield order
-            order = {}
-        now = at
-        read = Read(
-            row,
-            int(events.mask[k]),
-            time,
-            float(events.p[k]),
-            int(events.group[k]),
-            values[k],
-        )
-        order.setdefault(int(events.partition[k]), []).append(read)
-    if order:
-        yield order
+def batch_of(parts: Sequence[tuple[Events, ByValues]]) -> Batch:
+    """Return the events of all streams in their order: by time alone where there are several."""
+    events, (values, codes) = parts[0] if parts else (None, ([None], np.zeros(0, np.int64)))
+    for more, (others, own) in parts[1:]:
+        assert events is not None
+        events = Events.joined(events, more)
+        codes = np.concatenate([codes, own + len(values)])
+        values = [*values, *others]
+    if events is None:
+        none = np.zeros(0, np.int64)
+        return Batch(none, none, none, none, none, np.zeros(0), none, none, values)
+    if (events.stream < -1).any():
+        raise DataError("an event without a tie-breaker has no place in the order of a forecast")
+    tie = events.tie if len(parts) == 1 else np.zeros(len(events), np.int64)
+    order = np.lexsort((events.row, tie, events.time))
+    return Batch(
+        events.time[order],
+        tie[order],
+        events.row[order],
+        events.partition[order],
+        events.mask[order],
+        events.p[order],
+        events.group[order],
+        codes[order],
+        values,
+    )

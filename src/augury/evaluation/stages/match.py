@@ -20,27 +20,31 @@ from augury.evaluation.answers.answers import Answers
 from augury.evaluation.answers.match_answers import Inputs, match_table
 from augury.evaluation.answers.schemas import answer_schema
 from augury.evaluation.encoding import Encoder, Tables, whole
-from augury.evaluation.enumeration import Enumeration, Span
+from augury.evaluation.enumeration import ALL_TIME, Enumeration, Span
+from augury.evaluation.skipping import Candidates, Partitions, dump, load
 from augury.evaluation.stages.event_store import EventStore
 from augury.evaluation.stages.row_store import RowStore
-from augury.evaluation.stream_rows import EVENT_ID, NUMBERED, StreamRows, inputs_of
+from augury.evaluation.stages.taking_in import STREAM, encoded
+from augury.evaluation.stream_rows import StreamRows, inputs_of
 from augury.matching.ends import ends_late, ends_with_any_event, looks_back
 from augury.matching.matcher import ALWAYS
 from augury.matching.probe import closing_components, final_components
 from augury.matching.retention import oldest_counted, oldest_needed
 from augury.operator import NEVER_YET
+from augury.planning.expressions.typed import OF_MATCH, Input, nodes_within
 from augury.planning.match_plan import MatchPlan
 from augury.records import Events, Matches, Words
 
-# Numbers of rows of one ON stream: those of the next begin here.
-STREAM = 2**44
 # Values with a code, and events in a window of events, after which it is looked what of them is
 # still alive.
 LEAST, FEW = 4096, 64
 
 
 class MatchState:
-    """Live events and their rows, and up to when matches were reported."""
+    """Live events and their rows, and up to when matches were reported.
+
+    `taken` is what AFTER MATCH has taken, by partition.
+    """
 
     def __init__(self, encoder: Encoder, streams: Sequence[StreamSchema]) -> None:
         self.encoder, self.streams = encoder, streams
@@ -48,6 +52,7 @@ class MatchState:
         self.events: EventStore | None = None
         self.groups = 0
         self.reported = NEVER_YET
+        self.taken: Partitions = {}
         self.recount, self.recode = FEW, LEAST
 
     @property
@@ -105,8 +110,8 @@ class MatchStage:
         return answer_schema(self.plan)
 
     def dump(self, state: MatchState) -> bytes:
-        """Return nothing: the state is made of its rows."""
-        return b""
+        """Return what AFTER MATCH has taken; the rest of the state is made of its rows."""
+        return dump(state.taken)
 
     def restore(
         self,
@@ -116,6 +121,7 @@ class MatchStage:
     ) -> MatchState:
         """Return the state in which rows are remembered, and reported up to some time."""
         state = self.start(reported)
+        state.taken = load(own)
         self._remember(state, self._encoded(state, batch))
         return state
 
@@ -155,17 +161,11 @@ class MatchStage:
 
     def _events_of(self, state: MatchState, number: int, source: StreamRows) -> Events:
         """Return the events of new rows of one stream, of which those that can play are kept."""
-        # The hash of a row has become the id of its event.
-        table = source.table
-        if NUMBERED in table.column_names and EVENT_ID in table.column_names:
-            table = table.drop_columns([EVENT_ID])
+        store = state.rows.get(number)
+        first = number * STREAM + (0 if store is None else store.following)
+        events, table = encoded(state.encoder, source, first, state.groups)
+        state.groups += table.num_rows if source.schema.alternatives else 0
         store = state.rows.setdefault(number, RowStore(table.schema))
-        first = number * STREAM + store.following
-        events = state.encoder.encode(source.schema, table, first, source.groups())
-        if source.schema.alternatives:
-            moved = np.where(events.group < 0, -1, events.group - first + state.groups)
-            events = replace(events, group=moved)
-            state.groups += table.num_rows
         if len(events) < table.num_rows:
             table = table.take(pa.array(events.row - first))
             events = replace(events, row=first + np.arange(len(events)))
@@ -195,11 +195,30 @@ class MatchStage:
     def _answer(self, state: MatchState, events: Events, span: Span) -> pa.Table | None:
         events = self._without_old_ends(events, span[0])
         enumeration = Enumeration(self.plan, state.encoder, events, [], {}, False, span)
-        matches, _ = enumeration.matches()
+        matches, _ = enumeration.at_once().matches()
         if not len(matches):
             return None
         renumbered, inputs = _inputs(matches, state)
+        if self.plan.query.after_match is not None:
+            renumbered = self._taken(state, Candidates(self.plan.query, renumbered, inputs), span)
         return match_table(self.plan, renumbered, inputs)
+
+    def _taken(self, state: MatchState, candidates: Candidates, span: Span) -> Matches:
+        """Return the matches that AFTER MATCH takes; what lies far back covers nothing more."""
+        if span == ALL_TIME:
+            return candidates.taken()
+        found = candidates.taken(state.taken)
+        window = self.plan.pattern.window
+        if not self._counts and window is not None:
+            horizon = max(span[1], NEVER_YET + window) - window
+            state.taken = {key: own for key, own in state.taken.items() if own.until >= horizon}
+        return found
+
+    @cached_property
+    def _counts(self) -> bool:
+        """Whether the answer has the number of each match."""
+        nodes = (node for _, each in self.plan.outputs for node in nodes_within(each))
+        return any(isinstance(node, Input) and node.component == OF_MATCH for node in nodes)
 
     def _without_old_ends(self, events: Events, reported: int) -> Events:
         """Return the events; one that has ended its matches already plays no end any more."""

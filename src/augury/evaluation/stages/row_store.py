@@ -1,11 +1,13 @@
 """The rows that answers are made of: those of live events, stream by stream, by their number.
 
 Rows come in the order of time and are numbered as they come. They stay in the pieces they came in,
-which are joined now and then, and go piece by piece.
+which are joined now and then, and go piece by piece (`RowStore`), or those go that nobody asks for
+(`PickedRows`).
 """
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 from augury.records import Words
@@ -54,3 +56,33 @@ class RowStore:
     def take(self, numbers: Words) -> pa.Table:
         """Return the rows of the given numbers."""
         return self.rows.take(pa.array(numbers - self.first)) if len(numbers) else self.rows[:0]
+
+
+class PickedRows:
+    """The rows of one stream of which some are still asked for, by their numbers."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.rows: pa.Table = schema.empty_table()
+        self.numbers: Words = np.zeros(0, np.int64)
+        self.following = 0
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the rows take."""
+        return int(self.rows.nbytes + self.numbers.nbytes)
+
+    def append(self, rows: pa.Table) -> int:
+        """Add rows; return the number of the first."""
+        first, self.following = self.following, self.following + rows.num_rows
+        self.rows = pa.concat_tables([self.rows, rows])
+        self.numbers = np.concatenate([self.numbers, np.arange(first, self.following)])
+        return first
+
+    def keep_only(self, numbers: Words) -> None:
+        """Let all rows go but those of some numbers."""
+        self.rows = self.take(numbers).combine_chunks()
+        self.numbers = numbers
+
+    def take(self, numbers: Words) -> pa.Table:
+        """Return the rows of the given numbers."""
+        return self.rows.take(pa.array(np.searchsorted(self.numbers, numbers)))

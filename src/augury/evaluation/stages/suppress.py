@@ -19,7 +19,10 @@ from augury.analysis.declarations.catalog import StreamSchema
 from augury.errors import DataError
 from augury.evaluation.codec import Format
 from augury.evaluation.encoding import chances_of, declaration_of, ties_of, whole
+from augury.evaluation.policies.columns import Ordered
+from augury.evaluation.policies.decider import ColumnDecider, is_summable
 from augury.evaluation.stream_rows import StreamRows, event_ids
+from augury.kernels.privacy.layout import Decided
 from augury.planning.policy_plan import PolicyPlan
 from augury.privacy.pattern import Event, Face, Values
 from augury.privacy.policy import Decider, Decision
@@ -27,7 +30,10 @@ from augury.records import Flags, as_key
 from augury.sources.columns import ARROW_TYPES
 from augury.sources.rows import alternative_groups
 
-FORMAT = Format(b"AUGURYPD", 1)
+FORMAT = Format(b"AUGURYPD", 2)
+# What decides: over columns where prefixes can be summed up, else over every prefix.
+Deciding = Decider | ColumnDecider
+RULES = np.array(["bound", "never", "types", "weights"], dtype=object)
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Passed:
 
 @dataclass(frozen=True)
 class SuppressStage:
-    """A policy before a stream. Its state is a `Decider`, which a step uses up."""
+    """A policy before a stream. Its state is what decides, which a step uses up."""
 
     plan: PolicyPlan
     stream: StreamSchema
@@ -54,13 +60,23 @@ class SuppressStage:
         """Decisions are never taken back."""
         return False
 
-    def start(self, history: StreamRows | None = None) -> Decider:
+    def start(self, history: StreamRows | None = None) -> Deciding:
         """Return the state before any row, with what a history teaches."""
+        if is_summable(self.plan):
+            return ColumnDecider(self.plan, history)
         events = events_of(history, self.plan.columns) if history is not None else ()
         return Decider(self.plan.policy, [event for event, _ in events])
 
-    def advance(self, state: Decider, rows: StreamRows) -> tuple[Decider, Passed]:
+    def advance(self, state: Deciding, rows: StreamRows) -> tuple[Deciding, Passed]:
         """Decide about rows that are checked: all before some horizon, and none before the last."""
+        if isinstance(state, ColumnDecider):
+            events, decided = state.decide(rows)
+            keeps = np.ones(rows.table.num_rows, np.bool_)
+            keeps[events.rows] = np.repeat(decided.kept, np.diff(events.batch.begin))
+            return state, self._passed(rows, keeps, self._log(events, decided))
+        return state, self._passed(rows, *self._one_by_one(state, rows))
+
+    def _one_by_one(self, state: Decider, rows: StreamRows) -> tuple[Flags, pa.Table]:
         keeps = np.ones(rows.table.num_rows, np.bool_)
         log = list[tuple[Event, Decision]]()
         for event, own in events_of(rows, self.plan.columns):
@@ -68,10 +84,28 @@ class SuppressStage:
             decision = state.decide(event)
             log.append((event, decision))
             keeps[own] = decision.kept
+        return keeps, audit_table(self.stream, log)
+
+    def _passed(self, rows: StreamRows, keeps: Flags, audit: pa.Table) -> Passed:
         # Bad rows are as secret as suppressed ones: readers neither see nor count them.
         table, bad = rows.table.filter(pa.array(keeps)), rows.rejected.slice(0, 0)
-        kept = StreamRows(rows.schema, table, bad)
-        return state, Passed(kept, audit_table(self.stream, log), keeps)
+        return Passed(StreamRows(rows.schema, table, bad), audit, keeps)
+
+    def _log(self, events: Ordered, decided: Decided) -> pa.Table:
+        """Return the decisions as a table, one row per event, in their order."""
+        schema = audit_schema(self.stream)
+        weighs = self.plan.policy.method != "TYPES"
+        nothing = pa.nulls(len(events), pa.float64())
+        columns = [
+            pa.array(events.batch.time).cast(schema.field("ts").type),
+            _texts(events.ids),
+            _texts(events.types),
+            pa.array(decided.kept),
+            pa.array(decided.gain) if weighs else nothing,
+            pa.array(decided.penalty) if weighs else nothing,
+            pa.DictionaryArray.from_arrays(decided.rule, RULES).cast(pa.string()),
+        ]
+        return pa.table(columns, schema)
 
     def _refuse_overlap(self, state: Decider, event: Event) -> None:
         if state.policy.online and state.tally.count and event.time < state.tally.last:
@@ -80,14 +114,18 @@ class SuppressStage:
                 f"before the rows of {self.stream.name} begin; bind a history of earlier rows"
             )
 
-    def dump(self, state: Decider) -> bytes:
+    def dump(self, state: Deciding) -> bytes:
         """Return the state as bytes, which are as secret as the raw stream."""
+        if isinstance(state, ColumnDecider):
+            return FORMAT.seal(state.dump(), self.plan.mark)
         return FORMAT.seal(json.dumps(state.dump()).encode(), self.plan.mark)
 
-    def load(self, data: bytes) -> Decider:
+    def load(self, data: bytes) -> Deciding:
         """Return the state of bytes that this policy has stored; raise `StateError` for others."""
         _, body = FORMAT.unseal(data, f"the policy {self.plan.schema.name}", self.plan.mark)
-        return Decider.load(self.plan.policy, json.loads(body))
+        if body.startswith(b"{"):
+            return Decider.load(self.plan.policy, json.loads(body))
+        return ColumnDecider.load(self.plan, body)
 
 
 # Events -------------------------------------------------------------------------------------------
@@ -150,6 +188,14 @@ def inside(column: Any) -> list[Any]:
 
 
 # The log of decisions -----------------------------------------------------------------------------
+
+
+def _texts(column: Any) -> Any:
+    """Return values as Python writes them."""
+    kind = column.type
+    if pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_integer(kind):
+        return column.cast(pa.string())
+    return pa.array([None if each is None else str(each) for each in column.to_pylist()])
 
 
 def audit_table(stream: StreamSchema, log: Sequence[tuple[Event, Decision]]) -> pa.Table:

@@ -92,7 +92,7 @@ class WindowStage:
             return None
         times = [
             int(whole(state.kept[name].column(stream.time)).min())
-            for name, stream in network.bases.items()
+            for name, stream in network.inputs.items()
             if name in state.kept and state.kept[name].num_rows
         ]
         return min(times) + network.memory + 1 if times else None
@@ -104,7 +104,7 @@ class WindowStage:
     ) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
         """Return what is kept and what is new, and what turns out bad among both."""
         kept, rejected = dict[str, pa.Table](), dict[str, pa.Table]()
-        for name, stream in self.network.bases.items():
+        for name, stream in self.network.inputs.items():
             rows = batch[name].table
             if name in state.kept:
                 rows = in_order(joined(state.kept[name], rows), stream)
@@ -119,8 +119,8 @@ class WindowStage:
         oldest = self._oldest_needed(kept, horizon)
         if oldest == NEVER_YET:
             return kept
-        bases = self.network.bases
-        return {name: cut(rows, bases[name], oldest)[1] for name, rows in kept.items()}
+        inputs = self.network.inputs
+        return {name: cut(rows, inputs[name], oldest)[1] for name, rows in kept.items()}
 
     def _oldest_needed(self, kept: Mapping[str, pa.Table], horizon: int) -> int:
         """Return the time before which no row can matter any more."""
@@ -185,7 +185,7 @@ class WindowStage:
             network.catalog,
             network.queries,
             dict(network.tables),
-            {name: StreamRows(each, kept[name], nothing) for name, each in network.bases.items()},
+            {name: StreamRows(each, kept[name], nothing) for name, each in network.inputs.items()},
             spans=spans,
             plans=dict(network.plans),
             clock=clock,

@@ -45,10 +45,11 @@ def no_chains(n, places):
 
 
 @part
-def no_way(chains, length, is_there):
+def no_way(marks, factors, length, is_there):
     """Write the one chain of somebody who took no act along; return how many there are."""
-    chains.marks[0, :length] = 0
-    chains.factors[0, 0], chains.factors[0, 1] = 1.0, 0.0
+    for j in range(length):
+        marks[0, j] = 0
+    factors[0, 0], factors[0, 1] = 1.0, 0.0
     return np.int64(is_there)
 
 
@@ -92,29 +93,24 @@ def ways_on(own, acts, head, ends, chains):
 
 
 @part
-def all_chains(own, acts, head, chains):
-    """Write every chain; return them."""
-    n = chains.ways[own[0][own[1], LENGTH]]
-    chains = _with_room(chains, n)
-    for c in range(n):
-        chains.factors[c, 0] = _go(own, acts, head, (chains, c), (c, np.inf))
-        chains.factors[c, 1] = 0.0
-    return chains
-
-
-@part
-def some_chains(own, acts, head, chains, drawn):
-    """Write chains that are drawn, evenly by their weight; return them."""
+def listed(own, acts, head, chains, drawn):
+    """Write so many chains; return them. If there are more, they are drawn, evenly by weight."""
     n, start = drawn
+    length = own[0][own[1], LENGTH]
     chains = _with_room(chains, n)
-    each = chains.ahead[own[0][own[1], LENGTH]] / n
+    marks, factors, ways = chains.marks, chains.factors, (chains.ahead, chains.ways)
+    is_all, each = chains.ways[length] == n, chains.ahead[length] / max(n, 1)
     for c in range(n):
-        weight = _go(own, acts, head, (chains, c), (COUNTLESS, (c + start) * each))
-        if weight == 0.0:
-            # Rounding led past the last one.
-            weight = _go(own, acts, head, (chains, c), (0, np.inf))
-        chains.factors[c, 0] = each
-        chains.factors[c, 1] = each * np.sqrt(max(1.0 - weight / each, 0.0))
+        # By its number, or by the weight of those before it.
+        which = (c, np.inf) if is_all else (0, (c + start) * each)
+        weight = _go(own, acts, head, (marks, c), (ways, which))
+        factors[c, 0], factors[c, 1] = weight, 0.0
+        if not is_all:
+            if weight == 0.0:
+                # Rounding led past the last one.
+                weight = _go(own, acts, head, (marks, c), (ways, (0, np.inf)))
+            factors[c, 0] = each
+            factors[c, 1] = each * np.sqrt(max(1.0 - weight / each, 0.0))
     return chains
 
 
@@ -135,9 +131,9 @@ def _go(own, acts, head, to, which):
     """
     words, s, counts = own
     place, step = head
-    chains, c = to
-    number, before = which
-    marks, ways, ahead, factor = chains.marks, chains.ways, chains.ahead, 1.0
+    marks, c = to
+    (ahead, ways), (number, before) = which
+    factor = 1.0
     by_weight = before < np.inf
     for j in range(words[s, LENGTH]):
         act = words[s, OPENED + j]
@@ -155,4 +151,4 @@ def _go(own, acts, head, to, which):
             number -= ways[j]
             before -= own_weight
             factor *= (count - 1) / count
-    return factor if by_weight is False or before < factor else 0.0
+    return 0.0 if by_weight and before >= factor else factor

@@ -6,10 +6,9 @@ import numpy as np
 
 from augury.kernels.identity.chains import (
     TAKES,
-    all_chains,
+    listed,
     no_chains,
     no_way,
-    some_chains,
     ways_on,
 )
 from augury.kernels.identity.layout import (
@@ -51,8 +50,18 @@ def led(world, spare, who, ends, most):
     table = table_for(states.size[0])
     chains, is_changed = no_chains(states.counts - OPENED, ends.shape[0]), False
     for s in range(states.size[0]):
-        length = words[s, LENGTH]
-        n, chains, is_drawn = _chains_of(world, s, who, (ends, most), chains)
+        length, own = words[s, LENGTH], (words, s, states.counts)
+        head = _head(world.heads, words, s, person, (states.place, states.step))
+        if is_apart or not _is_near(own, acts, head):
+            n = no_way(chains.marks, chains.factors, length, ends[head[0]])
+        else:
+            n = ways_on(own, acts, head, ends, chains)
+            start = uniform(counts) if n > most else 0.0
+            chains = listed(own, acts, head, chains, (min(n, most), start))
+        is_drawn = n > most
+        if is_drawn:
+            n = most
+            world.lost[0] += states.reals[s, SURE] * chains.ahead[length]
         marks, factors = chains.marks, chains.factors
         found, table = with_room(found, table, n)
         is_changed |= n != 1
@@ -83,23 +92,25 @@ def led(world, spare, who, ends, most):
 
 
 @part
-def _chains_of(world, s, who, goal, chains):
-    """Return how many chains of a state lead to the ends, those, and whether they were drawn."""
-    person, is_apart = who
-    ends, most = goal
-    states, words = world.states, world.states.words
-    head = world.heads[person, PLACE], world.heads[person, STEP]
-    if states.step > states.place and words[s, states.place + person] >= 0:
-        head = words[s, states.place + person], words[s, states.step + person]
-    length, own = words[s, LENGTH], (words, s, states.counts)
-    if is_apart:
-        return no_way(chains, length, ends[head[0]]), chains, False
-    n = ways_on(own, world.acts, head, ends, chains)
-    if n <= most:
-        return n, all_chains(own, world.acts, head, chains), False
-    world.lost[0] += states.reals[s, SURE] * chains.ahead[length]
-    start = uniform(world.counts)
-    return most, some_chains(own, world.acts, head, chains, (most, start)), True
+def _head(heads, words, s, person, columns):
+    """Return where somebody was last seen in a state, and in which step."""
+    place, step = columns
+    if step > place and words[s, place + person] >= 0:
+        return words[s, place + person], words[s, step + person]
+    return heads[person, PLACE], heads[person, STEP]
+
+
+@part
+def _is_near(own, acts, head):
+    """Whether somebody can have done an open act of a state, as the first since the head."""
+    words, s, _ = own
+    for j in range(OPENED + words[s, LENGTH] - 1, OPENED - 1, -1):
+        act = words[s, j]
+        if acts[act, AT] <= head[1]:
+            return False
+        if acts[act, ORIGIN] == head[0]:
+            return True
+    return False
 
 
 @part
@@ -110,12 +121,8 @@ def _is_idle(world, person, is_apart):
         return False
     if is_apart:
         return True
-    place, step = world.heads[person, PLACE], world.heads[person, STEP]
+    head = world.heads[person, PLACE], world.heads[person, STEP]
     for s in range(states.size[0]):
-        for j in range(OPENED + words[s, LENGTH] - 1, OPENED - 1, -1):
-            act = words[s, j]
-            if acts[act, AT] <= step:
-                break
-            if acts[act, ORIGIN] == place:
-                return False
+        if _is_near((words, s, 0), acts, head):
+            return False
     return True

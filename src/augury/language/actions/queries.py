@@ -38,6 +38,8 @@ from augury.language.tree import (
     Pattern,
     Return,
     ReturnColumn,
+    Skip,
+    SkipTo,
     Strategy,
     Subgoals,
     Window,
@@ -161,6 +163,13 @@ def _strategy_word(parts: Parts, span: Span, findings: Findings) -> Strategy:
 
 def _strategy(token: Token) -> Strategy:
     return STRATEGIES[token.text.upper().replace("_", "-")]
+
+
+def _skip(to: SkipTo) -> Action:
+    def action(parts: Parts, span: Span, findings: Findings) -> Skip:
+        return Skip(to, parts[0].text if parts else None, span=span)
+
+    return action
 
 
 def _window(parts: Parts, span: Span, findings: Findings) -> Window:
@@ -307,6 +316,12 @@ ACTIONS: dict[str, Action] = {
     "where_strategy": _where_strategy,
     "where_strategy_over": _where_strategy_over,
     "after_where": value_clause("AFTER WHERE", "after_where"),
+    "after_match": value_clause("AFTER MATCH", "after_match"),
+    "skip_past_last": _skip("PAST LAST"),
+    "skip_to_next": _skip("NEXT"),
+    "skip_to_first": _skip("FIRST"),
+    "skip_to_last": _skip("LAST"),
+    "each_event": clause("ALL EVENTS PER MATCH", "each_event", True),
     "using": value_clause("USING", "strategy"),
     "any_strategy": lambda parts, span, findings: "ANY",
     "next_strategy": lambda parts, span, findings: "NEXT",

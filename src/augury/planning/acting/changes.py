@@ -22,7 +22,8 @@ def rule_plan(rule: tree.CreateRule, catalog: Catalog, match: Mapping[str, DataT
     names = Names(catalog.tables, match, rule.event)
     when = None if rule.when is None else value_of(rule.when, names)
     changes = tuple(_change(each, names) for each in rule.changes)
-    return Rule(rule.name, rule.query, changes, when, rule.rejects)
+    uses, reads = frozenset(names.used), tuple(names.lookups)
+    return Rule(rule.name, rule.query, changes, when, rule.rejects, uses, reads)
 
 
 def _change(change: tree.Change, names: Names) -> Change:

@@ -58,7 +58,8 @@ class Hidden:
 
         expression = rewritten(conjunct.expression, change)
         names = Names(catalog.tables, self.types)
-        return Condition(value_of(expression, names), frozenset(needs))
+        holds = value_of(expression, names)
+        return Condition(holds, frozenset(needs), frozenset(names.used), tuple(names.lookups))
 
 
 def ties_of(

@@ -18,12 +18,9 @@ def not_yet(message: str, hint: str = "docs/status.md lists what can be evaluate
 
 
 def refuse_places(tables: Iterable[str], catalog: Catalog) -> None:
-    """Refuse tables that lie elsewhere, or in each world by themselves."""
+    """Refuse tables that are in each world by themselves."""
     for name in tables:
         table = catalog.tables[name.lower()]
-        if table.store is not None:
-            message = f"table {table.name} lies in STORE {table.store}, which is not used yet"
-            raise not_yet(message, "leave STORE out: the table is kept with the run's own state")
         if table.uncertain:
             message = f"table {table.name} is UNCERTAIN, which is not evaluated yet"
             raise not_yet(message, "leave UNCERTAIN out: what rules write is then the same always")
@@ -40,6 +37,10 @@ def refuse_unsettled(
         raise not_yet(f"query {query.name} acts or is tested, with ALLOW ... MISSED")
     if query.correlated_by is not None:
         raise not_yet(f"query {query.name} acts or is tested, with CORRELATED BY")
+    if query.after_match is not None or query.each_event:
+        raise not_yet(
+            f"query {query.name} acts or is tested, with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
+        )
     if over_tested and not _takes_any(query):
         raise not_yet(
             f"query {query.name} selects, forbids or counts matches that are tested by what rules "

@@ -30,13 +30,18 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Names:
-    """What names mean: `event` is the match with its columns, a name alone a column of `row`."""
+    """What names mean: `event` is the match with its columns, a name alone a column of `row`.
+
+    `used` are the columns of the match that were asked for, `lookups` the reads of tables.
+    """
 
     tables: Mapping[str, TableSchema]
     match: Mapping[str, DataType]
     event: str = A_MATCH
     row: TableSchema | None = None
     reads: list[tuple[Value, DataType]] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    lookups: list[Subquery | Member] = field(default_factory=list)
 
     def component(self, name: str | None, span: Span) -> int:
         """Return whose column is meant."""
@@ -55,7 +60,7 @@ class Names:
 
     def of_row(self, row: TableSchema) -> Names:
         """Return the names where a row of a table is looked at."""
-        return Names(self.tables, self.match, self.event, row)
+        return Names(self.tables, self.match, self.event, row, used=self.used, lookups=self.lookups)
 
     def reader(self, node: Input | Aggregated) -> Value:
         """Return how a name is read."""
@@ -64,6 +69,7 @@ class Names:
             return self.reads[int(node.column)][0]
         if node.component == MATCH:
             name = node.column
+            self.used.add(name)
             return lambda reading: reading.match[name]
         assert self.row is not None
         place = [column.name for column in self.row.columns].index(node.column)
@@ -89,28 +95,47 @@ def where_of(condition: ex.Expression | None, names: Names, table: TableSchema) 
     if condition is None:
         return Where()
     inside = names.of_row(table)
-    return Where(value_of(condition, inside), _key(condition, inside, table))
+    asked = asked_key(condition, inside, table)
+    if asked is None:
+        return Where(value_of(condition, inside))
+    key = tuple(value_of(value, inside) for value, _ in asked)
+    # A row that is found by its key and nothing else needs no second look.
+    rest = None if _is_key_alone(condition, asked, table) else value_of(condition, inside)
+    return Where(rest, key)
 
 
-def _key(condition: ex.Expression, names: Names, table: TableSchema) -> tuple[Value, ...] | None:
-    """Return the values of the KEY that a condition asks for; None where it leaves one open."""
-    found: dict[str, Value] = {}
-    for part in split(condition):
+Asked = tuple[tuple[ex.Expression, ex.Expression], ...]
+
+
+def asked_key(condition: ex.Expression | None, names: Names, table: TableSchema) -> Asked | None:
+    """Return the values of the KEY that a condition asks for, each with the part that says so.
+
+    None where it leaves one open. `names` are those of a row of the table.
+    """
+    found: dict[str, tuple[ex.Expression, ex.Expression]] = {}
+    for part in [] if condition is None else split(condition):
         if not isinstance(part, ex.Binary) or part.operator != "=":
             continue
         for column, value in ((part.left, part.right), (part.right, part.left)):
             alone = isinstance(column, ex.Attribute) and column.component is None
             if not alone or not isinstance(column, ex.Attribute) or _is_of_row(value):
                 continue
-            declared = table.column(column.name)
-            own = replace(names, reads=[])
-            typed = lower(_with_reads(value, own), own)
+            declared, own = table.column(column.name), replace(names, reads=[])
             # Others are compared after a cast, which a key does not know.
-            if declared is not None and typed.type is declared.type:
-                found.setdefault(declared.name, _function(typed, own))
+            if declared and lower(_with_reads(value, own), own).type is declared.type:
+                found.setdefault(declared.name, (value, part))
     if not table.key or not set(table.key) <= set(found):
         return None
     return tuple(found[name] for name in table.key)
+
+
+def _is_key_alone(condition: ex.Expression, asked: Asked, table: TableSchema) -> bool:
+    """Return whether a condition says what the key is, and nothing more."""
+    # Equal numbers need not be the same: a DOUBLE is looked at again.
+    if any(c.type is DataType.DOUBLE for c in table.columns if c.name in table.key):
+        return False
+    parts = [part for _, part in asked]
+    return all(part in parts for part in split(condition))
 
 
 def _is_of_row(value: ex.Expression) -> bool:
@@ -134,12 +159,13 @@ def _with_reads(expression: ex.Expression, names: Names) -> ex.Expression:
     return rewritten(expression, change)
 
 
-def _named(names: Names, read: Value, kind: DataType) -> ex.Attribute:
+def _named(names: Names, read: Subquery | Member, kind: DataType) -> ex.Attribute:
     names.reads.append((read, kind))
+    names.lookups.append(read)
     return ex.Attribute(A_READ, str(len(names.reads) - 1))
 
 
-def _subquery(node: ex.Lookup, names: Names) -> tuple[Value, DataType]:
+def _subquery(node: ex.Lookup, names: Names) -> tuple[Subquery, DataType]:
     table = names.tables[node.table.lower()]
     where = where_of(node.condition, names, table)
     if node.column is None:

@@ -69,7 +69,7 @@ def choose_partitioning(query: CheckedQuery, automaton: Automaton) -> Partitioni
     classes = tuple(c for c in query.equalities if _can_cut(query, automaton, c))
     if classes:
         return _by_key(query, classes)
-    if query.within is not None and not query.within.events:
+    if query.within is not None and not query.within.events and query.after_match is None:
         return _by_time(query, automaton)
     return Partitioning("single", _why_whole(query))
 
@@ -108,6 +108,8 @@ def _may_miss_the_end(automaton: Automaton) -> bool:
 def _why_whole(query: CheckedQuery) -> str:
     if query.within is not None and query.within.events:
         return "a window of events counts every event of the stream"
+    if query.after_match is not None:
+        return "matches are taken one after the other, over all of the stream"
     return "no attribute is equal over all components, and no window bounds a match"
 
 
@@ -123,6 +125,11 @@ def has_neighbours(automaton: Automaton) -> bool:
     return any(t.adjacent_to for t in automaton.transitions) or any(
         branch.operator == "NEXT" for branch in hidden
     )
+
+
+def taken_apart(query: CheckedQuery) -> tuple[EqualityClass, ...]:
+    """Return what WHERE equates over all components: AFTER MATCH takes each value by itself."""
+    return tuple(each for each in query.equalities if each.covers_all)
 
 
 def _can_cut(query: CheckedQuery, automaton: Automaton, equality: EqualityClass) -> bool:

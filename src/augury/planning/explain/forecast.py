@@ -8,6 +8,7 @@ from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.language.text.words import names_text
 from augury.planning.forecast_plan import ForecastPlan, plan_forecast
+from augury.planning.forecast_shards import forecast_cut
 
 
 def explain_forecast(forecast: CheckedForecast, catalog: Catalog) -> str:
@@ -21,6 +22,8 @@ def _lines(plan: ForecastPlan) -> Iterator[str]:
     yield f"forecast {forecast.name} of query {forecast.query.name}"
     yield f"  asks        whether {asked} completes within {_horizon(forecast)}"
     yield f"  partitions  {_partitions(plan)}"
+    cut = forecast_cut(plan)
+    yield f"  shards      {'one' if cut.columns is None else 'by partition'}: {cut.reason}"
     yield f"  model       {_model(forecast)}"
     if plan.setting.needs_gaps:
         how = "one each mean gap" if plan.setting.steady else "a Poisson process"

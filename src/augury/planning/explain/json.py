@@ -34,8 +34,8 @@ from augury.planning.evaluated import unevaluated
 from augury.planning.explain.estimates import share_of_rows, state_text
 from augury.planning.explain.movement import movement_facts
 from augury.planning.explain.network import network_of
-from augury.planning.explain.stages import plan_steps, stages_of
-from augury.planning.explain.words import guard_text, shape_text
+from augury.planning.explain.stages import plan_steps, stage_names
+from augury.planning.explain.words import after_match_text, guard_text, shape_text, threshold_of
 from augury.planning.physical import PhysicalPlan
 from augury.planning.predicates import Predicate
 
@@ -60,7 +60,7 @@ def facts_of(
             {"name": o.name, "runs_on": o.runs_on, "does": o.does}
             for o in plan_steps(plan, catalog)
         ],
-        "stages": list(stages_of(plan, catalog).names),
+        "stages": stage_names(plan, catalog),
         "automaton": _automaton(plan),
         "predicates": _predicates(plan),
         "partitioning": _partitioning(plan),
@@ -74,7 +74,7 @@ def facts_of(
 
 def _asked(plan: PhysicalPlan) -> Facts:
     query = plan.query
-    having = query.having
+    having = threshold_of(query)
     return {
         "query": query.name,
         "class": query.verdict.kind,
@@ -82,6 +82,7 @@ def _asked(plan: PhysicalPlan) -> Facts:
         "safe_plan": query.verdict.plan,
         "pattern": shape_text(query.shape, query.components),
         "strategy": query.strategy,
+        "after_match": None if query.after_match is None else after_match_text(query),
         "within": _window(query.within),
         "every": _window(query.every),
         "over": query.over,

@@ -21,7 +21,21 @@ def plan_steps(plan: PhysicalPlan, catalog: Catalog | None) -> tuple[Operator, .
     on_spark = [each for each in plan.operators if each.runs_on == "Spark"]
     own = {each.name: each.does for each in plan.operators if each.runs_on != "Spark"}
     stages = stages_of(plan, catalog).stages
-    return (*on_spark, *(_step(each, plan, own) for each in stages), *_answer(own))
+    steps = (_step(each, plan, own) for each in stages)
+    return (*on_spark, *steps, *_act(plan), *_answer(own))
+
+
+def stage_names(plan: PhysicalPlan, catalog: Catalog | None) -> list[str]:
+    """Return the names of the stages that the engine enters, in order."""
+    acts = (f"{each.name} {plan.query.name}" for each in _act(plan))
+    return [*stages_of(plan, catalog).names, *acts]
+
+
+def _act(plan: PhysicalPlan) -> Iterator[Operator]:
+    """Yield what is done where tables decide which of the matches stand."""
+    if plan.query.lookups:
+        does = "test what reads tables, one moment after another"
+        yield Operator("act", "engine", f"{plan.query.name}: {does}")
 
 
 def _step(stage: Stage, plan: PhysicalPlan, own: dict[str, str]) -> Operator:

@@ -15,9 +15,11 @@ from augury.planning.distribution.movement import Priced
 from augury.planning.explain.layout import Layout, lay_out
 from augury.planning.explain.words import (
     STRATEGIES,
+    after_match_text,
     automaton_title,
     shape_text,
     skip_text,
+    threshold_of,
     transition_text,
     window_text,
 )
@@ -75,8 +77,11 @@ def _document(plan: PhysicalPlan, width: float, height: float, pieces: list[str]
     terms = [STRATEGIES[query.strategy]]
     if query.within is not None:
         terms.append(f"within {window_text(query.within, query)}")
-    if query.having is not None:
-        terms.append(f"{query.having.measure.lower()} at least {query.having.threshold:g}")
+    if query.after_match is not None:
+        terms.append(after_match_text(query))
+    having = threshold_of(query)
+    if having is not None:
+        terms.append(f"{having.measure.lower()} at least {having.threshold:g}")
     title = f"{query.name}: {shape_text(query.shape, query.components)}"
     return "\n".join(
         [

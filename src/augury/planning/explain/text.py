@@ -16,6 +16,7 @@ from augury.planning.explain.network import network_of, tree_lines
 from augury.planning.explain.stages import plan_steps
 from augury.planning.explain.words import (
     STRATEGIES,
+    after_match_text,
     automaton_title,
     guard_text,
     lack_text,
@@ -24,6 +25,7 @@ from augury.planning.explain.words import (
     removed_text,
     shape_text,
     skip_text,
+    threshold_of,
     transition_text,
     window_text,
 )
@@ -99,6 +101,8 @@ def _summary(plan: PhysicalPlan) -> Iterator[str]:
 def _terms(plan: PhysicalPlan) -> Iterator[str]:
     query = plan.query
     yield STRATEGIES[query.strategy]
+    if query.after_match is not None:
+        yield after_match_text(query)
     if query.within is not None:
         yield f"within {window_text(query.within, query)}"
     if query.every is not None:
@@ -107,9 +111,10 @@ def _terms(plan: PhysicalPlan) -> Iterator[str]:
         yield f"over the last {length_text(query.over, query)}"
     if query.allow:
         yield f"up to {query.allow} missed"
-    if query.having is not None:
-        sign = ">" if query.having.strict else ">="
-        yield f"{query.having.measure.lower()} {sign} {query.having.threshold:g}"
+    having = threshold_of(query)
+    if having is not None:
+        sign = ">" if having.strict else ">="
+        yield f"{having.measure.lower()} {sign} {having.threshold:g}"
 
 
 # How it runs ---------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from augury.analysis.checked import (
     Shape,
 )
 from augury.analysis.unread import gap_of
+from augury.language.tree import Having
 from augury.planning.missed.unseen import stretches_of
 from augury.planning.pattern.automaton import Automaton, Guard, Skip, Transition
 from augury.planning.pattern.residual import repetition_mark
@@ -46,6 +47,21 @@ def shape_text(shape: Shape, components: Sequence[Component]) -> str:
 def counted(number: int, noun: str) -> str:
     """Return `1 state` or `3 states`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def after_match_text(query: CheckedQuery) -> str:
+    """Return where the search goes on after a match."""
+    skip = query.after_match
+    assert skip is not None
+    if skip.component is not None:
+        name = query.components[skip.component].name
+        return f"after a match on with the {skip.to.lower()} {name}"
+    return f"after a match on {'behind it' if skip.to == 'PAST LAST' else 'behind its first event'}"
+
+
+def threshold_of(query: CheckedQuery) -> Having | None:
+    """Return the threshold of a query, whenever it is asked."""
+    return query.having if query.after_match is None else query.after_match.having
 
 
 def window_text(window: CheckedWindow, query: CheckedQuery) -> str:

@@ -18,7 +18,16 @@ from augury.analysis.declarations.catalog import Column, DataType, TableSchema
 from augury.errors import Span
 from augury.language import expressions as syntax
 from augury.planning.expressions.functions import lower_call
-from augury.planning.expressions.typed import Aggregated, Apply, Constant, Input, Typed
+from augury.planning.expressions.typed import (
+    MATCH_NUMBER,
+    OF_EVENT,
+    OF_MATCH,
+    Aggregated,
+    Apply,
+    Constant,
+    Input,
+    Typed,
+)
 from augury.planning.expressions.types import (
     cast,
     common_type,
@@ -58,6 +67,8 @@ class Scope:
 
     def __post_init__(self) -> None:
         names = {c.name: c.index for c in self.query.components}
+        if self.query.each_event:
+            names[""] = OF_EVENT
         object.__setattr__(self, "numbers", MappingProxyType(names))
 
     def component(self, name: str | None, span: Span) -> int:
@@ -67,6 +78,9 @@ class Scope:
 
     def column_of(self, component: int, attribute: str) -> Column | None:
         """Return the column that an attribute of a component is."""
+        if component == OF_EVENT:
+            # What every positive component has, and of one type.
+            component = next(c.index for c in self.query.components if not c.negated)
         return self.query.column_of(component, attribute)
 
 
@@ -331,6 +345,8 @@ def _(expression: syntax.Case, scope: Names) -> Typed:
 
 @_lower.register
 def _(expression: syntax.Call, scope: Names) -> Typed:
+    if expression.function == MATCH_NUMBER.upper():
+        return Input(DataType.LONG, OF_MATCH, MATCH_NUMBER)
     arguments = tuple(_lower(argument, scope) for argument in expression.arguments)
     return lower_call(expression.function, arguments, expression.span)
 

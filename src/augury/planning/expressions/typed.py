@@ -14,6 +14,10 @@ from typing import Literal
 from augury.analysis.declarations.catalog import DataType
 from augury.language.expressions import IndexKind
 
+# In place of a component: the match as a whole, and the event that a row of the answer is about.
+OF_MATCH, OF_EVENT = -1, -2
+MATCH_NUMBER = "match_number"
+
 Value = bool | int | float | str | None
 
 # Every operator of an `Apply`. "member" is membership in the table named by `detail`; "like" has

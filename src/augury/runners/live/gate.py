@@ -10,9 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from augury.evaluation.stages.suppress import SuppressStage, audit_schema
+from augury.evaluation.stages.suppress import Deciding, SuppressStage, audit_schema
 from augury.evaluation.stream_rows import StreamRows
-from augury.privacy.policy import Decider
 from augury.sources.columns import ARROW_TYPES
 from augury.sources.intake import Arrival
 from augury.sources.values import stored
@@ -25,14 +24,14 @@ class LiveGate:
     """
 
     def __init__(
-        self, stage: SuppressStage, teach: Callable[[SuppressStage], Decider], names: list[str]
+        self, stage: SuppressStage, teach: Callable[[SuppressStage], Deciding], names: list[str]
     ) -> None:
         self.stage, self.names = stage, names
         self.waiting: list[Arrival] = []
         self.has_stopped = False
         self.log: list[pa.Table] = []
         self._teach = teach
-        self._decider: Decider | None = None
+        self._decider: Deciding | None = None
 
     @property
     def name(self) -> str:
@@ -44,7 +43,7 @@ class LiveGate:
         """Whether rows have come."""
         return bool(self.waiting or self.log)
 
-    def open(self) -> Decider:
+    def open(self) -> Deciding:
         """Return what decides; what it learns from must be there now."""
         if self._decider is None:
             self._decider = self._teach(self.stage)

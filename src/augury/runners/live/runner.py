@@ -30,12 +30,16 @@ from augury.evaluation.ties import tie_notice, tie_rule
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.planning.acting.world import Acting
-from augury.planning.evaluated import refuse_identified, refuse_inferred
+from augury.planning.evaluated import (
+    refuse_endless_skips,
+    refuse_identified,
+    refuse_inferred,
+)
 from augury.planning.graph import is_by_time, lists_matches
 from augury.planning.match_plan import plan_match
 from augury.planning.policy_plan import plan_policy
 from augury.planning.refusal import NOT_EVALUATED, PlanError
-from augury.runners.live.acting import LiveActing
+from augury.runners.live.acting import LiveActing, Used
 from augury.runners.live.forecast import LiveForecast
 from augury.runners.live.gate import LiveGate
 from augury.runners.live.identify import LiveIdentified
@@ -70,20 +74,24 @@ class LiveRunner:
             if stream not in self.entrances:
                 self.entrances[stream] = Intake(declaration_of(schema), schema.lateness)
 
-    def act(self, acting: Acting, catalog: Catalog) -> None:
+    def act(self, used: Used) -> None:
         """Let rules act from now on; what they concern was declared before, or is new."""
+        self.refuse_late(used.acting)
+        if self.acting is None:
+            self.acting = LiveActing(used)
+        else:
+            self.acting.declare(used)
+        rules = used.catalog.rules.items()
+        self.rule_texts = {name: to_text(rule) for name, rule in rules}
+
+    def refuse_late(self, acting: Acting) -> None:
+        """Raise where something that has seen events would have to act or be tested only now."""
         for name in acting.candidates:
             if name in self.queries and (self.acting is None or name not in self._acting_names):
                 raise AuguryError(
                     f"query {name} has seen events, and cannot act or be tested from now on; "
                     "declare rules, and subqueries, before the first push"
                 )
-        if self.acting is None:
-            self.acting = LiveActing(acting, catalog, self.tables)
-        else:
-            self.acting.declare(acting, catalog, self.tables)
-        rules = catalog.rules.items()
-        self.rule_texts = {name: to_text(rule) for name, rule in rules}
 
     @property
     def _acting_names(self) -> Mapping[str, object]:
@@ -220,7 +228,10 @@ class LiveRunner:
             self._accept(gate, ALWAYS)
         for name, query in self.queries.items():
             found += self._told(name, query.finish())
-        return found + self._settled()
+        found += self._settled()
+        if self.acting is not None:
+            self.acting.close()
+        return found
 
     def has_put_aside(self, stream: str) -> bool:
         """Whether rows of a stream were bad or late."""
@@ -342,6 +353,7 @@ class LiveRunner:
             return self._in_steps(query, catalog, queries)
         refuse_inferred(query, catalog)
         _refuse_correlated(query)
+        refuse_endless_skips(query)
         plan = plan_match(learned(query, catalog, self.tables), catalog)
         if needs_steps(plan):
             return self._in_steps(query, catalog, queries)

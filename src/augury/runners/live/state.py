@@ -65,6 +65,8 @@ def load(runner: LiveRunner, data: bytes) -> None:
     for name, query in runner.queries.items():
         if isinstance(query, LiveSteps):
             _restore_steps(query, about["queries"][name], parts, runner)
+        elif isinstance(query, LiveForecast):
+            _restore_forecast(query, about["queries"][name], parts, runner)
         elif isinstance(query, LiveIdentified):
             _restore_identified(query, about["queries"][name], parts)
         elif isinstance(query, LiveQuery):
@@ -157,9 +159,9 @@ def _waiting(arrivals: Iterable[Arrival]) -> list[list[Any]]:
 
 def _query(query: Live, parts: list[bytes]) -> Plain:
     if isinstance(query, LiveForecast):
-        raise StateError(
-            f"forecast {query.forecast.name} cannot be stored yet; checkpoint a session without it"
-        )
+        parts.append(query.stage.dump(query.state))
+        rows = {name: _waiting(kept) for name, kept in query.rows.items()}
+        return {"part": len(parts) - 1, "horizon": query.horizon, "rows": rows}
     if isinstance(query, LiveSteps):
         return _steps(query, parts)
     if isinstance(query, LiveIdentified):
@@ -295,6 +297,18 @@ def _alternatives(runner: LiveRunner, stream: str, group: Hashable) -> Alternati
     """Return what the entrance remembers of an event's alternatives."""
     same = runner.entrances[stream].known.get(group) if group is not None else None
     return same if isinstance(same, Alternatives) else None
+
+
+# Forecasts ----------------------------------------------------------------------------------------
+
+
+def _restore_forecast(
+    query: LiveForecast, about: Plain, parts: list[bytes], runner: LiveRunner
+) -> None:
+    query.horizon = about["horizon"]
+    query.state = query.stage.restore({}, query.horizon, parts[about["part"]])
+    rows = _restored_rows(about["rows"], runner)
+    query.rows |= {name: [arrival for _, arrival in kept] for name, kept in rows.items()}
 
 
 # Streams whose events get owners ------------------------------------------------------------------

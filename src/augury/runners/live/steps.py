@@ -37,7 +37,9 @@ def needs_steps(plan: MatchPlan) -> bool:
     """
     streams = plan.query.streams
     return (
-        any(stream.query is not None for stream in streams)
+        plan.query.after_match is not None
+        or plan.query.each_event
+        or any(stream.query is not None for stream in streams)
         or plan.programs.orders_strings
         or any(_is_text(stream, stream.order_by) for stream in streams)
     )
@@ -59,7 +61,7 @@ class LiveSteps:
         tables: Mapping[str, pa.Table],
     ) -> None:
         own = {n: learned(each, catalog, tables) for n, each in below(query, queries).items()}
-        network = Network.of([query.name], own, catalog)
+        network = replace(Network.of([query.name], own, catalog), is_behind_policies=True)
         missing = sorted(set(network.tables_read) - set(tables))
         if missing:
             name = catalog.tables[missing[0]].name

@@ -2,60 +2,66 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from augury.evaluation.acting import tables
-from augury.evaluation.acting.candidates import candidates_of
+from augury.evaluation.acting.opened import with_stores
+from augury.evaluation.answers.answers import Clock, as_rows
+from augury.evaluation.stages.act import Acted, ActStage, shown
 from augury.matching.matcher import ALWAYS
-from augury.planning.acting.columns import HIDDEN
-from augury.planning.acting.world import Acting
-from augury.rules.stage import Stage, State
+from augury.rules.stage import State
+from augury.runners.live.acting import Used
 from augury.runners.local.runner import LocalRunner
-
-
-def shown(found: pa.Table) -> pa.Table:
-    """Return candidates without the columns that only moments and tests need."""
-    return found.select([each for each in found.column_names if not each.startswith(HIDDEN)])
 
 
 @dataclass
 class ActingRun:
     """What acts, over the rows that a runner has; it runs once, when it is first asked.
 
-    `runner` finds candidates; `seen` is told every read of a table.
+    `runner` finds candidates; `seen` is told every read of a table. Stores are read, not written.
     """
 
-    acting: Acting
+    used: Used
     runner: LocalRunner
     seen: Any = None
-    _done: tuple[State, dict[str, set[str]]] | None = field(default=None, init=False)
+    _done: tuple[State, Acted] | None = field(default=None, init=False)
+
+    @property
+    def passed_over(self) -> int:
+        """How many matches were settled by an earlier run."""
+        return self._run()[1].passed_over
 
     @property
     def state(self) -> State:
-        """What it came to."""
+        """What it came to, with all firings."""
         return self._run()[0]
 
     def table(self, name: str) -> pa.Table:
         """Return the matches of a query that passed."""
-        query = self.acting.candidates[name.lower()].query.name
-        passed = self._run()[1].get(query, set())
-        found = self.runner.table(name)
-        kept = pc.is_in(found.column("match_id"), value_set=pa.array(list(passed), pa.string()))
-        return shown(found.filter(kept))
+        query = self.used.acting.candidates[name.lower()].query.name
+        found = self._run()[1].found.get(query)
+        return shown(self.runner.table(name)).slice(0, 0) if found is None else found
 
-    def _run(self) -> tuple[State, dict[str, set[str]]]:
+    def measures(self, name: str) -> list[dict[str, Any]]:
+        """Return what the search for candidates did, and how many of them passed their tests."""
+        found, clock = self.runner.measures(name), Clock()
+        query = self.used.acting.candidates[name.lower()].query.name
+        with clock.stage(f"act {query}") as own:
+            own.rows_in = self.runner.table(name).num_rows
+            own.rows_out = self.table(name).num_rows
+        return [*found, *as_rows(clock.measured)]
+
+    def _run(self) -> tuple[State, Acted]:
         if self._done is None:
-            stage = Stage(self.acting.world, self.seen)
-            state = tables.start(self.acting.world, self.runner.catalog, self.runner.bound)
-            for name, made in self.acting.candidates.items():
-                rows = self.runner.table(name).to_pylist()
-                stage.offer(state, candidates_of(made, rows, state.found))
-            passed: dict[str, set[str]] = {}
-            for each in stage.settle(state, ALWAYS)[0]:
-                passed.setdefault(each.query, set()).add(each.match_id)
-            self._done = (state, passed)
+            used = self.used
+            stage = with_stores(ActStage.of(used.catalog, used.queries, self.runner.bound))
+            stage = replace(stage, seen=self.seen)
+            candidates = {name: self.runner.table(name) for name in used.acting.candidates}
+            state, acted = stage.advance(stage.start(), candidates, ALWAYS)
+            if acted.stopped is not None:
+                raise acted.stopped
+            state.own.firings, state.own.rejected = acted.firings, acted.rejected
+            self._done = (state.own, acted)
         return self._done

@@ -151,7 +151,8 @@ class LocalRunner:
     def _network(self, name: str) -> Network:
         asked = below(self.queries[name.lower()], self.queries)
         known = dict(self.queries) | {each: self.with_gaps(own) for each, own in asked.items()}
-        return replace(Network.of([name], known, self.catalog), tables=dict(self.bound))
+        network = Network.of([name], known, self.catalog)
+        return replace(network, tables=dict(self.bound), is_behind_policies=True)
 
     def _answer(self, network: Network) -> pa.Table:
         (name,) = network.names

@@ -146,11 +146,18 @@ class InThreads:
         cut_by = dict(sharding_of(self.network, bounded=True).columns).get(name)
         if cut_by is None:
             return []
-        kinds, shards = self._wants.kinds, self.threads
+        kinds, shards = self._wants.kinds, self._shards(parts)
         by_part = pool.map(
             lambda part: _dealt(part, shard_numbers(part, cut_by, shards, kinds), shards), parts
         )
         return [_line(own, firsts) for own in zip(*by_part, strict=True)]
+
+    def _shards(self, parts: list[pa.Table]) -> int:
+        """Return how many shards there are: more than threads where each is taken in one step."""
+        if self.network.goes_by_time:
+            return self.threads
+        rows = sum(int(part.num_rows) for part in parts)
+        return max(self.threads, rows // FEW)
 
     def _matches(self, line: ThreadInput, step: int) -> list[pa.Table]:
         """Return the matches of one line, step by step."""

@@ -50,6 +50,8 @@ class FileScans:
         """Return the rows of all streams, packed by shard to be moved."""
         if sharding.moving is not None:  # how ranges are cut is found out by Spark
             return None
+        if network.asked or network.policies:
+            return None
         scans = self._scans(network, sharding, shards)
         if scans is None:
             return None
@@ -65,6 +67,8 @@ class FileScans:
     def answer(self, network: Network, sharding: Sharding) -> DataFrame | None:
         """Return the answer where tasks read all they need: a span of time, or on few cores all."""
         task = BoundedTask(network, sharding)
+        if network.asked or network.policies:
+            return None
         if not _may_stay(network, sharding) or not task.goes_on_in_steps or not network.is_flat:
             return None
         spark, tasks = self._session(network)

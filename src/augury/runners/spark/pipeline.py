@@ -19,11 +19,13 @@ from pyspark.sql import functions as f
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.errors import AuguryError, DataError
 from augury.evaluation.answers.answers import Measured, as_rows, joined
+from augury.evaluation.answers.asked_rows import asked_schema
 from augury.evaluation.answers.schemas import chosen, network_schema, spark_schema
+from augury.evaluation.asked import Asked
 from augury.evaluation.network import Network
 from augury.evaluation.packing import BLOBS, FAULT, ROW_TEXT, SHARD, Packer
 from augury.evaluation.probability.chain_shard import shard_for
-from augury.evaluation.sharding import Sharding
+from augury.evaluation.sharding import Sharding, sharding_of
 from augury.language.nearest import did_you_mean
 from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import joint
@@ -88,16 +90,26 @@ class Pipeline:
 
         Stored state knows parts by their number, so the order of the queries has no say in it.
         """
+        if self.network.act is not None:
+            return ((self.network, sharding_of(self.network, bounded=not self.is_streaming)),)
         found: dict[Sharding, list[str]] = {}
         for name, sharding in self.movements.shardings().items():
             found.setdefault(sharding, []).append(name)
+        asked: dict[Sharding, list[Asked]] = {}
+        for each in self.network.asked:
+            asked.setdefault(self._cut(each), []).append(each)
         parts: list[tuple[Network, Sharding]] = []
-        for sharding in sorted(found, key=lambda each: (each.moving is not None, repr(each))):
-            groups = [found[sharding]]
+        every = {*found, *asked}
+        for sharding in sorted(every, key=lambda each: (each.moving is not None, repr(each))):
+            groups = [found.get(sharding, [])]
             if sharding.moving is not None:
                 groups = self.movements.grouped(found[sharding], sharding.moving.movement)
-            parts += [(self.network.only(names), sharding) for names in groups]
+            others = asked.get(sharding, [])
+            parts += [(self.network.only(names, others), sharding) for names in groups]
         return tuple(parts)
+
+    def _cut(self, asked: Asked) -> Sharding:
+        return sharding_of(self.network.alone(asked), bounded=not self.is_streaming)
 
     @cached_property
     def _files(self) -> FileScans:
@@ -161,10 +173,23 @@ class Pipeline:
         scanned = self._files.answer(network, sharding)
         if scanned is not None:
             return scanned
-        task = BoundedTask(network, sharding)
-        schema = network_schema(network, name)
+        query = network.queries[name.lower()].name
+        return self._given(network, sharding, network_schema(network, name), query)
+
+    def asked(self, asked: Asked) -> DataFrame:
+        """Return the rows of what else is asked for."""
+        schema = asked_schema(self.network, asked)
+        if self.is_streaming:
+            return _opened(self.answers, ("match",), asked.key, schema)
+        return self._given(self.network.alone(asked), self._cut(asked), schema, asked.key)
+
+    def _given(
+        self, network: Network, sharding: Sharding, schema: pa.Schema, name: str
+    ) -> DataFrame:
+        """Return the rows of one name as they are made, of a bounded run."""
+        task = MatchRows(BoundedTask(network, sharding), schema, name)
         ordered = self._ordered(self._blobs(network, sharding, frozenset()), sharding)
-        return ordered.mapInArrow(InWorker(MatchRows(task, schema)), spark_schema(schema))
+        return ordered.mapInArrow(InWorker(task), spark_schema(schema))
 
     def _ordered(self, blobs: DataFrame, sharding: Sharding) -> DataFrame:
         """Return the blobs where they are evaluated, as many shards in every partition."""

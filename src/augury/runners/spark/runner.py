@@ -18,14 +18,19 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.config import value_of
 from augury.errors import AuguryError, DataError
+from augury.evaluation.acting.opened import with_stores
 from augury.evaluation.answers.schemas import chosen
+from augury.evaluation.asked import ACTED, Asked
 from augury.evaluation.encoding import Tables, declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import taught
 from augury.evaluation.network import Network, below, ground
 from augury.evaluation.packing import FAULT
 from augury.evaluation.probability.streamable import refuse_unstreamable, why_not_streamable
+from augury.evaluation.stages.act import ActStage
+from augury.planning.acting.world import Acting, acting_of
 from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import Priced
+from augury.planning.evaluated import reads_owners, refuse_endless_skips
 from augury.planning.expressions.spark_sql import quoted
 from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.join_program import join_program
@@ -33,7 +38,6 @@ from augury.planning.refusal import (
     NEEDS_A_WINDOW,
     NOT_EVALUATED,
     PlanError,
-    refuse_policies,
 )
 from augury.runners.spark import catalyst_rows as spark_rows
 from augury.runners.spark.joins import SparkJoining, suits_spark, tables_of
@@ -63,9 +67,6 @@ class SparkRunner:
     _taught: dict[str, CheckedQuery] = field(default_factory=dict)
     sketches: Mapping[str, Sketches] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        refuse_policies(self.catalog, "on Spark")
-
     def table(self, name: str, columns: Sequence[str] | None = None) -> DataFrame:
         """Return the lazy answer of a query: all columns, or those that are named."""
         query = self.queries[name.lower()]
@@ -79,7 +80,7 @@ class SparkRunner:
     def _joining(self, query: CheckedQuery) -> SparkJoining | None:
         """Return a query as a join that Spark carries out by itself; None of another."""
         program = join_program(query, self.catalog)
-        if program is None:
+        if program is None or self._is_guarded(query):
             return None
         read = {stream.name: self.rows(stream) for stream in query.streams}
         if any(rows.isStreaming for rows in read.values()):
@@ -91,6 +92,36 @@ class SparkRunner:
         rows = {s.name: self._good_rows(read[s.name], s) for s in query.streams}
         return SparkJoining(self.spark, program, rows, tables)
 
+    def _is_guarded(self, query: CheckedQuery) -> bool:
+        """Return whether a policy stands before some rows that a query reads."""
+        every = below(query, self.queries).values()
+        read = [each for own in every for each in own.streams if each.query is None]
+        return any(self.catalog.guarded & set(ground(each, self.catalog)) for each in read)
+
+    def asked(self, asked: Asked, columns: Sequence[str] | None = None) -> DataFrame:
+        """Return the lazy rows of what is no query: a stream that is made of another, a log."""
+        acts = asked.kind in ACTED
+        pipeline = self.acting([asked]) if acts else self.pipeline([], asked=[asked])
+        answer = pipeline.asked(asked)
+        named = None if columns is None else chosen(asked.name, columns, answer.columns)
+        return answer if named is None else answer.select(*map(quoted, named))
+
+    def acting(self, asked: Sequence[Asked], *, tells_faults: bool = False) -> Pipeline:
+        """Return one pass in which rules act, and queries are tested by what these write."""
+        acting = acting_of(self.catalog, self.queries)
+        bound = {n: self._relation(n) for n in self._bound_tables(acting)}
+        found = {name: made.query for name, made in acting.candidates.items()}
+        queries = self._with_gaps(list(found)) | found
+        network = Network.of(list(found), queries, self.catalog).only(found, asked)
+        act = with_stores(ActStage.of(self.catalog, self.queries, bound))
+        return self._planned(replace(network, act=act, whole_rows=tells_faults), tells_faults)
+
+    def _bound_tables(self, acting: Acting) -> list[str]:
+        """Return the tables of what acts that have rows at the start, in lower case."""
+        named = [name.lower() for name in acting.world.tables]
+        tables = self.catalog.tables
+        return [name for name in named if name in self.bound or tables[name].source is not None]
+
     def _good_rows(self, read: DataFrame, stream: StreamSchema) -> DataFrame:
         """Return the rows of a bounded stream that have no fault; of repeated ids, the first."""
         rows = spark_rows.declared_rows(read, stream)
@@ -100,12 +131,26 @@ class SparkRunner:
         return rows.where(fault.isNull())
 
     def pipeline(
-        self, names: Sequence[str], *, tells_faults: bool = False, tells_movement: bool = False
+        self,
+        names: Sequence[str],
+        *,
+        asked: Sequence[Asked] = (),
+        tells_faults: bool = False,
+        tells_movement: bool = False,
     ) -> Pipeline:
         """Return one pass that answers several queries; with faults, whole rows travel."""
-        network = Network.of(names, self._with_gaps(names), self.catalog)
+        network = Network.of(names, self._with_gaps(names), self.catalog).only(names, asked)
+        for name in network.histories_of_correlations:
+            self._refuse_guarded(name)
+        network = replace(network, whole_rows=tells_faults, counts_ties=tells_faults)
+        return self._planned(network, tells_faults, tells_movement)
+
+    def _planned(
+        self, network: Network, tells_faults: bool, tells_movement: bool = False
+    ) -> Pipeline:
+        """Return the pass of a network, with the relations that it reads."""
         tables = {name: self._relation(name) for name in sorted(network.tables_read)}
-        network = replace(network, tables=tables, whole_rows=tells_faults, counts_ties=tells_faults)
+        network = replace(network, tables=tables)
         draft = Pipeline(
             network,
             self.rows,
@@ -148,7 +193,14 @@ class SparkRunner:
 
     def _history(self, stream: StreamSchema) -> DataFrame:
         """Return the rows that something is learned from."""
+        self._refuse_guarded(stream.name)
         return replace(self, streaming=False).rows(stream)
+
+    def _refuse_guarded(self, stream: str) -> None:
+        """Raise where rows would be read that only a policy may read."""
+        if stream.lower() in self.catalog.guarded:
+            message = f"stream {stream} is under a policy, and nothing else learns from it on Spark"
+            raise PlanError(NOT_EVALUATED, message, "learn from rows that are under no policy")
 
     def measures(self, name: str) -> list[dict[str, Any]]:
         """Return what the stages of a query do over bounded rows: runs it, now."""
@@ -201,6 +253,10 @@ class SparkRunner:
         Those of an inferred stream are its readings that were bad, or that the model cannot take.
         """
         stream = self.catalog.streams[name.lower()]
+        known = self.catalog.identified.get(name.lower())
+        if known is not None:
+            pipeline = self.pipeline([], asked=[Asked("stream", name.lower())], tells_faults=True)
+            return pipeline.rows(pipeline.answers, "rejected", known.statement.readings)
         how = self.catalog.inferred.get(name.lower())
         if how is not None:
             pipeline = self.pipeline(self._readers(name), tells_faults=True)
@@ -249,7 +305,7 @@ class SparkRunner:
         """Return the rows of a relation, or of a history that a correlation is learned from."""
         history = self.catalog.stream(name)
         if history is not None:
-            rows = self._history(history)
+            rows = replace(self, streaming=False).rows(history)
             if rows.isStreaming:
                 raise DataError(f"history {name} has no end; bind bounded rows to learn from")
             return spark_rows.declared_rows(rows, history).toArrow()
@@ -277,7 +333,16 @@ def _refuse_endless(network: Network) -> None:
     for name, query in network.queries.items():
         if asks_whether(query):
             refuse_unstreamable(query, network.catalog)
+            if network.policies:
+                message = f"query {query.name} asks for a probability behind a policy, in a stream"
+                raise PlanError(
+                    NOT_EVALUATED, message, "ask for matches, or run it over bounded rows"
+                )
             continue
+        if reads_owners(query):
+            message = f"query {query.name} reads events whose owners are in doubt, in a stream"
+            hint = "run it over bounded rows, or stream the table of its stream"
+            raise PlanError(NOT_EVALUATED, message, hint)
         if not lists_matches(query):
             message = f"query {query.name} returns {query.returns}, which a streaming run does not"
             raise PlanError(NOT_EVALUATED, message, "ask for it in batch, over bounded rows")
@@ -285,6 +350,7 @@ def _refuse_endless(network: Network) -> None:
             message = f"query {query.name} lists matches of an inferred stream, in a streaming run"
             hint = "return a PROBABILITY BY TIME, or run it over bounded rows"
             raise PlanError(NOT_EVALUATED, message, hint)
+        refuse_endless_skips(query)
         pattern = network.plans[name].pattern
         if pattern.window is None and pattern.count_window is None:
             message = f"query {query.name} has no window, so its state would grow for ever"

@@ -171,16 +171,16 @@ def as_batches(answers: Sequence[Answer]) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True)
 class MatchRows:
-    """Evaluates the shards of one Spark partition for one query, and gives its rows as they are."""
+    """Evaluates the shards of one Spark partition, and gives the rows of `name` as they are."""
 
     task: BoundedTask
     schema: pa.Schema
+    name: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the answer."""
-        (name,) = self.task.network.names
         for _, answers in self.task.steps(blobs_of(batches)):
-            table = answers.found.get(self.task.network.queries[name].name)
+            table = answers.found.get(self.name)
             if table is not None:
                 yield from table.cast(self.schema).to_batches(max_chunksize=PAYLOAD)
 

@@ -1,0 +1,191 @@
+"""Moments of candidates as columns, and candidates in the order of their moments.
+
+What `candidates` tells of one match is told here of whole tables. Where a match is made of others,
+its place is looked up among theirs, one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from augury.evaluation.acting.candidates import Found, place_of
+from augury.evaluation.encoding import whole
+from augury.planning.acting.columns import HIDDEN
+from augury.planning.acting.moments import Candidates
+from augury.records import Flags, Words
+
+# Further columns of a candidate: when it is known, whether after all events of that time, the
+# number of the stream of its last event, and for each stream that event's tie-breaker.
+TIME, AFTER, STREAM, TIE = (f"{HIDDEN}{word}" for word in ("time", "after", "stream", "tie"))
+
+
+def placed(made: Candidates, rows: pa.Table, found: Found) -> pa.Table:
+    """Return matches with their moments; `found` has the places of those they are made of."""
+    if made.lower:
+        streams, ties = _looked_up(made, rows, found)
+    else:
+        streams, ties = _places(made, rows)
+    ends = whole(rows.column("end_ts"))
+    after = np.full(rows.num_rows, made.lag > 0)
+    times = ends + made.lag
+    if made.end != "event":
+        is_open = _open(made, rows)
+        after, first = after | is_open, whole(rows.column("start_ts"))
+        times = np.where(is_open, first + made.window + made.lag, times)
+    for name, column in {TIME: times, AFTER: after, STREAM: streams}.items():
+        rows = rows.append_column(name, pa.array(column))
+    for number, column in ties.items():
+        rows = rows.append_column(f"{TIE}{number}", column)
+    return rows
+
+
+def _open(made: Candidates, rows: pa.Table) -> Flags:
+    """Return which matches are known only when their window ends."""
+    if made.end == "window":
+        return np.ones(rows.num_rows, np.bool_)
+    found: Flags = whole(rows.column(made.count)) < made.most
+    return found
+
+
+def _places(made: Candidates, rows: pa.Table) -> tuple[Words, dict[int, Any]]:
+    """Return the stream of the last event of each match, and its tie-breaker by stream."""
+    numbers = {number for _, number in made.ties.values()}
+    if len(numbers) == 1 and all(tie is None for tie, _ in made.ties.values()):
+        return np.full(rows.num_rows, numbers.pop()), {}
+    matches, components = _last_events(rows)
+    streams = np.full(rows.num_rows, -1)
+    own = {name: matches[components == name] for name in made.ties}
+    for name, (_, number) in made.ties.items():
+        np.maximum.at(streams, own[name], number)
+    return streams, {number: _greatest(made, rows, own, number, streams) for number in numbers}
+
+
+def _last_events(rows: pa.Table) -> tuple[Words, np.ndarray]:
+    """Return the events that are as late as the end of their match: which match, which component.
+
+    There is no event in a list that is NULL, and no such list.
+    """
+    events = rows.column("events").combine_chunks()
+    if isinstance(events, pa.ChunkedArray):
+        events = pa.concat_arrays(events.chunks) if events.num_chunks else pa.array([], events.type)
+    items, matches = pc.list_flatten(events), np.asarray(pc.list_parent_indices(events), np.int64)
+    last = whole(items.field("ts")) == whole(rows.column("end_ts"))[matches]
+    components = np.asarray(items.field("component").to_pandas(), object)
+    return matches[last], components[last]
+
+
+def _greatest(
+    made: Candidates, rows: pa.Table, own: Mapping[str, Words], number: int, streams: Words
+) -> Any:
+    """Return the greatest tie-breaker of each match whose last event is of a stream."""
+    at, values = list[Words](), list[Any]()
+    for name, (tie, stream) in made.ties.items():
+        if stream == number and tie is not None:
+            mine = own[name][streams[own[name]] == number]
+            at.append(mine)
+            values.append(_comparable(rows.column(tie)).take(pa.array(mine)))
+    if not values:
+        return pa.nulls(rows.num_rows)
+    matches, ties = np.concatenate(at), pa.chunked_array([c for v in values for c in v.chunks])
+    order = np.lexsort((_ranks(ties), matches))
+    places = np.full(rows.num_rows, -1)
+    places[matches[order]] = order
+    chosen = pa.array(places, mask=places < 0)
+    return ties.take(chosen)
+
+
+def _comparable(column: Any) -> Any:
+    """Return tie-breakers as they are inside."""
+    if pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type):
+        numbers = pa.array(whole(column), mask=np.asarray(column.is_null()))
+        return pa.chunked_array([numbers])
+    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+
+
+def _ranks(values: Any) -> Words:
+    """Return the ranks of values; equal ones have the same, and NULL is least."""
+    if pa.types.is_null(values.type):
+        return np.zeros(len(values), np.int64)
+    if isinstance(values, pa.ChunkedArray):
+        values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+    ranks = np.array(pc.rank(values, tiebreaker="dense"), np.int64)
+    ranks[np.asarray(values.is_null())] = 0
+    return ranks
+
+
+def _looked_up(made: Candidates, rows: pa.Table, found: Found) -> tuple[Words, dict[int, Any]]:
+    """Return the places of matches that are made of others."""
+    streams = np.zeros(rows.num_rows, np.int64)
+    ties: dict[int, list[Any]] = {}
+    for k, row in enumerate(rows.to_pylist()):
+        (_, _, streams[k], tie), _ = place_of(made, row, found)
+        own = ties.setdefault(int(streams[k]), [None] * rows.num_rows)
+        own[k] = tie[0] if tie else None
+    return streams, {number: pa.array(own) for number, own in ties.items()}
+
+
+# Order --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class InOrder:
+    """Rows of several tables in the order of moments: which table, which row of it.
+
+    `starts` are the places at which another moment begins.
+    """
+
+    tables: Words
+    rows: Words
+    starts: list[int]
+
+
+def in_order(tables: Sequence[pa.Table]) -> InOrder:
+    """Return candidates that know their moments in the order of these."""
+    sizes = [table.num_rows for table in tables]
+    times, after = _joined(tables, TIME), _joined(tables, AFTER).astype(np.bool_)
+    streams = np.where(after, 0, _joined(tables, STREAM))
+    ranks = _tie_ranks(tables, np.where(after, -1, streams))
+    keys = (ranks, streams, after, times)
+    order = np.lexsort(keys)
+    differs = np.zeros(len(order), np.bool_)
+    differs[:1] = True
+    for key in keys:
+        moved = key[order]
+        differs[1:] |= moved[1:] != moved[:-1]
+    which = np.repeat(np.arange(len(tables)), sizes)
+    inside = np.concatenate([np.arange(size) for size in sizes]) if sizes else np.zeros(0, int)
+    return InOrder(which[order], inside[order], np.flatnonzero(differs).tolist())
+
+
+def _joined(tables: Sequence[pa.Table], name: str) -> Words:
+    parts = [whole(table.column(name)) for table in tables]
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
+def _tie_ranks(tables: Sequence[pa.Table], streams: Words) -> Words:
+    """Return the rank of each tie-breaker among those of its stream."""
+    ranks = np.zeros(len(streams), np.int64)
+    for name in sorted({n for t in tables for n in t.column_names if n.startswith(TIE)}):
+        own = np.flatnonzero(streams == int(name.removeprefix(TIE)))
+        ranks[own] = _ranks(_column(tables, name).take(pa.array(own)))
+    return ranks
+
+
+def _column(tables: Iterable[pa.Table], name: str) -> Any:
+    """Return one column of several tables, NULL where one does not have it."""
+    found = [t.select([name]) if name in t.column_names else None for t in tables]
+    kind = next((f.schema.types[0] for f in found if f is not None
+                 and not pa.types.is_null(f.schema.types[0])), pa.null())  # fmt: skip
+    chunks: list[Any] = []
+    for table, own in zip(tables, found, strict=True):
+        if own is None or pa.types.is_null(own.schema.types[0]):
+            chunks.append(pa.nulls(table.num_rows, kind))
+        else:
+            chunks += own.column(0).cast(kind).chunks
+    return pa.chunked_array(chunks, kind)

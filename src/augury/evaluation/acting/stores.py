@@ -1,0 +1,197 @@
+"""The tables of a session that lie in stores: loaded once, and written as moments are settled.
+
+A pushing session commits what it has settled itself; in a run over many machines their firings
+become rows (`written`), which the driver commits, one transaction per store and batch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from augury.analysis.declarations.catalog import Catalog, TableSchema
+from augury.errors import StoreError
+from augury.evaluation.acting.tables import rows_table
+from augury.evaluation.codec import fingerprint
+from augury.language.printer import to_text
+from augury.rules.contents import Row
+from augury.rules.stage import Firing
+from augury.stores.layout import StoredTable
+from augury.stores.place import Place
+from augury.stores.store import Mark, Position, RowChange, Store, as_position
+
+# Changes as they travel to who commits them: rows as they are inside, in JSON.
+WRITTEN = pa.schema(
+    [
+        ("ts", pa.int64()),
+        ("number", pa.int64()),
+        ("table", pa.string()),
+        ("before", pa.string()),
+        ("after", pa.string()),
+    ]
+)
+
+
+@dataclass
+class Stores:
+    """The stores of the tables that a world uses, by name in lower case.
+
+    `rows` are the tables' at the start, and `reached` up to which moment each store was written.
+    `script` is the hash of what was declared.
+    """
+
+    stores: Mapping[str, Store]
+    tables: Mapping[str, TableSchema]
+    script: str = ""
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+    reached: dict[str, Position | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, catalog: Catalog, names: Iterable[str]) -> Stores:
+        """Return the stores in which some of the tables lie; nothing is asked of them yet."""
+        found = [catalog.tables[name.lower()] for name in names]
+        tables = {table.name: table for table in found if table.store is not None}
+        stores = {}
+        for name, declared in catalog.stores.items():
+            own = {t.name: stored_table(t) for t in tables.values() if _store_of(t) == name}
+            if own:
+                stores[name] = Store(Place(declared.name, declared.url), own)
+        return cls(stores, tables, script_hash(catalog))
+
+    def load(self) -> None:
+        """Read all tables, and how far they were written."""
+        for name, store in self.stores.items():
+            rows, self.reached[name] = store.load()
+            self.rows |= rows
+
+    def succeed(self, other: Stores) -> None:
+        """Go on as the writer that another was, of the same stores and perhaps more tables."""
+        for name, store in self.stores.items():
+            if name in other.stores:
+                store.succeed(other.stores[name])
+
+    def newer_than(self, then: Mapping[str, Sequence[Any] | None]) -> list[str]:
+        """Return the stores that were written after some moments; refuse those that were not yet.
+
+        `then` is up to which moment each was written.
+        """
+        newer = []
+        for name, position in self.reached.items():
+            old = then.get(name)
+            was = None if old is None else as_position(old)
+            if was is not None and (position is None or position < was):
+                raise StoreError(
+                    f"store {name} was written up to a moment before that of the checkpoint: it "
+                    "is an older copy; restore a later one, or an older checkpoint"
+                )
+            if position is not None and (was is None or position > was):
+                newer.append(name)
+        return newer
+
+    def claim(self) -> None:
+        """Become the only writer of the tables."""
+        for store in self.stores.values():
+            store.claim()
+
+    def readers(self) -> dict[str, Callable[[Row], Row | None]]:
+        """Return, of every table with a KEY, how a row is asked for by it, from any thread."""
+        return {
+            name: store.reader(name)
+            for store in self.stores.values()
+            for name, table in store.tables.items()
+            if table.key
+        }
+
+    def bound(self) -> dict[str, pa.Table]:
+        """Return the rows of the tables as if they were bound, by name in lower case."""
+        return {
+            name.lower(): rows_table(self.tables[name], rows) for name, rows in self.rows.items()
+        }
+
+    def since(self, used: Mapping[str, frozenset[str]]) -> dict[str, Position]:
+        """Return up to which moment a query was settled before, by the tables that it uses."""
+        found = {}
+        for query, names in used.items():
+            stores = {_store_of(self.tables[name]) for name in names if name in self.tables}
+            known = [at for name in stores if (at := self.reached[name]) is not None]
+            if known:
+                found[query] = max(known)
+        return found
+
+    def commit(self, firings: Iterable[Firing], position: Position) -> None:
+        """Write what firings changed, up to a moment: one transaction for each store."""
+        changes = [
+            RowChange(c.table, c.before, c.after)
+            for firing in firings
+            for c in firing.changes
+            if c.table in self.tables
+        ]
+        if changes:
+            self._commit(changes, Mark(position, script=self.script))
+
+    def commit_rows(self, rows: pa.Table, horizon: int, run: str, batch: int) -> None:
+        """Write the changes of a batch (`written`), from all shards; all before `horizon` is done.
+
+        A batch of the run that was written before is left alone.
+        """
+        told = rows.sort_by([("ts", "ascending"), ("number", "ascending")]).to_pylist()
+        changes = [
+            RowChange(each["table"], _row(each["before"]), _row(each["after"])) for each in told
+        ]
+        self._commit(changes, Mark((horizon,), run, batch, self.script))
+
+    def _commit(self, changes: Sequence[RowChange], mark: Mark) -> None:
+        for name, store in self.stores.items():
+            own = [each for each in changes if each.table in store.tables]
+            # A batch is counted where it changed nothing, too; a moment is not worth a transaction.
+            if own or mark.batch is not None:
+                store.commit(own, mark)
+                self.reached[name] = mark.position
+
+    def release(self) -> None:
+        """Let others write the tables."""
+        for store in self.stores.values():
+            store.release()
+
+
+def stored_table(table: TableSchema) -> StoredTable:
+    """Return a declared table as stores know it."""
+    columns = tuple((column.name, column.type.value) for column in table.columns)
+    return StoredTable(table.name, columns, table.key)
+
+
+def _store_of(table: TableSchema) -> str:
+    return (table.store or "").lower()
+
+
+def script_hash(catalog: Catalog) -> str:
+    """Return what tells the version of a script: a hash of its queries and rules."""
+    texts = [to_text(each) for each in (*catalog.queries.values(), *catalog.rules.values())]
+    return fingerprint(texts).hex()[:16]
+
+
+def written(firings: Iterable[Firing], tables: Iterable[str]) -> pa.Table:
+    """Return the changes of some tables as rows for `Stores.commit_rows`."""
+    names = frozenset(tables)
+    changes = [c for firing in firings for c in firing.changes if c.table in names]
+    columns: list[list[Any]] = [
+        [c.ts for c in changes],
+        list(range(len(changes))),
+        [c.table for c in changes],
+        [_text(c.before) for c in changes],
+        [_text(c.after) for c in changes],
+    ]
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, WRITTEN, strict=True)]
+    return pa.table(arrays, schema=WRITTEN)
+
+
+def _text(row: Row | None) -> str | None:
+    return None if row is None else json.dumps(row)
+
+
+def _row(text: str | None) -> Row | None:
+    return None if text is None else tuple(json.loads(text))

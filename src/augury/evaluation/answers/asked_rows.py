@@ -1,0 +1,42 @@
+"""The rows of what is asked for beside the answers of queries, and their columns before any row."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from augury.evaluation.answers.schemas import answer_schema
+from augury.evaluation.asked import Asked
+from augury.evaluation.network import Network
+from augury.evaluation.stages.act import Acted, ActStage, ActState, shown
+from augury.evaluation.stages.suppress import audit_schema
+from augury.planning.match_plan import plan_match
+from augury.sources.columns import ARROW_TYPES
+
+
+def asked_schema(network: Network, asked: Asked) -> pa.Schema:
+    """Return the columns of what is asked for."""
+    catalog = network.catalog
+    if network.act is not None:
+        return _act_schema(network.act, asked)
+    if asked.kind == "audit":
+        return audit_schema(catalog.streams[catalog.policies[asked.name].stream.lower()])
+    columns = catalog.streams[asked.name].columns
+    return pa.schema([(column.name, ARROW_TYPES[column.type.value]) for column in columns])
+
+
+def acted_rows(stage: ActStage, state: ActState, acted: Acted, asked: Asked) -> pa.Table:
+    """Return what is asked for of a step: matches that stand, firings, changes, contents."""
+    if asked.kind == "settled":
+        found = acted.found.get(stage.acting.candidates[asked.name].query.name)
+        return _act_schema(stage, asked).empty_table() if found is None else found
+    if asked.kind == "contents":
+        return stage.contents(state, asked.name)
+    made = {"firings": stage.firings, "aside": stage.rejected, "changes": stage.changes}
+    return made[asked.kind](acted, asked.name)
+
+
+def _act_schema(stage: ActStage, asked: Asked) -> pa.Schema:
+    if asked.kind == "settled":
+        plan = plan_match(stage.acting.candidates[asked.name].query, stage.catalog)
+        return shown(answer_schema(plan).empty_table()).schema
+    return acted_rows(stage, stage.start(), Acted({}, [], []), asked).schema

@@ -1,0 +1,1 @@
+"""Policies over columns: rows as arrays, what a history teaches, decisions by kernels."""

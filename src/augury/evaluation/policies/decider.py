@@ -1,0 +1,264 @@
+"""A policy at work over columns: the decisions of `augury.privacy.policy`, by kernels.
+
+It takes policies whose prefixes can be summed up (`Summable`), and which learn before the rows
+come. Of others every prefix is kept, one by one.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from augury.evaluation.encoding import Codes
+from augury.evaluation.policies.chains import Chains
+from augury.evaluation.policies.columns import Columns, Ordered, distinct
+from augury.evaluation.policies.learned import (
+    NO_PAST,
+    PAST,
+    Past,
+    learned_arrays,
+    past_of,
+    period_in,
+    tally_of,
+)
+from augury.evaluation.stream_rows import StreamRows
+from augury.kernels.privacy.decide import count, decide, still_there
+from augury.kernels.privacy.layout import (
+    GREEDY,
+    ORDER,
+    PATTERN,
+    RATES,
+    TIME,
+    TYPES,
+    WANG,
+    Decided,
+    Learned,
+    Weighing,
+)
+from augury.planning.policy_plan import PolicyPlan
+from augury.privacy.policy import NEVER, PATIENCES, worths
+from augury.privacy.statistics import Tally
+from augury.privacy.type_level import TOLERANCE, TypeLevel, best_types
+from augury.records import Words, as_key
+
+# So many keys are looked through for some that nothing is known of any more.
+MANY_KEYS = 1024
+
+
+def is_summable(plan: PolicyPlan) -> bool:
+    """Whether the decisions of a policy can be made over columns."""
+    policy = plan.policy
+    learns_later = policy.online and policy.method != "GREEDY"
+    return plan.summable is not None and not learns_later
+
+
+class ColumnDecider:
+    """What a policy has learned, and what the events kept so far have begun."""
+
+    def __init__(self, plan: PolicyPlan, history: StreamRows | None = None) -> None:
+        self.plan, self.policy = plan, plan.policy
+        self.columns = Columns(plan)
+        self.tally = Tally(self.policy.patterns, self.policy.by)
+        self.level = TypeLevel(frozenset(), 0.0)
+        self.period = self.policy.period
+        self.past = NO_PAST
+        self.patience = 1.0 if self.policy.patience is None else self.policy.patience
+        self.history_keys = 0
+        self.longest = max(map(len, self.policy.patterns))
+        self.chains = Chains(len(self.policy.patterns), self.longest)
+        self._learned: Learned | None = None
+        self._known_keys = (0, 0)
+        if history is not None and self.policy.method != "GREEDY":
+            self._learn(history)
+
+    # What is learned --------------------------------------------------------------------------
+
+    def _learn(self, source: StreamRows) -> None:
+        policy, history = self.policy, self.columns.ordered(source, 0)
+        names = {name for pattern in policy.patterns for name in pattern.equated}
+        values = {name: distinct(source.table, name) for name in sorted(names)}
+        self.tally = tally_of(self.columns, history, values)
+        self.history_keys = self.columns.key_count
+        matches = self._matches(history, np.ones(len(history), np.bool_))
+        bound = policy.bound
+        if bound is None:
+            bound = frozenset(kind for pattern in policy.patterns for kind in pattern.types)
+        self.level = best_types(worths(policy, matches.tolist()), bound, policy.seconds)
+        if policy.method in ("PERIODIC", "HYBRID"):
+            self.period = self.period or period_in(history)
+            if self.period:
+                self.past = past_of(self.columns, history, self.level.dropped)
+        if policy.patience is None and len(history) and policy.looks_ahead:
+            self.patience = self._best_patience(history)
+
+    def _matches(self, events: Ordered, kept: np.ndarray) -> np.ndarray:
+        """Return how many matches of each pattern some events have, as expected."""
+        policy = self._weighing(all_patterns=True)
+        totals = np.zeros(len(self.policy.patterns))
+        chains = Chains(len(totals), self.longest, max(1, self.columns.key_count))
+        chains.run(policy, totals, lambda *own: count(policy, events.batch, kept, *own, totals))
+        still_there(policy, chains.slots, totals)
+        return totals
+
+    def _best_patience(self, history: Ordered) -> float:
+        """Return the patience with which the history would have been worth most."""
+        best, most = 1.0, -math.inf
+        for patience in sorted(PATIENCES, reverse=True):
+            self.patience = patience
+            chains = Chains(len(self.policy.patterns), self.longest)
+            kept = self._decided(history, chains).kept
+            own = worths(self.policy, self._matches(history, kept).tolist())
+            worth = sum(each.value for each in own)
+            if worth > most + (TOLERANCE * max(abs(worth), abs(most)) if most > -math.inf else 0.0):
+                best, most = patience, worth
+        return best
+
+    # Decisions --------------------------------------------------------------------------------
+
+    def decide(self, source: StreamRows) -> tuple[Ordered, Decided]:
+        """Decide about rows: all before some horizon, and none before the last."""
+        if self.columns.key_count >= max(MANY_KEYS, self.chains.keys):
+            self._forget_keys()
+        events = self.columns.ordered(source, int(self.chains.slots.marks[ORDER]))
+        return events, self._decided(events, self.chains)
+
+    def _decided(self, events: Ordered, chains: Chains) -> Decided:
+        if self.columns.key_count > chains.keys:
+            chains.widen(self.columns.key_count)
+        policy, learned = self._weighing(), self._expected(chains.keys)
+        size = len(events)
+        out = Decided(
+            np.zeros(size, np.bool_), np.zeros(size), np.zeros(size), np.zeros(size, np.int64)
+        )
+        spare = np.zeros(len(self.policy.patterns))
+        chains.run(policy, spare, lambda *own: decide(policy, learned, events.batch, *own, out))
+        return out
+
+    def _expected(self, keys: int) -> Learned:
+        """Return what is expected, with room for as many keys as the chains have."""
+        if self._learned is None or self._known_keys != (keys, self.columns.key_count):
+            dropped, period = self.level.dropped, self.period
+            self._learned = learned_arrays(
+                self.columns, self.tally, self.past, keys, dropped=dropped, period=period
+            )
+            self._known_keys = keys, self.columns.key_count
+        return self._learned
+
+    def _weighing(self, *, all_patterns: bool = False) -> Weighing:
+        """Return the policy as kernels read it: those patterns that matter, or all of them."""
+        policy, columns = self.policy, self.columns
+        weighted = (*policy.public, *policy.private)
+        never = [-1] * len(policy.public) + [
+            policy.last_free(each.pattern) if each.weight == NEVER else -1
+            for each in policy.private
+        ]
+        begins, plays = columns.play_arrays
+        if not all_patterns:
+            by_types = policy.method == "TYPES"
+            matters = np.array(
+                [
+                    own != -1 or (each.weight != 0.0 and not by_types)
+                    for own, each in zip(never, weighted, strict=True)
+                ]
+            )
+            begins, plays = _of_some(begins, plays, matters)
+        free = [not policy.is_bound(kind) for kind in (*columns.kinds, None)]
+        return Weighing(
+            np.array([len(each.pattern) for each in weighted], np.int64),
+            np.array([each.pattern.window for each in weighted], np.int64),
+            np.array([each.weight for each in weighted]),
+            np.array([-1 if own is None else own for own in never], np.int64),
+            np.array([each.pattern.takes_next for each in weighted]),
+            np.array([columns.keys.index(own) for own in columns.equated], np.int64),
+            begins,
+            plays,
+            ~np.array(free),
+            np.array([kind in self.level.dropped for kind in (*columns.kinds, None)]),
+            len(policy.public),
+            self._method,
+            float(self.patience),
+        )
+
+    @property
+    def _method(self) -> int:
+        if self.policy.method in ("GREEDY", "TYPES"):
+            return GREEDY if self.policy.method == "GREEDY" else TYPES
+        return WANG if self.policy.wang else RATES
+
+    def _forget_keys(self) -> None:
+        """Let go of equated values that nothing is known of any more, and number the others."""
+        slots, policy = self.chains.slots, self._weighing()
+        oldest = slots.marks[TIME] - policy.windows
+        kept = list[Words]()
+        for which in range(len(self.columns.keys)):
+            own = np.flatnonzero(policy.keys == which)
+            alive = np.zeros(slots.begin.shape[1], np.bool_)
+            alive[: self.history_keys] = True
+            for p in own:
+                last = np.maximum(slots.end[p] - 1, 0)
+                alive |= (slots.end[p] > slots.begin[p]) & (slots.first[last] >= oldest[p])
+            values = list(self.columns.known[which].known)
+            numbers = np.flatnonzero(alive[: len(values)])
+            self.columns.known[which].known = {
+                values[number]: code for code, number in enumerate(numbers.tolist())
+            }
+            kept.append(numbers)
+        self.chains.only([kept[which] for which in policy.keys.tolist()])
+        self._learned = None
+
+    # As bytes ---------------------------------------------------------------------------------
+
+    def dump(self) -> bytes:
+        """Return what decisions depend on, without what can be made of it again."""
+        known = {
+            "keys": [list(own.known) for own in self.columns.known],
+            "history_keys": self.history_keys,
+            "tally": self.tally.dump(),
+            "level": [sorted(self.level.dropped), self.level.utility, self.level.gap],
+            "period": self.period,
+            "patience": self.patience,
+            "past": [self.past.first, self.past.last],
+        }
+        arrays = self.chains.dump() | {f"past_{n}": getattr(self.past, n) for n in PAST}
+        text = np.frombuffer(json.dumps(known).encode(), np.uint8)
+        file = io.BytesIO()
+        np.savez(file, known=text, past_entries=self.past.entries, **arrays)
+        return file.getvalue()
+
+    @classmethod
+    def load(cls, plan: PolicyPlan, data: bytes) -> ColumnDecider:
+        """Return the decider that `dump` was called of, in a policy that is the same."""
+        made = cls(plan)
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            known = json.loads(arrays["known"].tobytes())
+            made._take(known, arrays)
+        return made
+
+    def _take(self, known: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        self.columns.known = [_codes(own) for own in known["keys"]]
+        self.history_keys = known["history_keys"]
+        self.tally.load(known["tally"])
+        dropped, utility, gap = known["level"]
+        self.level = TypeLevel(frozenset(dropped), utility, gap)
+        self.period, self.patience = known["period"], known["patience"]
+        self.past = Past.of(known["past"], arrays)
+        self.chains.load(arrays)
+
+
+def _codes(values: list[Any]) -> Codes:
+    found = Codes()
+    for value in values:
+        found.code(tuple(map(as_key, value)) if isinstance(value, list) else as_key(value))
+    return found
+
+
+def _of_some(begins: Words, plays: Words, matters: np.ndarray) -> tuple[Words, Words]:
+    """Return the plays of some patterns, and where those of each type begin."""
+    chosen = matters[plays[:, PATTERN]]
+    before = np.concatenate([[0], np.cumsum(chosen)])
+    return before[begins].astype(np.int64), np.ascontiguousarray(plays[chosen])

@@ -1,0 +1,81 @@
+"""The events of one step as columns, and their groups: those of one order in one partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from augury.forecast.past import Read
+from augury.forecast.setting import Partition
+from augury.records import Flags, Reals, Words
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Events in their order: by time, tie-breaker and number.
+
+    `symbol` is the set of components that an event fits, as bits; `value` is a place among the
+    `values` of BY.
+    """
+
+    time: Words
+    tie: Words
+    number: Words
+    partition: Words
+    symbol: Words
+    p: Reals
+    group: Words
+    value: Words
+    values: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether every event has happened."""
+        return bool((self.p >= 1.0).all() and (self.group < 0).all())
+
+    @property
+    def _begins(self) -> Flags:
+        """Which events are the first of their order."""
+        found = np.ones(len(self), np.bool_)
+        found[1:] = (self.time[1:] != self.time[:-1]) | (self.tie[1:] != self.tie[:-1])
+        return found
+
+    def orders(self) -> Iterator[dict[Partition, list[Read]]]:
+        """Yield the events of each order, by partition."""
+        begins = self._begins.tolist()
+        columns = (self.partition, self.number, self.symbol, self.time, self.p, self.group)
+        listed = zip(begins, *(c.tolist() for c in columns), self.value.tolist(), strict=True)
+        order: dict[Partition, list[Read]] = {}
+        for is_first, partition, number, symbol, time, p, group, value in listed:
+            if is_first and order:
+                yield order
+                order = {}
+            read = Read(number, symbol, time, p, group, self.values[value])
+            order.setdefault(partition, []).append(read)
+        if order:
+            yield order
+
+    def groups(self) -> tuple[Words, Words]:
+        """Return the events by group, groups in the order of their first, and where each begins."""
+        begins = self._begins
+        if begins.all():
+            return np.arange(len(self)), np.arange(len(self) + 1)
+        order = np.cumsum(begins)
+        events = np.lexsort((np.arange(len(self)), self.partition, order))
+        first = np.ones(len(self), np.bool_)
+        same = (order[events][1:] == order[events][:-1]) & (
+            self.partition[events][1:] == self.partition[events][:-1]
+        )
+        first[1:] = ~same
+        starts = np.flatnonzero(first)
+        sizes = np.diff(np.append(starts, len(self)))
+        turn = np.argsort(events[starts], kind="stable")
+        place = np.concatenate([[0], np.cumsum(sizes[turn])]).astype(np.int64)
+        moved = np.repeat(starts[turn] - place[:-1], sizes[turn]) + np.arange(len(self))
+        return events[moved], place

@@ -1,0 +1,311 @@
+"""Moments in flight together: each reads what all earlier ones wrote, and nothing of later ones.
+
+A moment starts when those have ended that it waits for (`locks.waits_for`). What it writes is a
+version under its number, so that earlier moments which are still under way read what was before.
+When all have ended the versions become the contents, in order; where one could not be done, those
+before it stand, and all others never were.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from augury.errors import DataError
+from augury.rules.contents import Contents, RefusedKeyError, Row
+from augury.rules.locks import Locking, Scheduler, waits_for
+from augury.rules.stage import Candidate, Settled, Stage, State
+
+# A read by key that goes to where the table lies.
+ReadByKey = Callable[[Row], Row | None]
+# Rows that one moment can add: places of new rows are numbered by moments.
+_MOST = 2**24
+_ABSENT: tuple[int, Row | None] = (-1, None)
+
+
+@dataclass
+class Versions:
+    """Rows of a table that moments in flight wrote: by key (of a bag, by place), in order.
+
+    `contents` are the rows before; `read`, if any, asks where the table lies.
+    """
+
+    contents: Contents
+    read: ReadByKey | None = None
+    written: dict[Any, list[tuple[int, int, Row | None]]] = field(default_factory=dict)
+    unknown: dict[Row, int] = field(default_factory=dict)
+
+    def at(self, key: Any, number: int) -> tuple[int, Row | None] | None:
+        """Return place and row of a key as earlier moments left it; None if they left it alone."""
+        known = self.written.get(key)
+        if not known:
+            return None
+        last = bisect_left(known, number, key=lambda version: version[0])
+        return known[last - 1][1:] if last else None
+
+    def before(self, key: Row) -> tuple[int, Row | None]:
+        """Return place and row of a key before all."""
+        place = self.contents.places.get(key)
+        if self.read is not None:
+            # One that somebody else has added has a place of its own, before all others.
+            known = -2 - self.unknown.setdefault(key, len(self.unknown)) if place is None else place
+            return known, self.read(key)
+        return _ABSENT if place is None else (place, self.contents.held.get(place))
+
+
+class View:
+    """A table as one moment sees and changes it; it has the ways of `Contents`."""
+
+    def __init__(self, versions: Versions, number: int) -> None:
+        self.versions, self.number = versions, number
+        self.name, self.key = versions.contents.name, versions.contents.key
+        self.own: dict[Any, tuple[int, Row | None]] = {}
+        self.changed: list[tuple[Any, tuple[int, Row | None] | None]] = []
+        # New rows have places after all others, in the order of moments.
+        self.first = self._following = versions.contents.following + (number + 1) * _MOST
+        self._keys: dict[int, Any] = {}
+
+    def key_of(self, row: Row) -> Row:
+        """Return the values of the KEY; of a bag, none."""
+        return self.versions.contents.key_of(row)
+
+    def _seen(self, key: Any) -> tuple[int, Row | None]:
+        found = self.own.get(key) or self.versions.at(key, self.number)
+        return found if found is not None else self.versions.before(key)
+
+    def by_key(self, key: Row) -> Iterator[tuple[int, Row]]:
+        """Yield the row of a key, if it is there."""
+        if None in key:
+            return
+        place, row = self._seen(key)
+        if row is not None:
+            self._keys[place] = key
+            yield place, row
+
+    def rows(self) -> list[tuple[int, Row]]:
+        """Return all rows with their places, in order."""
+        held = dict(self.versions.contents.held)
+        for key in [*self.versions.written, *self.own]:
+            found = self.own.get(key) or self.versions.at(key, self.number)
+            if found is None:
+                continue
+            held.pop(self.versions.contents.places.get(key, -1) if self.key else key, None)
+            if found[1] is not None:
+                held[found[0]] = found[1]
+        if self.key:
+            self._keys.update((place, self.key_of(row)) for place, row in held.items())
+        return sorted(held.items())
+
+    def has(self, values: Row) -> bool | None:
+        """Return whether the values are a row, by SQL's rule for rows with NULLs."""
+        rows = dict(self.rows())
+        return Contents(self.name, held=rows).has(values)
+
+    def insert(self, row: Row) -> None:
+        """Add a row; raise where its key is NULL or there."""
+        place, self._following = self._following, self._following + 1
+        if not self.key:
+            self._put(place, (place, row))
+            return
+        key = self.key_of(row)
+        if None in key:
+            raise RefusedKeyError(f"INSERT INTO {self.name}: key {key} has a NULL")
+        if self._seen(key)[1] is not None:
+            raise RefusedKeyError(f"INSERT INTO {self.name}: key {key} is there already")
+        self._put(key, (place, row))
+
+    def replace(self, place: int, row: Row) -> None:
+        """Put a row in the place of another, with the same key."""
+        self._put(self.key_of(row) if self.key else place, (place, row))
+
+    def delete(self, place: int) -> None:
+        """Take a row out."""
+        self._put(self._keys[place] if self.key else place, (place, None))
+
+    def _put(self, key: Any, entry: tuple[int, Row | None]) -> None:
+        self.changed.append((key, self.own.get(key)))
+        self.own[key] = entry
+
+    @property
+    def mark(self) -> int:
+        """What `undo` goes back to."""
+        return len(self.changed)
+
+    def undo(self, mark: int) -> None:
+        """Take back every change since a mark, the last one first."""
+        while len(self.changed) > mark:
+            key, entry = self.changed.pop()
+            if entry is None:
+                del self.own[key]
+            else:
+                self.own[key] = entry
+
+    def settle(self) -> None:
+        """Let the changes stand, for those that come after."""
+        self.changed.clear()
+        for key, (place, row) in self.own.items():
+            self.versions.written.setdefault(key, []).append((self.number, place, row))
+
+
+@dataclass
+class _Flight:
+    """One moment under way, and what came of it."""
+
+    found: list[Candidate]
+    state: State
+    passed: list[Candidate] = field(default_factory=list)
+    error: DataError | None = None
+
+
+@dataclass(frozen=True)
+class Flights:
+    """Settles moments, as many at a time as threads and locks allow.
+
+    `reads` ask for rows by key where tables lie. `fly` does the work, in an order of its own in
+    which nobody starts before those it waits for; without it, threads do.
+    """
+
+    stage: Stage
+    scheduler: Scheduler = "lwm"
+    locking: Locking | None = None
+    threads: int = 16
+    reads: Mapping[str, ReadByKey] = field(default_factory=dict)
+    fly: Callable[[Sequence[frozenset[int]], Callable[[int], bool]], None] | None = None
+
+    def settle(self, state: State, moments: Sequence[list[Candidate]], told: Settled) -> None:
+        """Settle moments that are in order; tell of each candidate what became of it.
+
+        Raises for the first that cannot be done, and leaves it and all after it as they were.
+        """
+        versions = {
+            name: Versions(contents, self.reads.get(name))
+            for name, contents in state.tables.items()
+        }
+        counts = ChainMap[Any, Any]({}, state.counts)
+        flights = []
+        for number, found in enumerate(moments):
+            views: dict[str, Any] = {n: View(each, number) for n, each in versions.items()}
+            own = State(views, found=state.found, counts=counts)  # type: ignore[arg-type]
+            flights.append(_Flight(found, own))
+        try:
+            self._fly(flights)
+        except BaseException:
+            self._take_back(flights)
+            raise
+        places: dict[str, dict[int, int]] = {name: {} for name in versions}
+        for number, flight in enumerate(flights):
+            if flight.error is not None:
+                self._take_back(flights[number:])
+                raise flight.error
+            self._land(state, flight, places)
+            told.passed += flight.passed
+            told.tried += flight.found
+
+    def _fly(self, flights: list[_Flight]) -> None:
+        locking = self.locking or Locking(self.stage.world)
+        waits = waits_for(self.scheduler, [locking.locks(each.found) for each in flights])
+        waits = _with_lower(waits, flights)
+        if self.fly is not None:
+            self.fly(waits, lambda number: self._settled(flights[number]))
+        elif self.scheduler == "sei" or len(flights) == 1:
+            all(self._settled(flight) for flight in flights)
+        else:
+            in_order(waits, lambda number: self._settled(flights[number]), self._pool)
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.threads)
+
+    def _settled(self, flight: _Flight) -> bool:
+        """Settle a moment; return whether it could be done."""
+        try:
+            flight.passed = self.stage.at_moment(flight.state, flight.found)
+        except DataError as error:
+            flight.error = error
+        return flight.error is None
+
+    def _land(self, state: State, flight: _Flight, places: dict[str, dict[int, int]]) -> None:
+        """Let what a moment did become the contents."""
+        for name, view in flight.state.tables.items():
+            _apply(state.tables[name], view, places[name])  # type: ignore[arg-type]
+        for firing in flight.state.firings:
+            for change in firing.changes:
+                state.counts[change.table, change.key] = change.seq
+        state.firings += flight.state.firings
+        state.rejected += flight.state.rejected
+        state.reached = flight.found[0].moment
+
+    def _take_back(self, flights: list[_Flight]) -> None:
+        """Let matches of moments that never were be undecided."""
+        for flight in flights:
+            for each in flight.found:
+                self.stage.hear_of(flight.state, each)
+
+
+def in_order(waits: Sequence[frozenset[int]], work: Callable[[int], bool], pool: Executor) -> None:
+    """Do pieces of work side by side, each when those that it waits for have ended well.
+
+    What waits for one that has not ended well is not done.
+    """
+    left = [set(each) for each in waits]
+    after: dict[int, list[int]] = {}
+    for number, each in enumerate(waits):
+        for earlier in each:
+            after.setdefault(earlier, []).append(number)
+    running: dict[Future[bool], int] = {
+        pool.submit(work, number): number for number, each in enumerate(left) if not each
+    }
+    failed: BaseException | None = None
+    while running:
+        done, _ = wait(running, return_when=FIRST_COMPLETED)
+        for future in done:
+            number, failed = running.pop(future), failed or future.exception()
+            if failed is not None or not future.result():
+                continue
+            for later in after.get(number, ()):
+                left[later].discard(number)
+                if not left[later]:
+                    running[pool.submit(work, later)] = later
+    if failed is not None:
+        raise failed
+
+
+def _with_lower(waits: list[frozenset[int]], flights: list[_Flight]) -> list[frozenset[int]]:
+    """Return the same, where a match waits for those that it is made of."""
+    settles = {
+        (each.query, each.match_id): number
+        for number, flight in enumerate(flights)
+        for each in flight.found
+    }
+    return [
+        own | {
+            settles[lower]
+            for each in flight.found
+            for lower in each.over
+            if settles.get(lower, number) != number
+        }
+        for number, (own, flight) in enumerate(zip(waits, flights, strict=True))
+    ]  # fmt: skip
+
+
+def _apply(contents: Contents, view: View, places: dict[int, int]) -> None:
+    """Write the rows of a moment into a table; `places` are those of rows that were new."""
+    for key, (place, row) in sorted(view.own.items(), key=lambda each: each[1][0]):
+        is_new = place >= view.first
+        there = contents.places.get(key) if view.key else places.get(place, place)
+        if there is not None and there not in contents.held:
+            there = None
+        if there is not None and (is_new or row is None):
+            contents.delete(there)
+            there = None
+        if row is not None and there is None:
+            places[place] = contents.following
+            contents.insert(row)
+        elif row is not None and there is not None:
+            contents.replace(there, row)
+    contents.settle()

@@ -1,0 +1,220 @@
+"""Policies and owners run in the executor: cut into shards and steps, stored and loaded, the same.
+
+What a session says of bound rows is what must come out.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from augury import Session
+from augury.evaluation.asked import Asked
+from augury.evaluation.encoding import declaration_of
+from augury.evaluation.executor import Executor
+from augury.evaluation.network import Network
+from augury.evaluation.packing import SHARD, Packer
+from augury.evaluation.sharding import sharding_of
+from augury.evaluation.stages.act import ActStage
+from augury.matching.matcher import ALWAYS
+from augury.planning.acting.world import acting_of
+from augury.runners.spark.live_shards import Step, advanced
+from augury.runners.spark.tasks import Answer, Blob, blobs_of
+from augury.sources.rows import conform
+from augury.sources.tables import arrow_table
+from contracts.test_shards import Store, micro_batches, shard_numbers
+from identity.cases import CASES as OWNERS
+from identity.test_examples import bound_session_of
+from privacy.test_examples import CASES as DECIDED
+from privacy.test_examples import asked as policy_session
+from privacy.test_state import HISTORY, HOWS, ROWS, rows_of, taught
+from rules.acting import bind
+from rules.acting import session as rule_session
+from rules.cases import Case as RuleCase
+from rules.test_examples import FINE
+from rules.test_examples import rows_of as rows_of_rules
+
+PUBLISHED = "CREATE STREAM published AS SUPPRESS s USING pol;"
+Bound = dict[str, Any]
+
+
+def network_of(ag: Session, names: Iterable[str], asked: Iterable[Asked], bound: Bound) -> Network:
+    """Return the network of a session's queries, and of what else is asked for."""
+    queries = {name: query for name, (query, _) in ag._queries.items()}
+    network = Network.of(names, queries, ag._catalog).only(names, asked)
+    read = network.tables_read
+    return replace(
+        network, tables={n: arrow_table(n, rows) for n, rows in bound.items() if n in read}
+    )
+
+
+def packed(network: Network, bound: Bound, shards: int) -> dict[int, list[Blob]]:
+    """Return the rows, one to a blob, by shard."""
+    sharding, found = sharding_of(network, bounded=False), dict[int, list[Blob]]()
+    for name, stream in network.bases.items():
+        kinds = {column.name: column.type.value for column in stream.columns}
+        rows = conform(arrow_table(name, bound[name], kinds), declaration_of(stream))
+        cut = dict(sharding.columns).get(name, ())
+        numbers = shard_numbers(rows, cut, shards if sharding.kind == "key" else 1)
+        rows = rows.append_column(SHARD, pa.array(numbers, pa.int64()))
+        packer = Packer(stream, Executor(network).schemas[name])
+        for k in range(rows.num_rows):
+            blobs = blobs_of(packer(rows.slice(k, 1).to_batches()))
+            found.setdefault(numbers[k], []).extend(blobs)
+    return found
+
+
+def streamed(network: Network, blobs: list[Blob], size: int, seed: int) -> list[Answer]:
+    """Return what a shard reports that is stored after every step, and loaded after some."""
+    shard, rng, store = Executor(network, stores=True), random.Random(seed), Store()
+    state, seen, answers = shard.start(), -(2**62), list[Answer]()
+    for batch in micro_batches(blobs, size, rng):
+        state, found = advanced(shard, state, Step(batch, seen))
+        store.put(shard.stored(state))
+        if rng.random() < 0.5:
+            state = shard.load(store.head, store.blocks)
+        answers += found
+        seen = max(seen, *(blob.first - 2 for blob in batch))
+    return answers + advanced(shard, state, Step([], ALWAYS))[1]
+
+
+def told(answers: Iterable[Answer], key: str) -> list[dict[str, Any]]:
+    """Return the rows of one name, in a set order."""
+    payloads = [payload for kind, name, _, payload in answers if (kind, name) == ("match", key)]
+    rows = [row for own in payloads for row in pa.ipc.open_stream(own).read_all().to_pylist()]
+    return ordered(rows)
+
+
+def ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=repr)
+
+
+def answers_of(network: Network, bound: Bound, shards: int, size: int) -> list[Answer]:
+    parts = packed(network, bound, shards).values()
+    return [answer for blobs in parts for answer in streamed(network, blobs, size, len(blobs))]
+
+
+# Policies -----------------------------------------------------------------------------------------
+
+
+def shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows without the columns that only name the session."""
+    return ordered([{k: v for k, v in row.items() if k != "query"} for row in rows])
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize("name", DECIDED)
+def test_the_worked_decisions_come_out_in_steps(name: str, size: int) -> None:
+    case = DECIDED[name]
+    ag = policy_session(case)
+    ag.sql(PUBLISHED)
+    bound = {"s": case.stream, "h": case.history}
+    asked = [Asked("audit", "pol"), Asked("stream", "published")]
+    found = answers_of(network_of(ag, [], asked, bound), bound, 1, size)
+    ag.bind("s", case.stream)
+    assert told(found, asked[0].key) == ordered(ag.audit("pol").to_pylist())
+    assert told(found, asked[1].key) == ordered(ag.table("published").to_pylist())
+
+
+@given(drawn=ROWS, how=st.sampled_from(HOWS), size=st.sampled_from((1, 4)))
+def test_queries_behind_a_policy_see_what_is_kept(
+    drawn: list[tuple[str, int, str]], how: str, size: int
+) -> None:
+    rows, ag = rows_of(drawn), taught(how)
+    bound = {"s": rows, "h": HISTORY}
+    network = network_of(ag, ["q1", "q2"], [Asked("audit", "pol")], bound)
+    found = answers_of(network, bound, 2, size)
+    ag.bind("s", rows)
+    for query in ("q1", "q2"):
+        assert told(found, query) == ordered(ag.table(query).to_pylist())
+    assert told(found, Asked("audit", "pol").key) == ordered(ag.audit("pol").to_pylist())
+    # Nothing of what was suppressed is among the rows that were put aside.
+    assert {kind for kind, *_ in found} <= {"match"}
+
+
+# Owners -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.filterwarnings("ignore:.*impossible in every world")
+@pytest.mark.parametrize("name", range(len(OWNERS)))
+def test_the_worked_owners_come_out_in_steps(name: int, size: int) -> None:
+    case = OWNERS[name]
+    ag = bound_session_of(case)
+    kinds = {"doors": case.rows, "staff": case.staff, "passages": case.doors}
+    bound = {**kinds, "weights": case.weights}
+    asked = [Asked("revisions", "known")]
+    found = answers_of(network_of(ag, [], asked, bound), bound, 1, size)
+    assert told(found, asked[0].key) == ordered(ag.revisions("known").to_pylist())
+
+
+# Rules --------------------------------------------------------------------------------------------
+
+
+def acting_network(ag: Session, bound: Bound) -> Network:
+    """Return the network of all that acts in a session, with all that can be asked of it."""
+    queries = {name: query for name, (query, _) in ag._queries.items()}
+    acting = acting_of(ag._catalog, queries)
+    found = {name: made.query for name, made in acting.candidates.items()}
+    asked = [Asked("settled", name) for name in found]
+    asked += [Asked(kind, name) for name in ag._catalog.rules for kind in ("firings", "aside")]
+    asked += [Asked("changes", name.lower()) for name in acting.world.tables]
+    network = Network.of(found, queries | found, ag._catalog).only(found, asked)
+    held = {name: rows for name, rows in bound.items() if name in ag._catalog.tables}
+    tables = {name: arrow_table(name, rows) for name, rows in held.items()}
+    return replace(network, act=ActStage.of(ag._catalog, queries, tables), tables=tables)
+
+
+def acting_bound(ag: Session, case: RuleCase) -> Bound:
+    rows = rows_of_rules(case)
+    bound: Bound = {s: [row for name, row in rows if name == s] for s in ag.streams}
+    for name, before in case.before.items():
+        columns = [column.name for column in ag._catalog.tables[name].columns]
+        if before:
+            bound[name] = [dict(zip(columns, row, strict=True)) for row in before]
+    return bound
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize("number", range(len(FINE)))
+def test_the_worked_rules_act_in_steps(number: int, size: int) -> None:
+    case = FINE[number]
+    ag = rule_session(case.script, case.before)
+    bound = acting_bound(ag, case)
+    network = acting_network(ag, bound)
+    found = answers_of(network, bound, 3, size)
+    bind(ag, rows_of_rules(case))
+    for each in network.asked:
+        expected = {
+            "settled": ag.table,
+            "firings": ag.table,
+            "aside": ag.rejected,
+            "changes": ag.changes,
+        }[each.kind](each.name)
+        assert told(found, each.key) == ordered(expected.to_pylist()), each
+
+
+def test_contents_are_told_at_the_end() -> None:
+    case = FINE[0]
+    ag = rule_session(case.script, case.before)
+    bound = acting_bound(ag, case)
+    asked = Asked("contents", "worker_status")
+    network = acting_network(ag, bound).only(["unwashed", "masked"], [asked])
+    assert sharding_of(network, bounded=True).kind == "single"
+    assert told(answers_of(network, bound, 1, 2), asked.key) == [
+        {"worker": "w7", "status": "warning"}
+    ]
+
+
+def test_what_reads_by_key_is_cut_by_it() -> None:
+    case = FINE[0]
+    ag = rule_session(case.script, case.before)
+    network = acting_network(ag, acting_bound(ag, case))
+    assert sharding_of(network, bounded=False).columns == (("behaviour", ("worker",)),)

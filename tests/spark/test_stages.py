@@ -1,0 +1,240 @@
+"""Policies and owners on Spark say what the local engine says, in batch and streaming."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from augury import DataError, QueryError, Session
+from privacy.wards import history, row
+
+pytestmark = pytest.mark.spark
+Rows = list[dict[str, Any]]
+Tables = dict[str, Rows]
+
+
+def frame(spark: Any, ag: Session, name: str, rows: Rows) -> Any:
+    """Return rows as a DataFrame with the columns of a stream or table."""
+    declared = ag._catalog.stream(name) or ag._catalog.table(name)
+    assert declared is not None
+    names = [column.name for column in declared.columns]
+    kinds = {"STRING": pa.string(), "LONG": pa.int64(), "DOUBLE": pa.float64()}
+    schema = pa.schema([(c.name, kinds[c.type.value]) for c in declared.columns])
+    own = [{key: each.get(key) for key in names} for each in rows]
+    return spark.createDataFrame(pa.Table.from_pylist(own, schema))
+
+
+def batch(spark: Any, script: str, rows: Tables) -> Session:
+    """Return a session over bounded rows."""
+    ag = Session(spark, shards=2)
+    ag.sql(script)
+    for name, own in rows.items():
+        ag.bind(name, frame(spark, ag, name, own))
+    return ag
+
+
+def local(script: str, rows: Tables) -> Session:
+    ag = Session(engine="local")
+    ag.sql(script)
+    for name, own in rows.items():
+        ag.bind(name, own)
+    return ag
+
+
+def streaming(spark: Any, script: str, rows: Tables, stream: str, folder: Path) -> Session:
+    """Return a session in which the rows of one stream come in three micro-batches."""
+    ag = batch(spark, script, {name: own for name, own in rows.items() if name != stream})
+    whole = frame(spark, ag, stream, rows[stream])
+    table, third = whole.toArrow(), len(rows[stream]) // 3 + 1
+    (folder / stream).mkdir()
+    for k in range(3):
+        path = folder / stream / f"{k}.parquet"
+        pq.write_table(table.slice(k * third, third), path)
+        os.utime(path, (1_000_000_000 + k, 1_000_000_000 + k))
+    reader = spark.readStream.schema(whole.schema).option("maxFilesPerTrigger", 1)
+    ag.bind(stream, reader.parquet(str(folder / stream)))
+    return ag
+
+
+def collected(data: Any, folder: Path) -> Rows:
+    """Return all rows of a streaming DataFrame."""
+    found: Rows = []
+    writer = data.writeStream.trigger(availableNow=True).foreachBatch(
+        lambda part, _: found.extend(part.toArrow().to_pylist())
+    )
+    writer.option("checkpointLocation", str(folder)).start().awaitTermination()
+    return found
+
+
+def ordered(rows: Rows) -> Rows:
+    return sorted(rows, key=repr)
+
+
+def listed(data: Any) -> Rows:
+    table = data.toArrow() if hasattr(data, "toArrow") else data
+    return ordered(table.to_pylist())
+
+
+# Policies -----------------------------------------------------------------------------------------
+
+POLICY = """
+CREATE STREAM s (id STRING, type STRING, t LONG, p DOUBLE, k STRING, v LONG)
+ID id TIME t TYPE type PROBABILITY p;
+CREATE STREAM h (id STRING, type STRING, t LONG, p DOUBLE, k STRING, v LONG)
+ID id TIME t TYPE type PROBABILITY p;
+CREATE QUERY q1 ON s PATTERN SEQ(A a, B b) WHERE [k] WITHIN 6;
+CREATE QUERY q2 ON s PATTERN SEQ(A a, !D d, B b, C c) WHERE [k] WITHIN 9;
+CREATE QUERY q3 ON s PATTERN SEQ(B a, C c) WITHIN 3 RETURN PROBABILITY;
+CREATE QUERY q5 ON s PATTERN AND(A a, B b) WHERE [k] GROUP BY k RETURN PROBABILITY;
+CREATE QUERY q6 ON s PATTERN SEQ(A a, B b) WITHIN 4;
+CREATE QUERY q4 ON s PATTERN SEQ(B a, C c) USING SKIP TILL NEXT MATCH RETURN PROBABILITY BY TIME;
+CREATE QUERY p1 ON s PATTERN SEQ(A a, C b) WHERE [k] WITHIN 6;
+CREATE POLICY pol ON s PUBLIC q1 WEIGHT 3, q2 PRIVATE p1 USING HYBRID RATES LEARN FROM h;
+CREATE STREAM published AS SUPPRESS s USING pol;
+CREATE QUERY over ON published PATTERN SEQ(B a, C c) WHERE [k] WITHIN 5;
+"""
+LAST = 1000
+
+
+def guarded_rows() -> Tables:
+    rng = random.Random(5)
+    rows = [
+        row(f"{rng.choice('ABCDX')}{t} k={rng.choice('klm')} p=0.5") | {"id": f"{t:03}"}
+        for t in range(1, 60)
+    ]
+    end = row(f"x{LAST}") | {"id": "end"}
+    return {"s": [*rows, end], "h": history("ABCABDABCC", keys="kklkklkkll")}
+
+
+def test_a_policy_is_in_force_in_batch(spark: Any) -> None:
+    rows = guarded_rows()
+    here, there = local(POLICY, rows), batch(spark, POLICY, rows)
+    for name in ("q1", "q2", "q3", "q4", "q5", "q6", "over", "published"):
+        assert listed(there.table(name)) == listed(here.table(name)), name
+    assert listed(there.audit("pol")) == listed(here.audit("pol"))
+    kept = {each["id"] for each in listed(there.table("published"))}
+    assert 0 < len(kept) < len(rows["s"])
+    with pytest.raises(QueryError, match="private"):
+        there.table("p1")
+    # How many rows came is as secret as the rows.
+    measured = json.loads(there.explain("q1", "json", analyze=True))["measured"]
+    assert [each["stage"] for each in measured] == ["match q1"]
+    with pytest.raises(DataError, match="not cut by time"):
+        there.analyze(["q6"])
+
+
+def test_a_policy_is_in_force_in_a_stream(spark: Any, tmp_path: Path) -> None:
+    rows = guarded_rows()
+    here, there = local(POLICY, rows), streaming(spark, POLICY, rows, "s", tmp_path)
+    for name in ("q1", "published"):
+        # The last event lets the others be known; itself it waits for a later one.
+        expected = [each for each in listed(here.table(name)) if each.get("id") != "end"]
+        assert ordered(collected(there.table(name), tmp_path / name)) == expected, name
+    audited = ordered(collected(there.audit("pol"), tmp_path / "audit"))
+    assert audited == [each for each in listed(here.audit("pol")) if each["event_id"] != "end"]
+    with pytest.raises(QueryError, match="behind a policy"):
+        there.table("q4")
+
+
+# Owners -------------------------------------------------------------------------------------------
+
+WARDS = """
+CREATE TABLE staff (unit STRING, person STRING, room STRING);
+CREATE STREAM doors (id LONG, unit STRING, person STRING, action STRING, room STRING, t LONG)
+ID id TIME t TYPE action;
+CREATE MODEL ward MOVES (OBJECTS staff, OWNER person, PLACE room, ENTER 'ENTER', EXIT 'EXIT',
+HALL 'H', STEP 1, BY unit);
+CREATE STREAM known AS IDENTIFY doors USING ward WITHIN 30 REVISE ANY;
+CREATE QUERY again ON known PATTERN SEQ(ENTER a, EXIT b) WHERE [unit] AND [person] WITHIN 9;
+"""
+
+
+def ward_rows() -> Tables:
+    """Return three wards in which four people go in and out, and one badge in three is not read."""
+    rng, rows = random.Random(8), list[dict[str, Any]]()
+    people = [(unit, f"{unit}{k}") for unit in "UVW" for k in range(4)]
+    inside: dict[str, str | None] = {person: None for _, person in people}
+    for t in range(1, 61):
+        unit, person = rng.choice(people)
+        room = inside[person]
+        action, inside[person] = ("EXIT", None) if room else ("ENTER", rng.choice("RST"))
+        read = person if rng.random() < 0.67 else None
+        own = {"id": t, "unit": unit, "person": read, "action": action, "t": t}
+        rows.append(own | {"room": room or inside[person]})
+    rows.append(rows[-1] | {"id": LAST, "t": LAST, "person": "nobody"})
+    staff = [{"unit": unit, "person": person, "room": None} for unit, person in people]
+    return {"staff": staff, "doors": rows}
+
+
+def test_owners_are_told_in_batch(spark: Any) -> None:
+    rows = ward_rows()
+    here, there = local(WARDS, rows), batch(spark, WARDS, rows)
+    assert listed(there.table("known")) == listed(here.table("known"))
+    assert listed(there.revisions("known")) == listed(here.revisions("known"))
+    assert listed(there.table("again")) == listed(here.table("again"))
+    reasons = [each["reason"] for each in listed(there.rejected("known"))]
+    assert reasons == [each["reason"] for each in listed(here.rejected("known"))] != []
+
+
+def test_owners_are_told_and_told_again_in_a_stream(spark: Any, tmp_path: Path) -> None:
+    rows = ward_rows()
+    here, there = local(WARDS, rows), streaming(spark, WARDS, rows, "doors", tmp_path)
+    found = ordered(collected(there.revisions("known"), tmp_path / "known"))
+    assert found == listed(here.revisions("known"))
+    with pytest.raises(QueryError, match="owners are in doubt"):
+        there.table("again")
+
+
+# Rules --------------------------------------------------------------------------------------------
+
+BADGES = """
+CREATE STREAM behaviour (id LONG, worker STRING, action STRING, room STRING, t LONG)
+ID id KEY worker TIME t TYPE action;
+CREATE TABLE badge (worker STRING, status STRING) KEY worker;
+CREATE TABLE alarms (id STRING, worker STRING, at LONG) KEY id;
+CREATE QUERY unwashed ON behaviour PATTERN SEQ(EXIT x, !SANITIZE s, ENTER e)
+WHERE [worker] AND 'safe' = (SELECT status FROM badge WHERE worker = e.worker)
+WITHIN 9 RETURN e.worker AS who;
+CREATE QUERY again ON behaviour PATTERN SEQ(EXIT x, ENTER e)
+WHERE [worker] AND 'warning' = (SELECT status FROM badge WHERE worker = e.worker)
+WITHIN 5 RETURN e.worker AS who;
+CREATE RULE warn ON unwashed DO UPDATE badge SET status = 'warning' WHERE worker = new.who;
+CREATE RULE alarm ON again DO INSERT INTO alarms VALUES (new.match_id, new.who, new.end_ts);
+"""
+
+
+def badge_rows() -> Tables:
+    rng = random.Random(3)
+    rows = [
+        {"id": t, "worker": rng.choice("abcde"), "action": action, "room": "R", "t": t}
+        for t in range(1, 90)
+        for action in [rng.choice(("EXIT", "ENTER", "SANITIZE"))]
+    ]
+    rows.append({"id": LAST, "worker": "x", "action": "NONE", "room": "R", "t": LAST})
+    return {"behaviour": rows, "badge": [{"worker": w, "status": "safe"} for w in "abcde"]}
+
+
+def test_rules_act_in_batch(spark: Any) -> None:
+    rows = badge_rows()
+    here, there = local(BADGES, rows), batch(spark, BADGES, rows)
+    for name in ("unwashed", "again", "warn", "alarm", "badge", "alarms"):
+        assert listed(there.table(name)) == listed(here.table(name)) != [], name
+    for name in ("badge", "alarms"):
+        assert listed(there.changes(name)) == listed(here.changes(name)) != []
+    assert listed(there.rejected("warn")) == []
+    assert there.table("warn", ["ts"]).columns == ["ts"]
+
+
+def test_rules_act_in_a_stream(spark: Any, tmp_path: Path) -> None:
+    rows = badge_rows()
+    here, there = local(BADGES, rows), streaming(spark, BADGES, rows, "behaviour", tmp_path)
+    assert ordered(collected(there.table("alarm"), tmp_path / "a")) == listed(here.table("alarm"))
+    found = ordered(collected(there.changes("badge"), tmp_path / "c"))
+    assert found == listed(here.changes("badge"))
