@@ -94,10 +94,25 @@ def _sweep(world):
 @part
 def _open_shares(world, s, share, sweep, out):
     """Add how much of a state speaks for each person, for each of its open acts."""
-    there, given, seen, following = sweep
+    _give(world, s, sweep)
+    given, words, acts = sweep[1], world.states.words, world.acts
     first, known, noise = out
-    states, acts, people = world.states, world.acts, world.heads.shape[0]
-    words = states.words
+    for j in range(words[s, LENGTH]):
+        tale = acts[words[s, OPENED + j], TALE]
+        if tale >= max(first, 0):
+            for n in range(given.shape[1]):
+                known[tale, n] += share[0] * given[j, n]
+            for b in range(share.shape[0] - 1):
+                for n in range(given.shape[1]):
+                    noise[b, tale, n] += share[1 + b] * given[j, n]
+
+
+@part
+def _give(world, s, sweep):
+    """Write how likely each person did each open act of a state, by act (M, N)."""
+    there, given, seen, following = sweep
+    states, acts, heads = world.states, world.acts, world.heads
+    words, people = states.words, heads.shape[0]
     n_open = words[s, LENGTH]
     for j in range(n_open):
         seen[acts[words[s, OPENED + j], ORIGIN], 0] = 0
@@ -110,7 +125,14 @@ def _open_shares(world, s, share, sweep, out):
                 there[origin, n] = 0.0
         since = seen[origin, 2]
         seen[origin, 2] = step
-        _stay(world, s, (origin, since, step), there, (seen, following))
+        if states.step > states.place:
+            _stay(world, s, (origin, since, step), there)
+        else:
+            # Who was last read there, since the last look and in an earlier step.
+            n = seen[origin, 3]
+            while n >= 0:
+                there[origin, n] += since <= heads[n, STEP] < step
+                n = following[n]
         # Who came there by an earlier act.
         i = seen[origin, 1]
         while i < j and acts[words[s, OPENED + i], AT] < step:
@@ -123,31 +145,16 @@ def _open_shares(world, s, share, sweep, out):
         for n in range(people):
             given[j, n] = there[origin, n] * part_of
             there[origin, n] -= given[j, n]
-        tale = acts[act, TALE]
-        if tale >= max(first, 0):
-            for n in range(people):
-                known[tale, n] += share[0] * given[j, n]
-            for b in range(share.shape[0] - 1):
-                for n in range(people):
-                    noise[b, tale, n] += share[1 + b] * given[j, n]
 
 
 @part
-def _stay(world, s, where, there, who):
-    """Put those into a place who were last seen there, since the last look and before a step."""
+def _stay(world, s, where, there):
+    """Put those into a place who were last seen there, where that differs from state to state."""
     origin, since, step = where
-    seen, following = who
     states, heads, words = world.states, world.heads, world.states.words
-    if states.step > states.place:
-        for n in range(heads.shape[0]):
-            place, last = heads[n, PLACE], heads[n, STEP]
-            if words[s, states.place + n] >= 0:
-                place, last = words[s, states.place + n], words[s, states.step + n]
-            if place == origin and since <= last < step:
-                there[origin, n] += 1.0
-        return
-    n = seen[origin, 3]
-    while n >= 0:
-        if since <= heads[n, STEP] < step:
+    for n in range(heads.shape[0]):
+        place, last = heads[n, PLACE], heads[n, STEP]
+        if words[s, states.place + n] >= 0:
+            place, last = words[s, states.place + n], words[s, states.step + n]
+        if place == origin and since <= last < step:
             there[origin, n] += 1.0
-        n = following[n]
