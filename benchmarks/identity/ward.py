@@ -37,13 +37,19 @@ def walked(
     seed: int,
     events: int,
     unread: float,
-    rooms: int = ROOMS,
-    people: int = PEOPLE,
+    size: tuple[int, int] = (PEOPLE, ROOMS),
     lost: float = 0.0,
+    *,
+    is_memoryless: bool = False,
 ) -> Walked:
-    """Let people walk about."""
+    """Let people walk about; stays without memory (exponential) have the same means."""
     rng = np.random.default_rng(seed)
-    until = 1.3 * events / people * (ROOM[0] + HALL[0]) / 2 + ROOM[0]
+    people, rooms = size
+    until = 1.5 * events / people * (ROOM[0] + HALL[0]) / 2 + ROOM[0]
+
+    def stay(mean: float, spread: float) -> float:
+        return rng.exponential(mean) if is_memoryless else max(1.0, rng.normal(mean, spread))
+
     found = []
     for person in range(people):
         time, room = rng.uniform(0.0, ROOM[0] + HALL[0]), None
@@ -51,11 +57,11 @@ def walked(
             if room is None:
                 room = int(rng.integers(rooms))
                 found.append((int(time), person, "ENTER", room))
-                time += max(1.0, rng.normal(*ROOM))
+                time += stay(*ROOM)
             else:
                 found.append((int(time), person, "EXIT", room))
                 room = None
-                time += max(1.0, rng.normal(*HALL))
+                time += stay(*HALL)
     found.sort()
     rows, owner = [], {}
     for number, (time, person, kind, room) in enumerate(found[:events]):

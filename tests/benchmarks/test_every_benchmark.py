@@ -49,6 +49,9 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
         {"READS": (1,), "WRITES": (0.5,), "DELAYS": (0.001,), "GRAINS": ("row",)},
     ),
     "privacy.throughput": (["3000"], {"HISTORY": 300, "WINDOWS": (60_000,)}),
+    "identity.feasibility": (["150"], {"SEEDS": (1,)}),
+    "identity.figures": (["150"], {"SEEDS": (1,), "RATIOS": (0.1, 0.6), "WINDOWS": (30,)}),
+    "identity.calibration": (["300"], {}),
     "hierarchy.windows": (["3000"], {"WINDOWS": (1000,), "KINDS": (10,), "FOR_PLAIN": {1000: 800}}),
 }
 # What has tests of its own: test_spark_benchmarks.py, and tools/check-wheel.
