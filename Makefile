@@ -52,6 +52,7 @@ fuzz: $(STAMP)  ## long property runs (AUGURY_FUZZ_EXAMPLES mutations of scripts
 	HYPOTHESIS_PROFILE=nightly AUGURY_FUZZ_EXAMPLES=$${AUGURY_FUZZ_EXAMPLES:-100000} \
 	  $(PYTEST) -q -n auto -m "hypothesis and not spark"
 	AUGURY_KILLS=$${AUGURY_KILLS:-50} $(PYTEST) -q tests/fault_tolerance/test_kills.py
+	AUGURY_KILLS=$${AUGURY_KILLS:-200} $(PYTEST) -q tests/stores/test_recovery.py
 
 bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the events on Spark
 	$(BIN)/python benchmarks/import_time.py
@@ -79,6 +80,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/workers.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/windows.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/rules/schedulers.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/rules/contents.py
 	test ! -d ../shared/data || PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/caviar.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/papers_figures.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/safe_plan.py

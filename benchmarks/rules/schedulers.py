@@ -5,7 +5,7 @@ also writes. They are all there at once, at least 16 in flight. The same again w
 every read, which is a store in the next room. Printed are moments a second, ratios within one run,
 the mean time until a moment is settled, and the most versions held.
 
-    python -m rules.schedulers [events]
+    python benchmarks/rules/schedulers.py [events]
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from augury.runners.live.acting import Used
     from augury.runners.live.runner import LiveRunner
     from augury.runners.local.acting import ActingRun
+    from augury.runners.local.expired import Expired
     from augury.runners.local.runner import LocalRunner
     from augury.runners.spark.pipeline import Pipeline
     from augury.runners.spark.runner import SparkRunner
@@ -64,6 +66,7 @@ class Session:
     `scheduler` and `locks` are for pushed events whose matches read tables: which of those that are
     known together are settled side by side ("lwm", "s2pl", "sei"; "row", "table"). Answers do not
     depend on it.
+    `partly` lets `push` go on without the queries that it cannot evaluate; without, it fails.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class Session:
         shards: int | None = None,
         scheduler: Scheduler | None = None,
         locks: Grain = "row",
+        partly: bool = False,
     ) -> None:
         if engine not in (None, *get_args(Engine)):
             raise AuguryError(f"there is no engine {engine!r}; expected 'spark' or 'local'")
@@ -93,7 +97,7 @@ class Session:
         self._spark = spark
         if spark is not None:
             _warn_of_other_workers(spark)
-        self._shards = shards
+        self._shards, self._partly = shards, partly
         self._catalog: Catalog = Catalog()
         self._queries: dict[str, tuple[CheckedQuery, Source]] = {}
         self._forecasts: dict[str, tuple[CheckedForecast, Source]] = {}
@@ -302,6 +306,29 @@ class Session:
         self._announce(self._bad_rows())
         return answer
 
+    @cached_property
+    def _expired(self) -> Expired:
+        from augury.runners.local.expired import Expired
+
+        return Expired()
+
+    def expired(self, query: str) -> Any:
+        """Return the partial matches of a query that ran out of time: `waiting_for` what, they say.
+
+        Over bound rows a table; of pushed rows, a list of those so far, and they are watched from
+        the first call on. Each component behind the first has a query of its own, which this
+        declares: `q_without_b` has the partial matches after which no b came.
+        """
+        from augury.runners.local.expired import joined
+
+        checked, _ = self._readable(query)
+        statement = self._catalog.queries[checked.name.lower()]
+        waiting = self._expired.watch(statement, self.sql)
+        if any(stream.name.lower() not in self._bound for stream in checked.streams):
+            return self._expired.so_far(checked.name)
+        names = [(each.component, str(each.query.name)) for each in waiting]
+        return joined(checked.name, [(part, self.table(name)) for part, name in names])
+
     def _made(self, stream: str, columns: Sequence[str] | None) -> Any:
         """Return the rows of a stream that is made of another: with owners, or what was kept."""
         if self.engine == "spark":
@@ -330,13 +357,12 @@ class Session:
 
     def _forecast_table(self, name: str, columns: Sequence[str] | None) -> Any:
         """Return the rows of a forecast over the bound rows."""
-        from augury.planning.refusal import NOT_EVALUATED, PlanError
+        from augury.planning.refusal import PlanError
 
         forecast, source = self._forecasts[name.lower()]
         try:
             if self.engine == "spark":
-                message = f"forecast {forecast.name} is not made on Spark yet"
-                raise PlanError(NOT_EVALUATED, message, "use Session(engine='local')")
+                return self._asked_on_spark("forecast", name, columns)
             from augury.evaluation.answers.schemas import chosen
             from augury.runners.local.runner import LocalRunner
 
@@ -649,9 +675,9 @@ class Session:
 
         Each match is a dict with the columns of `table`. It is reported once the watermark, the
         latest time seen minus LATENESS, has passed its last event; `finish` reports the rest. All
-        queries of the session that return matches, or probabilities by time, are evaluated; one
-        that cannot be is left out, with a warning. Rows that are bad or too late are put aside: see
-        `rejected` and `late`.
+        queries of the session that return matches, or probabilities by time, are evaluated; where
+        one cannot be, it fails, or leaves it out with a warning (`Session(partly=True)`). Rows that
+        are bad or too late are put aside: see `rejected` and `late`.
         """
         if (known := self._catalog.identified.get(stream.lower())) is not None:
             raise AuguryError(
@@ -673,13 +699,24 @@ class Session:
             from augury.sources.tables import plain_rows
 
             rows = plain_rows(stream, rows)
-        found = live.push(name, rows)
+        found = self._expired.aside(live.push(name, rows))
         if live.has_put_aside(name):
             self._announce(live.put_aside(name))
         if live.acting is not None:
             self._announce_firings(live.acting.state)
             self._announce_passed_over(live.acting.passed_over)
         return found
+
+    def advance(self, time: Any = None, *, stream: str | None = None) -> list[dict[str, Any]]:
+        """Let time pass without an event; return the matches that are known now.
+
+        It is as if an event of that `time` had come on every stream, or on one: the watermark goes
+        on to it, less LATENESS, and rows before that are late. Without a time, only streams that
+        were silent for longer than their IDLE AFTER are passed over.
+        """
+        live = self._live_runner()
+        named = None if stream is None else self._stream_name(stream)
+        return self._expired.aside(live.advance(time, named))
 
     def finish(self) -> list[dict[str, Any]]:
         """End all pushed streams; return the matches that were still waiting for the watermark.
@@ -688,7 +725,7 @@ class Session:
         how many of each query.
         """
         live = self._live_runner()
-        found = live.finish()
+        found = self._expired.aside(live.finish())
         for name in live.entrances:
             self._announce(live.put_aside(name), again=True)
         if live.acting is not None:
@@ -758,7 +795,7 @@ class Session:
         from augury.runners.live.runner import LiveRunner
 
         if self._live is None:
-            self._live = LiveRunner()
+            self._live = LiveRunner(partly=self._partly)
         guarded = self._catalog.guarded
         self._live.tables |= {n: each for n, each in self._bound.items() if n not in guarded}
         self._live.open_streams(self._catalog)
@@ -807,6 +844,7 @@ class Session:
                     dict(self._bound),
                     shards=self._shards,
                     sketches=dict(self._sketches),
+                    forecasts={name: each for name, (each, _) in self._forecasts.items()},
                 )
             else:
                 from augury.runners.local.runner import LocalRunner

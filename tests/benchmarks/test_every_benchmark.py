@@ -44,6 +44,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "missed.window": (["600"], {"WINDOWS": (600, 1200)}),
     "missed.quality": ([], {"TAGS": 2000}),
     "missed.calibration": ([], {"SEQUENCES": 200, "RATES": (0.1,)}),
+    "rules.contents": (["2000", "50"], {}),
     "rules.schedulers": (
         ["12"],
         {"READS": (1,), "WRITES": (0.5,), "DELAYS": (0.001,), "GRAINS": ("row",)},

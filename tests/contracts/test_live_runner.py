@@ -38,8 +38,8 @@ STREAM = (
 PAIRS = "CREATE QUERY pairs ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 10 RETURN b.v - a.v AS d;"
 
 
-def session(*queries: str, stream: str = STREAM) -> Session:
-    ag = Session(engine="local")
+def session(*queries: str, stream: str = STREAM, partly: bool = False) -> Session:
+    ag = Session(engine="local", partly=partly)
     ag.sql("\n".join([stream, *queries]))
     return ag
 
@@ -322,6 +322,7 @@ def test_a_query_that_returns_no_matches_is_named_and_left_out() -> None:
     ag = session(
         "CREATE QUERY often ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 10 RETURN PROBABILITY;",
         PAIRS,
+        partly=True,
     )
     with pytest.warns(UserWarning, match="query often returns PROBABILITY"):
         ag.push("s", [row(1, "A", 1), row(2, "B", 2)])
@@ -333,6 +334,7 @@ def test_a_query_that_cannot_be_planned_is_named_and_left_out() -> None:
         "CREATE QUERY odd ON s PATTERN SEQ(A a, B b) WHERE [tag] AND a.kind || b.kind = 'AB' "
         "WITHIN 10;",
         PAIRS,
+        partly=True,
     )
     with pytest.warns(UserWarning, match="query odd cannot be evaluated, and push leaves it out: "):
         ag.push("s", [row(1, "A", 1), row(2, "B", 2)])
@@ -340,8 +342,18 @@ def test_a_query_that_cannot_be_planned_is_named_and_left_out() -> None:
     assert [m["query"] for m in ag.finish()] == ["pairs"]
 
 
+@pytest.mark.parametrize("returns", ["COUNT", "PROBABILITY"])
+def test_a_push_that_would_leave_a_query_out_fails_unless_it_is_to_go_on(returns: str) -> None:
+    asked = f" CREATE QUERY n ON s PATTERN SEQ(A a) WITHIN 1 RETURN {returns};"
+    ag = session(PAIRS + asked)
+    for _ in range(2):
+        with pytest.raises(QueryError, match=rf"(?s)query n returns {returns}.*partly=True"):
+            ag.push("s", row(1, "A", 1))
+
+
 def test_the_warning_about_a_query_points_at_the_push() -> None:
-    ag = session(PAIRS + " CREATE QUERY n ON s PATTERN SEQ(A a) WITHIN 1 RETURN PROBABILITY;")
+    asked = " CREATE QUERY n ON s PATTERN SEQ(A a) WITHIN 1 RETURN PROBABILITY;"
+    ag = session(PAIRS + asked, partly=True)
     with pytest.warns(UserWarning, match="query n returns") as caught:
         ag.push("s", row(1, "A", 1))
     assert [warning.filename for warning in caught] == [__file__]

@@ -23,6 +23,7 @@ from augury.evaluation.network import Network
 from augury.evaluation.packing import SHARD, Packer
 from augury.evaluation.sharding import sharding_of
 from augury.evaluation.stages.act import ActStage
+from augury.evaluation.stages.forecasting import taught as taught_forecasts
 from augury.matching.matcher import ALWAYS
 from augury.planning.acting.world import acting_of
 from augury.runners.spark.live_shards import Step, advanced
@@ -30,6 +31,10 @@ from augury.runners.spark.tasks import Answer, Blob, blobs_of
 from augury.sources.rows import conform
 from augury.sources.tables import arrow_table
 from contracts.test_shards import Store, micro_batches, shard_numbers
+from forecast.asking import rows_of as rows_of_forecasts
+from forecast.asking import script as forecast_script
+from forecast.worked import CASES as FORECASTS
+from forecast.worked import Case as ForecastCase
 from identity.cases import CASES as OWNERS
 from identity.test_examples import bound_session_of
 from privacy.test_examples import CASES as DECIDED
@@ -48,7 +53,9 @@ Bound = dict[str, Any]
 def network_of(ag: Session, names: Iterable[str], asked: Iterable[Asked], bound: Bound) -> Network:
     """Return the network of a session's queries, and of what else is asked for."""
     queries = {name: query for name, (query, _) in ag._queries.items()}
-    network = Network.of(names, queries, ag._catalog).only(names, asked)
+    forecasts = {name: each for name, (each, _) in ag._forecasts.items()}
+    network = replace(Network.of(names, queries, ag._catalog), forecasts=forecasts)
+    network = network.only(names, asked)
     read = network.tables_read
     return replace(
         network, tables={n: arrow_table(n, rows) for n, rows in bound.items() if n in read}
@@ -218,3 +225,43 @@ def test_what_reads_by_key_is_cut_by_it() -> None:
     ag = rule_session(case.script, case.before)
     network = acting_network(ag, acting_bound(ag, case))
     assert sharding_of(network, bounded=False).columns == (("behaviour", ("worker",)),)
+
+
+# Forecasts ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize("case", FORECASTS, ids=lambda case: case.name.split()[0])
+def test_the_worked_forecasts_come_out_in_steps(case: ForecastCase, size: int) -> None:
+    keyed = "/" in case.stream
+    ag = Session(engine="local")
+    ag.sql(forecast_script(case.pattern, case.forecast, keyed=keyed, by_time=False))
+    bound = {"s": rows_of_forecasts(case.stream), "history": rows_of_forecasts(case.history)}
+    asked = Asked("forecast", "f")
+    network = network_of(ag, [], [asked], bound)
+    if network.tables:
+        ag.bind("history", bound["history"])
+    found = answers_of(replace(network, taught=taught_forecasts(network)), bound, 2, size)
+    ag.bind("s", bound["s"])
+    assert told(found, asked.key) == ordered(ag.table("f").to_pylist())
+
+
+def random_text(seed: int, n: int) -> str:
+    rng = random.Random(seed)
+    return " ".join(f"{rng.choice('AABC')}{t}/{rng.choice('klm')}@{t}" for t in range(1, n))
+
+
+@pytest.mark.parametrize("size", [17, 25])
+def test_many_partial_matches_find_room(size: int) -> None:
+    ag = Session(engine="local")
+    pattern = "SEQ(A a, A b, B c) WHERE [k] WITHIN 30"
+    learned = "WITHIN 4 EVENTS USING MARKOV 1 LEARN FROM history"
+    ag.sql(forecast_script(pattern, learned, keyed=True, by_time=False))
+    bound = {"s": rows_of_forecasts(random_text(0, 50))}
+    bound["history"] = rows_of_forecasts(random_text(2, 80))
+    asked = Asked("forecast", "f")
+    network = network_of(ag, [], [asked], bound)
+    found = answers_of(replace(network, taught=taught_forecasts(network)), bound, 2, size)
+    ag.bind("s", bound["s"])
+    ag.bind("history", bound["history"])
+    assert told(found, asked.key) == ordered(ag.table("f").to_pylist()) != []

@@ -73,7 +73,8 @@ def test_every_row_that_is_refused_has_a_test() -> None:
     # That of the second row is in tests/runners/test_hidden_worlds.py, those of the third in
     # tests/planning/test_entangled.py, forecasts in tests/forecast/test_forecasts.py,
     # rules in tests/rules/test_rules.py, identities in tests/identity, policies in
-    # tests/privacy/test_leaks.py, what comes after a match in tests/runners/test_after_match.py.
+    # tests/privacy/test_leaks.py, what comes after a match in tests/runners/test_after_match.py,
+    # silent streams in tests/runners/test_passing_time.py.
     shown = (
         "`AFTER MATCH SKIP`",
         "repetition",
@@ -81,6 +82,7 @@ def test_every_row_that_is_refused_has_a_test() -> None:
         "queries over queries with missed parts",
         "`ALLOW n MISSED` with next-match selection",
         "`MARKOV`",
+        "time without events",
         "queries over streams `AS IDENTIFY`",
         "`CREATE POLICY`",
         "`CREATE FORECAST`",

@@ -155,7 +155,7 @@ def test_pushes_say_what_they_put_aside_and_what_they_lack():
         ag.push("doors", doors_of([("w", None, "ENTER", "R1", 1), ("u", None, "ENTER", "R1", 9)]))
     with pytest.raises(AuguryError, match="push rows of doors"):
         ag.push("known", {"id": 1})
-    bare = Session(engine="local")
+    bare = Session(engine="local", partly=True)
     bare.sql(SCRIPT)
     with pytest.warns(UserWarning, match="table staff has no data; bind it before the first push"):
         bare.push("doors", doors_of([("u", None, "ENTER", "R1", 1)]))

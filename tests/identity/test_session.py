@@ -154,7 +154,7 @@ def test_owners_are_neither_bound_nor_pushed_and_queries_over_them_are_left_out(
     with pytest.raises(AuguryError, match="push rows of doors"):
         ag.push("known", [])
     ag.sql("CREATE QUERY q ON known PATTERN SEQ(ENTER x, EXIT e) WHERE [person] WITHIN 1 HOUR;")
-    with pytest.warns(UserWarning, match="P003"):
+    with pytest.raises(QueryError, match="P003"):
         ag.push("doors", [])
 
 

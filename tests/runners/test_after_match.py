@@ -129,7 +129,7 @@ UNCERTAIN = STREAM.replace("t LONG)", "t LONG, p DOUBLE)").replace(
 def test_push_says_what_it_leaves_out_and_why() -> None:
     ag = Session(engine="local")
     ag.sql(UNCERTAIN + QUERY.format(skip=PAST, returns="a.t AS began"))
-    with pytest.warns(UserWarning, match="AFTER MATCH, in every world of uncertain events"):
+    with pytest.raises(QueryError, match="AFTER MATCH, in every world of uncertain events"):
         ag.push("s", {"id": 1, "kind": "A", "tag": "x", "t": 1, "p": 0.5})
 
 

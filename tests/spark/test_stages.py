@@ -1,4 +1,4 @@
-"""Policies and owners on Spark say what the local engine says, in batch and streaming."""
+"""Policies, owners, rules and forecasts on Spark say what the local engine says of them."""
 
 from __future__ import annotations
 
@@ -238,3 +238,42 @@ def test_rules_act_in_a_stream(spark: Any, tmp_path: Path) -> None:
     assert ordered(collected(there.table("alarm"), tmp_path / "a")) == listed(here.table("alarm"))
     found = ordered(collected(there.changes("badge"), tmp_path / "c"))
     assert found == listed(here.changes("badge"))
+
+
+# Forecasts ----------------------------------------------------------------------------------------
+
+LOGINS = """
+CREATE STREAM logins (id LONG, ip STRING, kind STRING, t LONG) ID id KEY ip TIME t TYPE kind;
+CREATE STREAM history (id LONG, ip STRING, kind STRING, t LONG) ID id KEY ip TIME t TYPE kind;
+CREATE QUERY intrusion ON logins PATTERN SEQ(DENIED a, DENIED b, OK c) WHERE [ip] WITHIN 30;
+CREATE FORECAST soon ON intrusion WITHIN 4 EVENTS USING MARKOV 1 LEARN FROM history;
+CREATE FORECAST ever ON intrusion WITHIN 20 RETURN FORECAST BY TIME;
+"""
+
+
+def login_rows() -> Tables:
+    def rows(seed: int, n: int) -> Rows:
+        rng = random.Random(seed)
+        kinds = ("DENIED", "DENIED", "OK", "OTHER")
+        return [
+            {"id": t, "ip": rng.choice("abc"), "kind": rng.choice(kinds), "t": t}
+            for t in range(1, n)
+        ]
+
+    end = {"id": LAST, "ip": "z", "kind": "OTHER", "t": LAST}
+    return {"logins": [*rows(1, 50), end], "history": rows(2, 80)}
+
+
+def test_forecasts_are_made_in_batch(spark: Any) -> None:
+    rows = login_rows()
+    here, there = local(LOGINS, rows), batch(spark, LOGINS, rows)
+    for name in ("soon", "ever"):
+        assert listed(there.table(name)) == listed(here.table(name)) != [], name
+
+
+def test_forecasts_are_made_in_a_stream(spark: Any, tmp_path: Path) -> None:
+    rows = login_rows()
+    here, there = local(LOGINS, rows), streaming(spark, LOGINS, rows, "logins", tmp_path)
+    for name in ("soon", "ever"):
+        expected = [each for each in listed(here.table(name)) if each["ts"] != LAST]
+        assert ordered(collected(there.table(name), tmp_path / name)) == expected

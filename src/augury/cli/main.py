@@ -17,6 +17,7 @@ import click
 
 import augury
 from augury.cli import findings
+from augury.cli.backtest import backtest, diff
 from augury.cli.check import check
 from augury.cli.demo import demo
 from augury.cli.doctor import doctor
@@ -71,6 +72,8 @@ def cli(ctx: click.Context) -> None:
     augury check store.sql                  find every mistake in a script
     augury explain store.sql shoplifting    how a query will be evaluated, and why
     augury run store.sql                    run its queries on Spark
+    augury backtest ward.sql doors.parquet  what its rules would do, over rows of the past
+    augury diff old.sql new.sql doors.csv   what two versions of a script do not share
     augury doctor                           is this machine ready?
     augury demo                             a simulated store, and a report to look at
     """
@@ -83,6 +86,8 @@ def cli(ctx: click.Context) -> None:
 cli.add_command(check)
 cli.add_command(explain)
 cli.add_command(run)
+cli.add_command(backtest)
+cli.add_command(diff)
 cli.add_command(doctor)
 cli.add_command(demo)
 

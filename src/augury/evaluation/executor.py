@@ -28,6 +28,7 @@ from augury.evaluation.memory_guard import memory_errors_named
 from augury.evaluation.network import Network
 from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
 from augury.evaluation.stages.act import ActState
+from augury.evaluation.stages.forecasting import forecast_stages
 from augury.evaluation.stages.match import MatchStage
 from augury.evaluation.stages.source import SourceStage, SourceState
 from augury.evaluation.stages.window import WindowStage
@@ -107,7 +108,7 @@ class Executor:
         if others:
             own = network.only(others)
             found[" and ".join(network.graph.of(name).name for name in others)] = WindowStage(own)
-        return found
+        return found | forecast_stages(network)
 
     def start(self, since: int = NEVER_YET) -> ExecutorState:
         """Return the state before any row; what is known before `since` is not reported."""
@@ -228,7 +229,8 @@ class Executor:
     ) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
         """Let every stage take new rows in; return answers, and rows that stages put aside."""
         found, rejected = dict[str, pa.Table](), dict[str, pa.Table]()
-        for name, stage in self._stages(state, horizon).items():
+        stages = self._stages(state, horizon)
+        for name, stage in stages.items():
             with clock.stage(name) as own:
                 state.stages[name], answers = stage.advance(state.stages[name], fresh, horizon)
                 own.rows_in = sum(rows.table.num_rows for rows in fresh.values())
@@ -240,6 +242,9 @@ class Executor:
                 # It says itself what its stages did.
                 del clock.measured[name]
                 clock.measured |= answers.measured
+        for each in self.network.asked:
+            if each.kind == "forecast":
+                found[each.key] = found.pop(self.network.forecasts[each.name].name)
         return found, rejected
 
     def _released(
@@ -265,8 +270,10 @@ class Executor:
             return self.stages
         shared = WindowStage(self.network)
         name = " and ".join(self.network.graph.of(each).name for each in self.network.names)
+        forecasts = forecast_stages(self.network)
         state.stages = {name: shared.start()}
-        return {name: shared}
+        state.stages |= {each: stage.start() for each, stage in forecasts.items()}
+        return {name: shared, **forecasts}
 
     def finish(self, state: ExecutorState) -> tuple[ExecutorState, Answers]:
         """Report what remains: the streams have ended."""

@@ -41,6 +41,7 @@ from augury.planning.match_plan import MatchPlan, Play, plan_match
 
 if TYPE_CHECKING:
     from augury.evaluation.stages.act import ActStage
+    from augury.evaluation.stages.forecast import Learned
 
 # Without a window of time, a match that waits is known when the stream ends.
 UNTIL_THE_END = 2**61
@@ -55,7 +56,8 @@ class Network:
     the answers that are made; None: all. `counts_ties` lets it be told how many events are tied.
     `asked` is what else is asked for, of `forecasts` among others. Policies are in force before
     every stage, unless the rows have gone through them (`is_behind_policies`); `weighed` are the
-    queries that they name. `act` settles what the queries find, which are then candidates.
+    queries that they name. `act` settles what the queries find, which are then candidates. `taught`
+    is what the histories of forecasts teach, where they are not among the tables.
     """
 
     names: tuple[str, ...]
@@ -71,6 +73,7 @@ class Network:
     weighed: Mapping[str, CheckedQuery] = field(default_factory=dict)
     is_behind_policies: bool = False
     act: ActStage | None = None
+    taught: Mapping[str, Learned] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -246,7 +249,8 @@ class Network:
     def _tables_of_others(self) -> set[str]:
         """Return what policies, owners and forecasts read: relations, and histories."""
         found = {(each.statement.learn_from or "").lower() for each in self.policies}
-        found |= {(each.learn_from or "").lower() for each in self._forecasts}
+        untaught = [each for each in self._forecasts if each.name.lower() not in self.taught]
+        found |= {(each.learn_from or "").lower() for each in untaught}
         for query in (*self.weighed.values(), *(each.query for each in self._forecasts)):
             plan = plan_match(query, self.catalog)
             found |= _relations_of(plan)
@@ -483,12 +487,13 @@ def _lower_case(*names: str | None) -> set[str]:
 
 def _sendable(catalog: Catalog) -> Catalog:
     """Return the catalog with plain dicts, which pickle."""
-    weighed = weighed_queries(catalog)
+    # The texts of these mark what policies and forecasts store.
+    named = [*weighed_queries(catalog), *(f.query.lower() for f in catalog.forecasts.values())]
     return replace(
         catalog,
         streams=dict(catalog.streams),
         tables=dict(catalog.tables),
-        queries={name: catalog.queries[name] for name in weighed},
+        queries={name: catalog.queries[name] for name in named},
         gaps={},
         outputs=dict(catalog.outputs),
         sources={},
@@ -499,7 +504,7 @@ def _sendable(catalog: Catalog) -> Catalog:
         identified=dict(catalog.identified),
         policies=dict(catalog.policies),
         suppressed=dict(catalog.suppressed),
-        forecasts={},
+        forecasts=dict(catalog.forecasts),
         stores={},
         rules={},
     )

@@ -17,6 +17,8 @@ from augury.evaluation.asked import Asked
 from augury.evaluation.network import Network, ground
 from augury.planning.distribution.layout import Moving
 from augury.planning.distribution.movement import asked_movement, asked_parts, is_moved, moving_of
+from augury.planning.forecast_plan import plan_forecast
+from augury.planning.forecast_shards import forecast_cut
 from augury.planning.graph import asks_whether
 from augury.planning.physical import plan_query
 from augury.planning.policy_plan import plan_policy
@@ -108,10 +110,12 @@ def _asked_columns(network: Network, asked: Asked) -> Cut | None:
     """Return the columns of each base stream that cut what is asked for; None if none do."""
     if asked.name in network.catalog.identified:
         return _wards_of(network, network.catalog.streams[asked.name])
+    if asked.kind == "forecast":
+        cut = forecast_cut(plan_forecast(network.forecasts[asked.name], network.catalog))
+        return cut.columns and {name.lower(): names for name, names in cut.columns.items()}
     # What a policy keeps, and its log, are cut as the policy is; firings and changes as candidates
     # are. A table is whole in every shard, so its contents are told by one.
-    together = ("revisions", "forecast", "contents")
-    return None if asked.kind in together else {}
+    return None if asked.kind == "contents" else {}
 
 
 def _wards_of(network: Network, stream: StreamSchema) -> Cut | None:

@@ -175,6 +175,8 @@ class Partials:
                     out = following.Out(*(np.empty(2 * len(c), np.int64) for c in out))
                 found.append(self._told(batch, last, out))
             elif why == following.NO_ROOM:
+                # What is bound is about to move.
+                found.append(self._told(batch, last, out))
                 self._make_room()
             else:
                 which, symbol = int(self.pool.marks[following.WHICH]), int(groups.symbol[at])
@@ -218,14 +220,17 @@ class Partials:
         )
 
     def _make_room(self) -> None:
-        """Let go what nothing has bound any more; where that is little, take more."""
+        """Let go what nothing has bound any more; where that is little, take more.
+
+        How much one event needs is not known here: asked again without having let go much, it takes
+        more of both.
+        """
+        before = int(self.pool.marks[following.BOUND])
         self._compact()
         pool, marks = self.pool, self.pool.marks
         nodes, bound = len(pool.token), len(pool.parent)
-        if 2 * marks[following.BOUND] > bound:
-            bound *= 2
-        if 2 * (marks[following.NODES] - marks[following.FREED]) > nodes:
-            nodes *= 2
+        if 2 * (before - int(marks[following.BOUND])) < bound:
+            nodes, bound = 2 * nodes, 2 * bound
         self.pool = pool._replace(
             **{name: longer(getattr(pool, name), nodes, -1) for name in _NODE_COLUMNS},
             **{name: longer(getattr(pool, name), bound, -1) for name in _BOUND_COLUMNS},

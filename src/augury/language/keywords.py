@@ -62,7 +62,8 @@ def _unless(topic: Topic, text: str, unless: tuple[str, ...]) -> dict[str, Keywo
 
 KEYWORDS: dict[str, Keyword] = {
     **_words("statement", "CREATE STREAM TABLE QUERY EXPLAIN FORMAT WRITE"),
-    **_words("stream", "ID KEY TIME ORDER BY TYPE ALTERNATIVES MARKOV LATENESS FROM OPTIONS"),
+    **_words("stream", "ID KEY TIME ORDER BY TYPE ALTERNATIVES MARKOV LATENESS IDLE"),
+    **_words("stream", "FROM OPTIONS"),
     **_words("stream", "MISS RATE"),
     **_words("query", "ON WHERE AFTER USING SKIP TILL MATCH STRICT PARTITION CONTIGUITY WITHIN"),
     **_words("query", "EVENTS EVERY ALLOW ALL MISSED OF HAVING CONFIDENCE CONF THRESHOLD GROUP"),
@@ -70,7 +71,9 @@ KEYWORDS: dict[str, Keyword] = {
     **_unless("query", "PROBABILITY COUNT", _MEASURE),
     **_followed("query", "TOTAL", ("COUNT",)),
     **_words("pattern", "PATTERN EVENT"),
-    **_followed("pattern", "SEQUENCE SEQ NEXT ANY FIRST LAST", _CALLED),
+    **_followed("pattern", "SEQUENCE SEQ ANY FIRST LAST", _CALLED),
+    **_followed("pattern", "NEXT", (*_CALLED, *_NAMED)),
+    **_words("pattern", "UNTIL"),
     **_followed("expression", "AND OR CAST", _CALLED),
     **_words("expression", "NOT NULL TRUE FALSE IS IN BETWEEN LIKE WHEN THEN ELSE END"),
     **_followed("expression", "CASE", ("WHEN",)),

@@ -133,6 +133,8 @@ def _uncertainty(node: CreateStream) -> Iterator[str]:
         yield _miss_rate(node.miss_rate)
     if node.lateness is not None:
         yield f"LATENESS {length_text(node.lateness)}"
+    if node.idle is not None:
+        yield f"IDLE AFTER {length_text(node.idle)}"
 
 
 def _table(node: CreateTable) -> Iterator[str]:

@@ -21,24 +21,27 @@ from augury.language.expressions import Attribute, Duration, Expression, Node
 class Repetition(Node):
     """How often: `+` is (1, None), `*` is (0, None), `?` is (0, 1), `{2,5}` is (2, 5).
 
-    `{3}` is (3, 3) and `{2,}` is (2, None).
+    `{3}` is (3, 3) and `{2,}` is (2, None). `+?` is reluctant: as few as will do.
     """
 
     minimum: int
     maximum: int | None
+    reluctant: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Component(Node):
     """`TYPE name`, a bare `word` (name is None), or `_ name` (word is `_`), with its filter.
 
-    `SEQ(at a, at c (c.place = 'b'))` gives the second component the filter `c.place = 'b'`.
+    `SEQ(at a, at c (c.place = 'b'))` gives the second component the filter `c.place = 'b'`. A
+    repetition ends before the event for which `until` holds.
     """
 
     word: str
     name: str | None = None
     repetition: Repetition | None = None
     filter: Expression | None = None
+    until: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +199,7 @@ class CreateStream(Node):
     miss_rate: MissRate | None = None
     lateness: Duration | int | None = None
     source: External | None = None
+    idle: Duration | None = None
 
 
 @dataclass(frozen=True, slots=True)

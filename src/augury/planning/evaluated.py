@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.declarations.catalog import Catalog
+from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.analysis.declarations.moves import TOLD
 from augury.analysis.expressions.walk import attributes
 from augury.analysis.unread import scores_unseen
@@ -115,6 +115,17 @@ def hangs_on_all(query: CheckedQuery) -> bool:
     if query.after_match is not None:
         return any(s.is_uncertain or s.query is not None for s in query.streams)
     return any(stream.skips for stream in query.streams)
+
+
+def refuse_idle(streams: Iterable[StreamSchema]) -> None:
+    """Raise where a streaming run would have to pass over a silent stream beside others."""
+    read = list(streams)
+    for stream in read:
+        if stream.idle is not None and len(read) > 1:
+            message = f"stream {stream.name} is IDLE AFTER a while, beside other streams: Spark's "
+            message += "watermark is that of the slowest, and no row of a silent one moves it"
+            hint = "push the rows in a Session(engine='local'), or remove IDLE AFTER"
+            raise PlanError(NOT_EVALUATED, message, hint)
 
 
 def refuse_endless_skips(query: CheckedQuery) -> None:

@@ -85,10 +85,25 @@ class Intake:
             self.late.append((values, self._lateness(time)))
             return None
         arrival = self._remembered(time, values)
-        if time - self.lateness > self.watermark:
-            self.watermark = time - self.lateness
-            self._forget()
+        self.pass_to(time - self.lateness)
         return arrival
+
+    def pass_to(self, watermark: int) -> None:
+        """Let time pass: no row before the watermark is in time any more."""
+        if watermark > self.watermark:
+            self.watermark = watermark
+            self._forget()
+
+    def moment(self, value: Any) -> int:
+        """Return a moment of the stream's time, as it is counted inside."""
+        kind = self.declared.columns[self.declared.time]
+        try:
+            return int(READERS[kind](value))
+        except UNFIT:
+            raise DataError(
+                f"{value!r} is no moment of {self.declared.name}, whose {self.declared.time} is a "
+                f"{kind}"
+            ) from None
 
     @property
     def has_taken(self) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from augury.analysis.checked import Branch, Component, Leaf, Negated, PlayedBy, Shape
-from augury.analysis.clauses.shapes import can_be_empty
+from augury.analysis.clauses.shapes import at_an_end, can_be_empty
 from augury.analysis.draft import Draft
 from augury.analysis.findings import listing, suggest
 from augury.errors import Span
+from augury.language import expressions as ex
 from augury.language import tree
 from augury.language.expressions import Expression
 
@@ -27,6 +28,7 @@ def read_pattern(draft: Draft) -> None:
     reader = _Reader(draft)
     shape = reader.read(draft.statement.pattern, "")
     draft.shape = _as_root(shape)
+    reader.end_reluctant_ones(draft.statement.pattern, draft.shape)
     draft.components = tuple(reader.components)
     draft.filters = tuple(reader.filters)
     draft.copies = tuple(reader.copies)
@@ -228,7 +230,24 @@ class _Reader:
         self.components.append(made)
         if component.filter is not None:
             self.filters.append((index, component.filter))
+        if component.until is not None:
+            self.filters.append((index, self._while(component.until)))
         return Leaf(index)
+
+    def _while(self, until: ex.Expression) -> ex.Expression:
+        """Return what holds of the events before UNTIL: where it is unknown, it does not hold.
+
+        Among neighbours the event for which it holds ends the run, so it is enough not to take it.
+        """
+        if self.draft.statement.strategy not in ("STRICT", "PARTITION"):
+            self.draft.findings.error(
+                "A085",
+                "UNTIL ends a run of neighbours, and this selection passes over events",
+                until.span,
+                "write USING STRICT or USING PARTITION CONTIGUITY",
+            )
+        no, yes = ex.Literal(False), ex.Literal(True)
+        return ex.Case(((until, no),), yes, span=until.span)
 
     # Names ------------------------------------------------------------------------------------
 
@@ -269,6 +288,27 @@ class _Reader:
             self.draft.findings.error("A038", *fault[:1], span, fault[1])
             return 1, None
         return low, high
+
+    def end_reluctant_ones(self, pattern: tree.Pattern, shape: Shape | None) -> None:
+        """Let a reluctant repetition at the end take its minimum; elsewhere it gives way anyway."""
+        written = [c for c in _components(pattern) if c.repetition and c.repetition.reluctant]
+        for component in written:
+            self._end_reluctant(component, shape)
+
+    def _end_reluctant(self, component: tree.Component, shape: Shape | None) -> None:
+        own = next(c for c in self.components if c.span == component.span)
+        why = ""
+        if self.draft.statement.strategy in (None, "ANY"):
+            why = "under SKIP TILL ANY MATCH, which takes every number of events"
+        elif shape is not None and own.index in at_an_end(shape, self.components, last=True):
+            alone = at_an_end(shape, self.components, last=True) == {own.index}
+            why = "" if alone and own.minimum else "where what comes after it may be absent"
+            if not why:
+                self.components[own.index] = replace(own, maximum=own.minimum)
+        if why:
+            message = f"{own.name} is reluctant {why}"
+            hint = "give the number of events, as in {2}, or remove the ? behind the repetition"
+            self.draft.findings.error("A085", message, component.span, hint)
 
 
 def _bounds_fault(low: int, high: int | None) -> tuple[str, str] | None:

@@ -80,6 +80,7 @@ class StreamSchema:
     names the stream of transitions, or the stream itself where they come with its inference
     (CORRELATED). Owners of different events of a stream that `is_identified` hang together. Where
     it `skips`, its query, or one below, has AFTER MATCH SKIP: an event hangs on all before it.
+    `idle` is after how many microseconds without rows it no longer holds others back.
     """
 
     name: str
@@ -101,6 +102,7 @@ class StreamSchema:
     has_lineage: bool = True
     is_identified: bool = False
     skips: bool = False
+    idle: int | None = None
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -93,6 +93,7 @@ def _schema(reading: _Reading) -> StreamSchema:
         miss_rate=s.miss_rate,
         lateness=_length(s.lateness),
         source=s.source,
+        idle=None if s.idle is None else microseconds(s.idle),
     )
 
 
@@ -293,6 +294,14 @@ def _lateness_fits_time(reading: _Reading) -> None:
         reading.findings.error("A023", "LATENESS is negative", span, "write 0 or a length of time")
 
 
+def _idle_is_a_while(reading: _Reading) -> None:
+    s = reading.statement
+    if s.idle is not None and microseconds(s.idle) <= 0:
+        span = places.word(reading.findings.source, _after_columns(s), "IDLE")
+        message = "IDLE AFTER no time would pass over the stream always"
+        reading.findings.error("A023", message, span, "write a length of time above 0")
+
+
 def check_length(
     length: Duration | float, ticks: bool, what: str, span: Span, findings: Findings
 ) -> None:
@@ -364,5 +373,6 @@ STREAM_RULES: tuple[Callable[[_Reading], None], ...] = (
     _miss_rates_are_rates,
     _roles_exclude_each_other,
     _lateness_fits_time,
+    _idle_is_a_while,
     _source_is_known,
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from augury.evaluation.answers.forecast_answers import forecast_schema
 from augury.evaluation.answers.schemas import answer_schema
 from augury.evaluation.asked import Asked
 from augury.evaluation.network import Network
 from augury.evaluation.stages.act import Acted, ActStage, ActState, shown
 from augury.evaluation.stages.suppress import audit_schema
+from augury.planning.forecast_plan import plan_forecast
 from augury.planning.match_plan import plan_match
 from augury.sources.columns import ARROW_TYPES
 
@@ -20,6 +22,8 @@ def asked_schema(network: Network, asked: Asked) -> pa.Schema:
         return _act_schema(network.act, asked)
     if asked.kind == "audit":
         return audit_schema(catalog.streams[catalog.policies[asked.name].stream.lower()])
+    if asked.kind == "forecast":
+        return forecast_schema(plan_forecast(network.forecasts[asked.name], catalog))
     columns = catalog.streams[asked.name].columns
     return pa.schema([(column.name, ARROW_TYPES[column.type.value]) for column in columns])
 

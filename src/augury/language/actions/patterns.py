@@ -2,30 +2,89 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 from typing import Literal as Choice
 
 from augury.errors import Span
 from augury.language import codes
 from augury.language.actions.words import Parts, whole
+from augury.language.expressions import Node
 from augury.language.findings import Findings
 from augury.language.machine import Action
 from augury.language.tree import Component, Edge, Group, Not, Pattern, Repetition
 
 
+@dataclass(frozen=True, slots=True)
+class Neighbour(Node):
+    """`NEXT B b` in a SEQ, until it is joined to the part before it."""
+
+    component: Component
+
+
 def _group(operator: Choice["SEQ", "NEXT", "AND", "OR"]) -> Action:
-    return lambda parts, span, findings: Group(operator, tuple(parts), span=span)
+    def action(parts: Parts, span: Span, findings: Findings) -> Group:
+        own = _joined(parts, findings) if operator == "SEQ" else parts
+        return Group(operator, tuple(alone(part, findings) for part in own), span=span)
+
+    return action
+
+
+def _joined(parts: Parts, findings: Findings) -> list[Any]:
+    """Return the parts of a SEQ, in which neighbours are a NEXT(...) of their own."""
+    found: list[Any] = []
+    joins = False
+    for part in parts:
+        before = found[-1] if found else None
+        if not isinstance(part, Neighbour):
+            found.append(part)
+            joins = False
+        elif before is None or isinstance(before, Not) or _repeats(before):
+            found.append(part)
+        else:
+            span = Span(before.span.start, part.span.end)
+            own = before.parts if joins else (before,)
+            found[-1] = Group("NEXT", (*own, part.component), span=span)
+            joins = True
+    return found
+
+
+def _repeats(part: Any) -> bool:
+    return isinstance(part, Component) and part.repetition is not None
+
+
+def alone(part: Any, findings: Findings) -> Any:
+    """Return a part of a pattern; a neighbour that stands beside nothing is refused."""
+    if not isinstance(part, Neighbour):
+        return part
+    message = "NEXT joins a component to the one before it in a SEQ, and here there is none"
+    hint = "write SEQ(A a, NEXT B b), or NEXT(B+ b, C c) where a repetition stands before it"
+    findings.refuse(codes.FORM, part.span, message, hint)
+    return part.component
+
+
+def _neighbour(parts: Parts, span: Span, findings: Findings) -> Neighbour | Component:
+    word, component = parts
+    if component == Component(component.word):
+        # Two words are a type and a name, whatever they are.
+        return Component(word, component.word, span=span)
+    return Neighbour(component, span=span)
 
 
 def _negation(parts: Parts, span: Span, findings: Findings) -> Not:
-    return Not(parts[0], span=span)
+    return Not(alone(parts[0], findings), span=span)
+
+
+def _reluctant(parts: Parts, span: Span, findings: Findings) -> Repetition:
+    times: Repetition = parts[0]
+    return replace(times, reluctant=True, span=span)
 
 
 def _edge(which: Choice["FIRST", "LAST"]) -> Action:
     side = "before" if which == "FIRST" else "after"
 
     def action(parts: Parts, span: Span, findings: Findings) -> Pattern:
-        inner: Pattern = parts[0]
+        inner: Pattern = alone(parts[0], findings)
         if isinstance(inner, Component):
             return Edge(which, inner, span=span)
         message = f"{which} takes one component, not {_kind(inner)}"
@@ -100,6 +159,11 @@ ACTIONS: dict[str, Action] = {
     "repeated_filtered": _component("repetition", "filter"),
     "repeated_typed": _component("repetition", "name"),
     "repeated_typed_filtered": _component("repetition", "name", "filter"),
+    "repeated_typed_until": _component("repetition", "name", "until"),
+    "repeated_typed_filtered_until": _component("repetition", "name", "filter", "until"),
+    "neighbour": _neighbour,
+    "next_to": lambda parts, span, findings: parts[0].text,
+    "reluctant": _reluctant,
     "one_or_more": _repetition(1, None),
     "any_number": _repetition(0, None),
     "optional": _repetition(0, 1),

@@ -15,6 +15,7 @@ from typing import Literal as Choice
 from augury.errors import Span
 from augury.language import codes
 from augury.language.actions.clauses import Clause, clause, gather, name_clause, value_clause
+from augury.language.actions.patterns import alone
 from augury.language.actions.words import Parts, whole
 from augury.language.expressions import Attribute, Expression
 from augury.language.findings import Findings
@@ -121,13 +122,15 @@ def _components(pattern: Pattern) -> Iterator[Component]:
 
 def _body(dialect: Choice["PATTERN", "EVENT"]) -> Action:
     def action(parts: Parts, span: Span, findings: Findings) -> Clause:
-        return Clause("PATTERN", {"pattern": parts[0], "dialect": dialect}, span)
+        pattern = alone(parts[0], findings)
+        return Clause("PATTERN", {"pattern": pattern, "dialect": dialect}, span)
 
     return action
 
 
 def _sequence_body(parts: Parts, span: Span, findings: Findings) -> Clause:
-    pattern = Group("SEQ", tuple(_untyped(part) for part in parts), span=span)
+    own = (_untyped(alone(part, findings)) for part in parts)
+    pattern = Group("SEQ", tuple(own), span=span)
     return Clause("PATTERN", {"pattern": pattern, "dialect": "SEQUENCE"}, span)
 
 

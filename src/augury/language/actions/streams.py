@@ -113,6 +113,7 @@ ACTIONS: dict[str, Action] = {
     "component_rate": _rate,
     "lateness_clause": value_clause("LATENESS", "lateness"),
     "lateness_ticks_clause": _lateness_ticks,
+    "idle_clause": value_clause("IDLE AFTER", "idle"),
     "source_clause": value_clause("FROM", "source"),
     "source": _source,
     "source_with_options": _source_with_options,

@@ -39,13 +39,18 @@ def component_text(node: Component) -> str:
     times = "" if node.repetition is None else _repetition(node.repetition)
     name = "" if node.name is None else f" {name_text(node.name)}"
     condition = "" if node.filter is None else f" ({expression_text(node.filter)})"
-    return f"{called_text(node.word)}{times}{name}{condition}"
+    until = "" if node.until is None else f" UNTIL ({expression_text(node.until)})"
+    return f"{called_text(node.word)}{times}{name}{condition}{until}"
 
 
 _SIGNS = {(1, None): "+", (0, None): "*", (0, 1): "?"}
 
 
 def _repetition(node: Repetition) -> str:
+    return _times(node) + ("?" if node.reluctant else "")
+
+
+def _times(node: Repetition) -> str:
     low, high = node.minimum, node.maximum
     if (low, high) in _SIGNS:
         return _SIGNS[low, high]

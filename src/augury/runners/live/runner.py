@@ -44,6 +44,7 @@ from augury.runners.live.forecast import LiveForecast
 from augury.runners.live.gate import LiveGate
 from augury.runners.live.identify import LiveIdentified
 from augury.runners.live.query import LiveQuery
+from augury.runners.live.silence import Silence
 from augury.runners.live.steps import LiveSteps, needs_steps
 from augury.sources.intake import Intake
 
@@ -55,8 +56,10 @@ Live = LiveQuery | LiveSteps | LiveForecast | LiveIdentified
 class LiveRunner:
     """Evaluates the queries of a catalog over pushed rows; `tables` are the bound relations."""
 
-    def __init__(self, tables: Mapping[str, pa.Table] | None = None) -> None:
-        self.tables = dict(tables or {})
+    def __init__(
+        self, tables: Mapping[str, pa.Table] | None = None, *, partly: bool = False
+    ) -> None:
+        self.tables, self.partly = dict(tables or {}), partly
         self.entrances: dict[str, Intake] = {}
         self.queries: dict[str, Live] = {}
         self.texts: dict[str, str] = {}
@@ -67,12 +70,14 @@ class LiveRunner:
         self.acting: LiveActing | None = None
         self.refused: Mapping[str, PlanError] = {}
         self._reads: dict[str, list[Intake]] = {}
+        self.silence = Silence()
 
     def open_streams(self, catalog: Catalog) -> None:
         """Give an entrance to every stream that has none yet."""
         for stream, schema in catalog.streams.items():
             if stream not in self.entrances:
                 self.entrances[stream] = Intake(declaration_of(schema), schema.lateness)
+                self.silence.expect(stream, schema.idle)
 
     def act(self, used: Used) -> None:
         """Let rules act from now on; what they concern was declared before, or is new."""
@@ -141,6 +146,7 @@ class LiveRunner:
     def push(self, stream: str, rows: Iterable[Row]) -> Found:
         """Take in rows of one stream, in the order they came; return the new matches."""
         self.refuse_stopped()
+        self.silence.hear(stream)
         if stream in self.gates:
             return self._push_through(self.gates[stream], list(rows))
         entrance, readers = self.entrances[stream], self._readers.get(stream, ())
@@ -156,11 +162,46 @@ class LiveRunner:
                     held |= self.queries[name].accept(base, arrival)
                 if held:
                     entrance.hold(arrival)
+        self._pass_over_silent_ones()
         found: Found = []
         for _, name, entrances in readers:
             horizon = min([each.watermark for each in entrances])
             found += self._told(name, self.queries[name].advance(horizon))
         return found + self._settled()
+
+    def advance(self, time: Any = None, stream: str | None = None) -> Found:
+        """Let time pass without an event, of one stream or of all; return the new matches."""
+        self.refuse_stopped()
+        for name in [] if time is None else [stream] if stream else list(self.entrances):
+            entrance = self.entrances[name]
+            self._pass(name, entrance.moment(time) - entrance.lateness)
+        self._pass_over_silent_ones()
+        found: Found = []
+        for name, query in self.queries.items():
+            horizon = min([each.watermark for each in self._reads[name]])
+            found += self._told(name, query.advance(horizon))
+        return found + self._settled()
+
+    def _pass(self, stream: str, watermark: int) -> None:
+        """Let a stream's time pass; a policy decides about what was waiting for that."""
+        gate = self.gates.get(stream)
+        if gate is not None and watermark > self.entrances[stream].watermark:
+            gate.open()
+            self._accept(gate, watermark)
+        self.entrances[stream].pass_to(watermark)
+
+    def _pass_over_silent_ones(self) -> None:
+        """Let the time of streams that have been silent for long go on with those beside them."""
+        silent = self.silence.streams()
+        quiet = [self.entrances[name] for name in silent]
+        for name in silent:
+            marks = []
+            for _, query, _ in self._readers.get(name, ()):
+                beside = self._reads[query]
+                awake = [each.watermark for each in beside if each not in quiet]
+                marks.append(min(awake) if awake else max(each.watermark for each in beside))
+            if marks:
+                self._pass(name, max(marks))
 
     def _told(self, name: str, found: Found) -> Found:
         """Return what is told of a query now; matches that act wait for their moments."""
@@ -199,6 +240,7 @@ class LiveRunner:
                 # Whether it is kept or not, its id must not come again.
                 entrance.hold(arrival)
                 gate.hold(arrival)
+        self._pass_over_silent_ones()
         return self._let_through(gate, entrance.watermark)
 
     def _let_through(self, gate: LiveGate, horizon: int) -> Found:
@@ -370,6 +412,11 @@ class LiveRunner:
         return steps, steps.bases
 
     def _leave_out(self, name: str, reason: str) -> None:
+        if not self.partly:
+            # Who does not hear of a query would take it for one that never matches.
+            hint = "take it out of the session, or go on without it: Session(partly=True)"
+            said = reason.replace(", and push leaves it out", " by push")
+            raise PlanError(NOT_EVALUATED, said.replace("push leaves it out: ", ""), hint)
         # One query must not stop the others. The warning points at the call of `push`.
         self._left_out.add(name)
         warnings.warn(reason, stacklevel=6)

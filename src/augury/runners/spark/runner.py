@@ -16,6 +16,7 @@ from pyspark.sql import functions as f
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
+from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.config import value_of
 from augury.errors import AuguryError, DataError
 from augury.evaluation.acting.opened import with_stores
@@ -27,10 +28,11 @@ from augury.evaluation.network import Network, below, ground
 from augury.evaluation.packing import FAULT
 from augury.evaluation.probability.streamable import refuse_unstreamable, why_not_streamable
 from augury.evaluation.stages.act import ActStage
+from augury.evaluation.stages.forecasting import taught as taught_forecasts
 from augury.planning.acting.world import Acting, acting_of
 from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import Priced
-from augury.planning.evaluated import reads_owners, refuse_endless_skips
+from augury.planning.evaluated import reads_owners, refuse_endless_skips, refuse_idle
 from augury.planning.expressions.spark_sql import quoted
 from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.join_program import join_program
@@ -65,6 +67,7 @@ class SparkRunner:
     streaming: bool = False
     shards: int | None = None
     _taught: dict[str, CheckedQuery] = field(default_factory=dict)
+    forecasts: Mapping[str, CheckedForecast] = field(default_factory=dict)
     sketches: Mapping[str, Sketches] = field(default_factory=dict)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> DataFrame:
@@ -149,8 +152,13 @@ class SparkRunner:
         self, network: Network, tells_faults: bool, tells_movement: bool = False
     ) -> Pipeline:
         """Return the pass of a network, with the relations that it reads."""
+        network = replace(network, forecasts=self.forecasts)
         tables = {name: self._relation(name) for name in sorted(network.tables_read)}
         network = replace(network, tables=tables)
+        # A history teaches once, here, and does not travel.
+        network = replace(network, taught=taught_forecasts(network))
+        read = network.tables_read
+        network = replace(network, tables={n: t for n, t in tables.items() if n in read})
         draft = Pipeline(
             network,
             self.rows,
@@ -330,6 +338,7 @@ class SparkRunner:
 
 def _refuse_endless(network: Network) -> None:
     """Raise where a query cannot be answered over rows that have no end."""
+    refuse_idle(network.bases.values())
     for name, query in network.queries.items():
         if asks_whether(query):
             refuse_unstreamable(query, network.catalog)

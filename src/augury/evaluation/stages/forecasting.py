@@ -1,0 +1,44 @@
+"""The forecast stages of a network, each with what its history teaches."""
+
+from __future__ import annotations
+
+from augury.analysis.declarations.forecasts import CheckedForecast
+from augury.errors import DataError
+from augury.evaluation.evaluator import checked_rows
+from augury.evaluation.network import Network
+from augury.evaluation.stages.forecast import ForecastStage, Learned
+from augury.evaluation.stages.source import in_order
+from augury.evaluation.stream_rows import StreamRows, with_event_ids
+from augury.planning.forecast_plan import plan_forecast
+
+
+def forecast_stages(network: Network) -> dict[str, ForecastStage]:
+    """Return the stages of the forecasts that are asked for, by name."""
+    asked = [network.forecasts[each.name] for each in network.asked if each.kind == "forecast"]
+    return {f"forecast {each.name}": _stage(network, each) for each in asked}
+
+
+def taught(network: Network) -> dict[str, Learned]:
+    """Return what the histories teach of the forecasts that are asked for, by lower-case name."""
+    stages = forecast_stages(network).values()
+    learned = {each.plan.forecast.name.lower(): each.learned().known for each in stages}
+    return {name: known for name, known in learned.items() if known is not None}
+
+
+def _stage(network: Network, forecast: CheckedForecast) -> ForecastStage:
+    plan = plan_forecast(forecast, network.catalog)
+    known = network.taught.get(forecast.name.lower())
+    history = None if known is not None else _history(network, forecast)
+    return ForecastStage(plan, network.relations, history, known)
+
+
+def _history(network: Network, forecast: CheckedForecast) -> StreamRows | None:
+    """Return the rows of LEARN FROM by time, with the ids of their events."""
+    if forecast.learn_from is None:
+        return None
+    name = forecast.learn_from.lower()
+    if name not in network.tables:
+        raise DataError(f"stream {forecast.learn_from} has no data; bind it, to learn from it")
+    rows = checked_rows(network.catalog, name, dict(network.tables))
+    table = with_event_ids(rows.schema, in_order(rows.table, rows.schema))
+    return StreamRows(rows.schema, table, rows.rejected)
