@@ -32,7 +32,8 @@ test: setup     ## run every test, Spark included
 	HYPOTHESIS_PROFILE=ci PYTHON=$(BIN)/python tools/test
 
 quick: $(STAMP) ## run the tests that need neither Spark nor patience
-	$(PYTEST) -q -n auto -m "not spark and not slow"
+	AUGURY_ROTATION=$${AUGURY_ROTATION:-$$(($$(date +%s) / 86400))} \
+	  $(PYTEST) -q -n auto -m "not spark and not slow"
 
 lint: $(STAMP)  ## lint, types, import contracts, no skipped property tests
 	$(BIN)/ruff check

@@ -113,6 +113,7 @@ def test_no_benchmark_of_make_bench_is_left_out(repository: Path) -> None:
     assert {name.replace("/", ".") for name in scripts} == tested
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_a_benchmark_comes_to_its_end(
     name: str, small: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

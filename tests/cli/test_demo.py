@@ -37,6 +37,7 @@ def counted(seed: int) -> tuple[set[str], dict[str, float]]:
     return stolen, best
 
 
+@pytest.mark.slow
 def test_the_command_prints_precision_and_recall_as_counted_by_hand(tmp_path: Path) -> None:
     out = tmp_path / "made" / "demo.html"
     shown = augury(
@@ -60,6 +61,7 @@ def test_the_command_prints_precision_and_recall_as_counted_by_hand(tmp_path: Pa
     assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+@pytest.mark.slow
 def test_all_scenes_are_in_one_report_and_their_figures_come_as_json(tmp_path: Path) -> None:
     out = tmp_path / "demo.html"
     shown = augury("demo", "--engine", "local", "--seed", "5", "--out", str(out), "--json")

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "augury"
 MODULES = sorted(SOURCE.rglob("*.py"))
 BAGS = {"utils", "util", "helpers", "common", "misc", "base", "core", "manager", "handler"}
+
+
+@cache
+def tree_of(module: Path) -> ast.Module:
+    """Return the syntax tree of a module, which several habits are looked for in."""
+    return ast.parse(module.read_text(encoding="utf-8"))
 
 
 def test_no_module_is_a_bag() -> None:
@@ -22,7 +29,7 @@ def test_every_module_opens_with_what_it_is() -> None:
     silent = [
         str(module.relative_to(SOURCE))
         for module in MODULES
-        if not ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))
+        if not ast.get_docstring(tree_of(module))
     ]
     assert silent == []
 
@@ -31,7 +38,7 @@ def test_nine_functions_in_ten_have_at_most_35_lines() -> None:
     lengths = [
         node.end_lineno - node.lineno + 1
         for module in MODULES
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(module))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
     ]
     assert sum(length <= 35 for length in lengths) >= 0.9 * len(lengths)
@@ -44,7 +51,7 @@ def test_what_a_query_returns_is_looked_at_where_it_is_planned() -> None:
         f"{module.relative_to(SOURCE)}:{node.lineno}"
         for module in MODULES
         if module.relative_to(SOURCE).parts[0] not in planning
-        for test in _conditions(ast.parse(module.read_text(encoding="utf-8")))
+        for test in _conditions(tree_of(module))
         for node in ast.walk(test)
         if isinstance(node, ast.Attribute) and node.attr == "returns"
     ]

@@ -56,6 +56,7 @@ def assert_same(found: list[Row], wanted: list[Row]) -> None:
         assert [one[n] for n in numbers] == pytest.approx([other[n] for n in numbers], abs=1e-12)
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("construct", CONSTRUCTS)
 @QUARTER

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +134,14 @@ def opened(answers: DataFrame) -> list[dict[str, Any]]:
     for row in answers.where("kind = 'match'").collect():
         rows += pa.ipc.open_stream(bytes(row.payload)).read_all().to_pylist()
     return rows
+
+
+@contextmanager
+def kept(batch: DataFrame) -> Iterator[DataFrame]:
+    """Give a batch that is computed once, however often it is looked at."""
+    own = batch.persist()
+    yield own
+    own.unpersist()
 
 
 def streamed(session: Session, checkpoint: Path) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from augury import Session
-from spark.queries import opened, written_in_files
+from spark.queries import kept, opened, written_in_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -44,9 +44,10 @@ def test_a_rejected_row_does_not_move_the_watermark(
     aside: list[tuple[str, int]] = []
 
     def take(batch: DataFrame, _: int) -> None:
-        found.extend(row["confidence"] for row in opened(batch))
-        for kind in ("late", "rejected"):
-            aside.extend((kind, row.id) for row in pipeline.rows(batch, kind, "s").collect())
+        with kept(batch) as own:
+            found.extend(row["confidence"] for row in opened(own))
+            for kind in ("late", "rejected"):
+                aside.extend((kind, row.id) for row in pipeline.rows(own, kind, "s").collect())
 
     writer = pipeline.answers.writeStream.trigger(availableNow=True).foreachBatch(take)
     writer.option("checkpointLocation", str(tmp_path / "state")).start().awaitTermination()

@@ -13,7 +13,7 @@ import pytest
 from augury import DataError, Session
 from augury.runners.spark.watermark import EXACT, STEP, horizon_of, moment_of_tick
 from augury.sources.rows import MOST_TICKS
-from spark.queries import opened
+from spark.queries import kept, opened
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,10 +66,11 @@ def test_ticks_that_no_watermark_counts_are_rejected_and_the_stream_goes_on(
     aside: list[tuple[str, int, str]] = []
 
     def take(batch: DataFrame, number: int) -> None:
-        matches.extend((row["start_ts"], row["end_ts"]) for row in opened(batch))
-        for kind in ("late", "rejected"):
-            rows = pipeline.rows(batch, kind, "s").collect()
-            aside.extend((kind, row.id, row.reason) for row in rows)
+        with kept(batch) as own:
+            matches.extend((row["start_ts"], row["end_ts"]) for row in opened(own))
+            for kind in ("late", "rejected"):
+                rows = pipeline.rows(own, kind, "s").collect()
+                aside.extend((kind, row.id, row.reason) for row in rows)
 
     writer = pipeline.answers.writeStream.trigger(availableNow=True).foreachBatch(take)
     writer.option("checkpointLocation", str(tmp_path / "state")).start().awaitTermination()

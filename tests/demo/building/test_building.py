@@ -55,6 +55,7 @@ def test_what_is_told_is_held_against_the_truth() -> None:
     assert (found.told, found.right, found.found) == (1, 1, 1)
 
 
+@pytest.mark.slow
 def test_the_command_plays_the_scene(tmp_path: Path) -> None:
     out = tmp_path / "building.html"
     shown = augury("demo", "--scene", "building", "--engine", "local", "--out", str(out), "--json")
