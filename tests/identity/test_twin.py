@@ -74,8 +74,8 @@ def test_what_is_told_is_what_plain_worlds_know(seed: int) -> None:
 
 
 def test_a_sample_is_near_and_says_how_near() -> None:
-    rows = [(None, row) for row in walked(5, people=20, rooms=12, n=250, unread=0.3)]
-    staff = [(f"p{k}", None) for k in range(20)]
+    rows = [(None, row) for row in walked(5, people=16, rooms=20, n=300, unread=0.25)]
+    staff = [(f"p{k}", None) for k in range(16)]
     wards = {None: Ward.of(staff, Ways("ENTER", "EXIT", "H"), 1)}
     exact = Identifier(wards, 60, Strategy("ANY"), state_limit=30_000)
     few = Identifier(wards, 60, Strategy("ANY"), state_limit=64)

@@ -34,7 +34,7 @@ MOST_OPEN = 96
 MANY_OPEN = 48
 # Of more states than the limit this part is kept, but so many at least; they are drawn anew
 # whenever they have doubled. A ward beyond the limit mostly stays there, and is slow with all.
-KEPT_PART, KEPT_LEAST = 16, 64
+KEPT_PART, KEPT_LEAST = 25, 64
 
 
 @dataclass

@@ -54,7 +54,7 @@ def note_likely(world, first, known, noise):
         if world.tales[k, EVENT] < 0:
             continue
         # Nothing is known finer than by the weight of one state that was drawn.
-        most = max(told[k, people], world.lost[1] / TIMES)
+        most = max(told[k, people], world.lost[1])
         for b in range(SIGNS):
             for n in range(people):
                 most = max(most, abs(noise[b, k, n] - mean[b] * known[k, n]))
