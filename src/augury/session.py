@@ -198,9 +198,16 @@ class Session:
     def _explained_policy(self, policy: PolicySchema, shape: Format, *, analyze: bool) -> str:
         from augury.planning.explain.policies import policy_text
 
-        if shape != "text" or analyze:
-            raise AuguryError(f"policy {policy.name} is explained as text, and without data")
-        return policy_text(policy)
+        if shape != "text" or (analyze and self.engine != "local"):
+            raise AuguryError(f"policy {policy.name} is explained as text; with data, locally")
+        text = policy_text(policy, self._checked_queries())
+        return text if not analyze else f"{text}\n\n{self._learned_by(policy)}"
+
+    def _learned_by(self, policy: PolicySchema) -> str:
+        from augury.evaluation.policies.explained import learned_text
+
+        self.audit(policy.name)
+        return learned_text(*self._decided_by(policy.stream.lower()))
 
     def gaps(self, query: str) -> str:
         """Return the gaps of a query as a statement: as written, or as its history teaches them."""
@@ -439,6 +446,14 @@ class Session:
         if decided is None:
             raise AuguryError(f"stream {found.stream} has no data; bind it, or push rows")
         return decided.audit
+
+    def _decided_by(self, stream: str) -> tuple[Any, Any]:
+        """Return what decides about a stream, and what it has decided."""
+        found = (self._suppressed or {}).get(stream)
+        if found is not None:
+            return found.decider, found.audit
+        gate = self._live_runner().gates[stream]
+        return gate.open(), gate.audit()
 
     def _bad_rows(self) -> dict[tuple[str, str], Aside]:
         """Return how many rows of the bound streams that were read are bad, and why the first is.

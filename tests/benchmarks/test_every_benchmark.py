@@ -44,6 +44,16 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "missed.window": (["600"], {"WINDOWS": (600, 1200)}),
     "missed.quality": ([], {"TAGS": 2000}),
     "missed.calibration": ([], {"SEQUENCES": 200, "RATES": (0.1,)}),
+    "privacy.figures": (
+        ["2"],
+        {
+            "PERIODICITIES": (0.0, 0.9, 1.0),
+            "COUNTS": (0, 2),
+            "COSTS": (100.0,),
+            "DRAWN": 2,
+            "RESAMPLED": 50,
+        },
+    ),
     "rules.contents": (["2000", "50"], {}),
     "rules.schedulers": (
         ["12"],

@@ -263,3 +263,31 @@ def test_a_policy_is_in_force_from_then_on() -> None:
     assert ag.table("any_c").column("t").to_pylist() == [30]
     with pytest.raises(QueryError, match="A124"):
         ag.table("private_one")
+
+
+def test_a_policy_says_what_it_cannot_promise_and_what_is_not_decided() -> None:
+    ag = session("""
+CREATE QUERY q1 ON s PATTERN SEQ(A a, B b) WHERE a.v <= b.v WITHIN 9;
+CREATE QUERY p1 ON s PATTERN SEQ(A a, C c) WHERE [k] WITHIN 9;
+CREATE QUERY p2 ON s PATTERN SEQ(A a, D d, E e) WITHIN 9;
+CREATE QUERY o ON s PATTERN SEQ(A a, !E e, B b) WITHIN 9;
+CREATE POLICY pol ON s PUBLIC q1 PRIVATE p1 WEIGHT 3, p2 USING HYBRID RATES LEARN FROM h;
+""")
+    text = ag.explain("pol")
+    assert "never put together: p2 is stopped at its D" in text
+    assert "counts as true by rates until decided: a.v <= b.v, in q1" in text
+    assert "in p1" not in text
+    assert "not promised: that p1 cannot be put together" in text
+
+
+def test_the_owner_is_told_what_was_learned_and_how_much_was_suppressed() -> None:
+    script = SCRIPT.replace("NEVER USING GREEDY", "WEIGHT 9 USING HYBRID RATES LEARN FROM h")
+    ag = session(script)
+    ag.bind("h", [row(f"{kind}{at}") for at, kind in enumerate("abcabcab", -20)])
+    ag.bind("s", ROWS)
+    text = ag.explain("pol", analyze=True)
+    assert "learned from 8 events" in text
+    assert f"decided about {len(ROWS)} events; suppressed: " in text
+    assert ag.sql("EXPLAIN ANALYZE pol;") == (text,)
+    with pytest.raises(AuguryError, match="as text"):
+        ag.explain("pol", "json", analyze=True)

@@ -380,7 +380,7 @@ class _Script:
         name = statement.query.lower()
         kinds = {"query"}
         if isinstance(statement, Explain):
-            kinds |= {"forecast"} if statement.measured else {"forecast", "policy"}
+            kinds |= {"forecast", "policy"}
         kind = self.ledger.holder(name) or self.ledger.later.get(name)
         is_kept = isinstance(statement, Write) and name in self.ledger.suppressed
         if kind not in kinds and not is_kept and not self.ledger.has_failed(name):

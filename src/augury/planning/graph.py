@@ -17,12 +17,17 @@ from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.evaluated import hangs_on_all
 
-Kind = Literal["source", "identify", "infer", "match", "count", "join", "chain", "lineage"]
+Kind = Literal[
+    "source", "suppress", "identify", "infer", "match", "count", "join", "chain", "lineage"
+]
+# The kinds that make streams, which queries read.
+STREAMS = ("source", "suppress", "identify", "infer")
 # What a step costs: the rows that are new; all rows that are remembered, which are evaluated again;
 # or nothing before the last one, which needs all rows at once.
 Step = Literal["new", "again", "all"]
 DOES: Mapping[tuple[Kind, Step], str] = {
     ("source", "new"): "check rows, number equal ones, let them go on in the order of time",
+    ("suppress", "new"): "decide event by event what of its stream goes on",
     ("identify", "all"): "from events without an owner to those who may have done them",
     ("infer", "all"): "from readings to probable events, by the model",
     ("match", "new"): "search the partitions to which an event came that may end a match",
@@ -72,7 +77,7 @@ class Graph:
         return next(
             each
             for each in reversed(self.stages)
-            if each.of.lower() == query.lower() and each.kind not in ("source", "identify", "infer")
+            if each.of.lower() == query.lower() and each.kind not in STREAMS
         )
 
     @property
@@ -100,6 +105,9 @@ def _add_stream(stream: StreamSchema, catalog: Catalog, found: dict[str, Stage])
     """Add the stages of a stream, declared or of matches; return the name of the last."""
     if stream.query is not None:
         return _add_lower(stream.query, catalog, found)
+    kept = catalog.suppressed.get(stream.name.lower())
+    if kept is not None:
+        return _add_stream(catalog.streams[kept.stream.lower()], catalog, found)
     known = catalog.identified.get(stream.name.lower())
     if known is not None:
         doors = catalog.stream(known.statement.readings)
@@ -114,7 +122,11 @@ def _add_stream(stream: StreamSchema, catalog: Catalog, found: dict[str, Stage])
         if tables is not None:
             # How its values follow each other comes as rows, too.
             _add_stream(tables, catalog, found)
-        return stage.name
+        policy = catalog.policy_of(stream.name)
+        if policy is None:
+            return stage.name
+        gate = Stage("suppress", policy.name, (stage.name,), "new")
+        return found.setdefault(gate.name, gate).name
     readings = catalog.stream(how.statement.readings)
     assert readings is not None
     stage = Stage("infer", stream.name, (_add_stream(readings, catalog, found),), "all")

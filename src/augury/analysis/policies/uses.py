@@ -13,6 +13,7 @@ from augury.analysis import places
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import BoundType, PolicySchema
 from augury.analysis.declarations.ledger import Ledger
+from augury.analysis.expressions.walk import tables_read
 from augury.analysis.findings import Findings
 from augury.analysis.policies.bindings import bound_by, reads
 from augury.errors import Span
@@ -22,6 +23,7 @@ from augury.language.tree import (
     CreateModel,
     CreatePolicy,
     CreateQuery,
+    CreateRule,
     Explain,
     InferStream,
     Statement,
@@ -106,6 +108,7 @@ class Uses:
                     self._refuse_use(policy, each.query, span)
             readers = [own for own, query in self.queries.items() if _reads(query, name)]
             readers += [g.name for g in self.ledger.gaps.values() if g.query.lower() == name]
+            readers += [r.name for r in self.ledger.rules.values() if r.query.lower() == name]
             if readers and not any(name in _uses(own) for own in self.statements):
                 self._refuse_use(policy, each.query, self._place(policy, each.query))
 
@@ -135,14 +138,31 @@ class Uses:
             self.findings.error("A125", message, self._of(reader, policy), hint)
 
     def _nothing_stands_beside(self, policy: PolicySchema) -> None:
-        """Refuse what a policy does not guard as yet: better no answer than a leak."""
+        """Refuse what a policy does not guard as yet: better no answer than a leak.
+
+        Rules act on published matches. But a firing that is lost could make a match of a query
+        appear that looks into what rules write.
+        """
         forecasts = [each.name for each in self.ledger.forecasts.values()]
-        rules = [each.name for each in self.ledger.rules.values()]
         owners = [each.statement.name for each in self.ledger.identified.values()]
-        tested = [query.name for query in self.queries.values() if query.lookups]
-        for name in (*forecasts, *rules, *owners, *tested):
+        rules = self.ledger.rules.values()
+        written = {change.table.lower() for rule in rules for change in rule.changes}
+        tested = [
+            query.name
+            for query in self.queries.values()
+            if query.lookups
+            or any(
+                name.lower() in written
+                for conjunct in query.conjuncts
+                for name in tables_read(conjunct.expression)
+            )
+        ]
+        for name in (*forecasts, *owners, *tested):
             message = f"{name} stands beside the policy {policy.name}, which does not guard it yet"
-            hint = "declare forecasts, rules, subqueries and owners in a session without a policy"
+            hint = (
+                "declare forecasts, subqueries, owners, and queries over tables that rules write, "
+                "in a session without a policy"
+            )
             self.findings.error("A126", message, self._of(name, policy), hint)
 
     # Places -----------------------------------------------------------------------------------
@@ -180,7 +200,7 @@ def _uses(statement: Statement) -> set[str]:
     match statement:
         case CreateQuery():
             names = statement.streams
-        case Write() | CreateGaps():
+        case Write() | CreateGaps() | CreateRule():
             names = (statement.query,)
         case Explain():
             names = (statement.query,) if statement.measured else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from augury.analysis.declarations.catalog import Catalog
-from augury.planning.graph import Graph, Stage, graph_of
+from augury.planning.graph import STREAMS, Graph, Stage, graph_of
 from augury.planning.operators import Operator
 from augury.planning.physical import PhysicalPlan
 
@@ -19,6 +19,9 @@ def stages_of(plan: PhysicalPlan, catalog: Catalog | None) -> Graph:
 def plan_steps(plan: PhysicalPlan, catalog: Catalog | None) -> tuple[Operator, ...]:
     """Return all steps of a plan in data order: on Spark, and stage by stage in the engine."""
     on_spark = [each for each in plan.operators if each.runs_on == "Spark"]
+    if any(each.kind == "suppress" for each in stages_of(plan, catalog).stages):
+        # A policy decides about every row: none is dropped before it.
+        on_spark = [each for each in on_spark if each.name != "mask"]
     own = {each.name: each.does for each in plan.operators if each.runs_on != "Spark"}
     stages = stages_of(plan, catalog).stages
     steps = (_step(each, plan, own) for each in stages)
@@ -41,7 +44,7 @@ def _act(plan: PhysicalPlan) -> Iterator[Operator]:
 def _step(stage: Stage, plan: PhysicalPlan, own: dict[str, str]) -> Operator:
     """Return a stage as a step; the query's own says how it searches, too."""
     does = stage.does
-    if stage.of == plan.query.name and stage.kind not in ("source", "infer"):
+    if stage.of == plan.query.name and stage.kind not in STREAMS:
         how = own.get("match") or own.get("marginalise")
         does = f"{how}; {does}" if how else does
     return Operator(stage.kind, "engine", f"{stage.of}: {does}")

@@ -248,8 +248,9 @@ class LiveRunner:
         found: Found = []
         for name in gate.names:
             for _, reader, entrances in self._readers.get(name, ()):
-                found += self.queries[reader].advance(min(each.watermark for each in entrances))
-        return found
+                horizon = min(each.watermark for each in entrances)
+                found += self._told(reader, self.queries[reader].advance(horizon))
+        return found + self._settled()
 
     def _accept(self, gate: LiveGate, horizon: int) -> None:
         """Decide about rows before a time, and let readers have what is kept."""
