@@ -76,6 +76,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/feasibility.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/figures.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/calibration.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/page.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/privacy/throughput.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/privacy/figures.py
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/movement.py

@@ -91,7 +91,7 @@ for constant, value in constants.items():
     setattr(benchmark, constant, value)
 benchmark.main()
 """
-WITH_DATA = {"hierarchy.caviar", "dpcep.page"}
+WITH_DATA = {"hierarchy.caviar", "dpcep.page", "identity.page"}
 
 
 @pytest.fixture
@@ -189,6 +189,16 @@ def test_the_recordings_are_judged_to_the_end(small: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(caviar, "tracked", some)
     monkeypatch.setattr(caviar, "LABELS", {"meeting_in_one_frame": "interacting"})
     caviar.main()
+
+
+def test_the_page_of_identities_is_written_from_its_figures(
+    small: Any, repository: Path, tmp_path: Path
+) -> None:
+    figures = repository / "docs" / "benchmarks"
+    for name in ("feasibility", "figures", "calibration"):
+        shutil.copy(figures / f"identity_{name}.json", tmp_path)
+    small("identity.page").main()
+    assert (tmp_path / "identities.md").read_text() == (figures / "identities.md").read_text()
 
 
 def test_the_page_of_distribution_is_written_from_its_figures(
