@@ -29,9 +29,9 @@ IMPOSSIBLE_READ = "no world allows this read (IMPOSSIBLE REJECT)"
 _REASONS = {layout.IMPOSSIBLE: IMPOSSIBLE, layout.IMPOSSIBLE_READ: IMPOSSIBLE_READ}
 
 # So many open acts may wait for their owners to be read; older ones are given to people at once.
-MOST_OPEN = 96
+MOST_OPEN = 40
 # From so many on, acts that only one person can have done are given to that person.
-MANY_OPEN = 48
+MANY_OPEN = 12
 # Of more states than the limit this part is kept, but so many at least; they are drawn anew
 # whenever they have doubled. A ward beyond the limit mostly stays there, and is slow with all.
 KEPT_PART, KEPT_LEAST = 25, 64
