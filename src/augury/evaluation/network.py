@@ -405,6 +405,8 @@ class Network:
 
 def ground(stream: StreamSchema, catalog: Catalog) -> dict[str, StreamSchema]:
     """Return the streams whose rows a stream is made of, by lower-case name."""
+    if stream.name.lower() in catalog.forecast_streams:
+        return {stream.name.lower(): stream}
     how = catalog.inferred.get(stream.name.lower())
     known = catalog.identified.get(stream.name.lower())
     kept = catalog.suppressed.get(stream.name.lower())
@@ -505,6 +507,7 @@ def _sendable(catalog: Catalog) -> Catalog:
         policies=dict(catalog.policies),
         suppressed=dict(catalog.suppressed),
         forecasts=dict(catalog.forecasts),
+        forecast_streams=dict(catalog.forecast_streams),
         stores={},
         rules={},
     )
