@@ -14,7 +14,7 @@ hot day at all, BY TIME (every day) and BY MATCH (every day of a run).
 - by hand, as in the paper: the last five days in four classes (above 30, 20, 10, and below), which
   are 1 + 4 + ... + 4^5 = 1,365 states, learned by counting the class that follows.
 
-States are those of the chain that were needed, times the values of BY. Writes
+States are counted: runs of hot days in each context of the model, times the values of BY. Writes
 docs/benchmarks/forecast_heat_waves.json and charts.
 """
 

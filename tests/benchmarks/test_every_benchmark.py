@@ -65,6 +65,9 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
         {"READS": (1,), "WRITES": (0.5,), "DELAYS": (0.001,), "GRAINS": ("row",)},
     ),
     "privacy.throughput": (["3000"], {"HISTORY": 300, "WINDOWS": (60_000,)}),
+    "identity.feasibility": (["150"], {"SEEDS": (1,)}),
+    "identity.figures": (["150"], {"SEEDS": (1,), "RATIOS": (0.1, 0.6), "WINDOWS": (30,)}),
+    "identity.calibration": (["300"], {}),
     "hierarchy.windows": (["3000"], {"WINDOWS": (1000,), "KINDS": (10,), "FOR_PLAIN": {1000: 800}}),
 }
 # What has tests of its own: test_spark_benchmarks.py, and tools/check-wheel.
@@ -93,7 +96,13 @@ for constant, value in constants.items():
     setattr(benchmark, constant, value)
 benchmark.main()
 """
-WITH_DATA = {"hierarchy.caviar", "dpcep.page", "forecast.heat_waves", "forecast.page"}
+WITH_DATA = {
+    "hierarchy.caviar",
+    "dpcep.page",
+    "forecast.heat_waves",
+    "forecast.page",
+    "identity.page",
+}
 
 
 @pytest.fixture
@@ -191,6 +200,16 @@ def test_the_recordings_are_judged_to_the_end(small: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(caviar, "tracked", some)
     monkeypatch.setattr(caviar, "LABELS", {"meeting_in_one_frame": "interacting"})
     caviar.main()
+
+
+def test_the_page_of_identities_is_written_from_its_figures(
+    small: Any, repository: Path, tmp_path: Path
+) -> None:
+    figures = repository / "docs" / "benchmarks"
+    for name in ("feasibility", "figures", "calibration"):
+        shutil.copy(figures / f"identity_{name}.json", tmp_path)
+    small("identity.page").main()
+    assert (tmp_path / "identities.md").read_text() == (figures / "identities.md").read_text()
 
 
 def test_the_page_of_distribution_is_written_from_its_figures(
