@@ -13,8 +13,8 @@ that holds 95 % of ratios over seeds drawn again. PATIENCE is 1 unless it says *
 the hybrid with the true future in the place of an expectation.
 
 Settings were chosen on other seeds (1000 to 1015), as some in which the methods differ, and written
-down before the first run. **In most random settings they hardly differ**: a part below says in how
-many.
+down before the first run. **In most random settings the cycle gains nothing over rates**: a part
+below says in how many.
 """
 
 

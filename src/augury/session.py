@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from augury.analysis.script import Checked
     from augury.evaluation.asked import Kind
     from augury.evaluation.identifying import Identities
+    from augury.evaluation.learning.forecast_scores import ForecastScore
     from augury.evaluation.stream_rows import StreamRows
     from augury.evaluation.suppression import Suppressed
     from augury.language.tree import CreateRule, Explain, Statement
@@ -178,6 +179,8 @@ class Session:
             raise AuguryError(f"a forecast is explained as text; explain {forecast.query.name} so")
         try:
             own = explain_forecast(forecast, self._catalog)
+            if self.engine == "local" and (forecast.learn_from or "").lower() in self._bound:
+                own += self._local_runner().explain_learned(forecast)
         except PlanError as error:
             raise error.at(source, forecast.span) from error
         return f"{own}\n{self.explain(forecast.query.name)}"
@@ -300,6 +303,10 @@ class Session:
                 return self._asked_on_spark("settled", checked.name, columns)
             return _columns_of(self._acting_run(checked.name).table(checked.name), columns)
         try:
+            if self.engine == "spark":
+                from augury.planning.evaluated import refuse_forecasts
+
+                refuse_forecasts(checked, self._catalog)
             answer = self._run().table(checked.name, columns)
             if self.engine == "local" and checked.name.lower() in self._candidates():
                 from augury.evaluation.stages.act import shown
@@ -382,6 +389,27 @@ class Session:
         if columns is None:
             return answer
         return answer.select(chosen(forecast.name, columns, answer.column_names))
+
+    def score(self, forecast: str, rows: Any) -> ForecastScore:
+        """Return how good a forecast is on rows of its stream that are kept apart.
+
+        Log loss, Brier score and reliability, each against the base rate; what is bound stays.
+        """
+        from augury.planning.refusal import PlanError
+        from augury.runners.local.runner import LocalRunner
+        from augury.sources.tables import arrow_table
+
+        found = self._forecasts.get(forecast.lower())
+        if found is None:
+            known = ", ".join(self.forecasts) or "none yet"
+            raise AuguryError(f"there is no forecast {forecast}; declared: {known}")
+        own, source = found
+        name = own.query.streams[0].name
+        bound = {**self._bound, name.lower(): arrow_table(name, rows)}
+        try:
+            return LocalRunner(self._catalog, self._checked_queries(), bound).score(own)
+        except PlanError as error:
+            raise error.at(source, own.span) from error
 
     def revisions(self, name: str) -> Any:
         """Return all that was told of a stream's owners, or of a query's matches, as it was told.
@@ -866,7 +894,10 @@ class Session:
 
                 found = {n: made.query for n, made in self._candidates().items()}
                 bound, checked = self._behind_policies(queries)
-                self._runner = LocalRunner(self._catalog, queries | found, bound, checked)
+                forecasts = {name: own for name, (own, _) in self._forecasts.items()}
+                self._runner = LocalRunner(
+                    self._catalog, queries | found, bound, checked, forecasts=forecasts
+                )
         return self._runner
 
     def _candidates(self) -> Mapping[str, Candidates]:

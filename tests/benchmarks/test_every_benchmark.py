@@ -26,6 +26,11 @@ from matching import harness
 
 # Arguments of each script, and what is made smaller in it.
 SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "forecast.throughput": ([], {"EVENTS": 2_000, "KEYS": 20, "ROUNDS": 1, "HORIZONS": (10, 20)}),
+    "forecast.calibration": (
+        [],
+        {"EVENTS": 600, "HISTORY": 900, "KEYS": 3, "HORIZONS": ("2 EVENTS", "10 EVENTS")},
+    ),
     "import_time": ([], {"RUNS": 1}),
     "check_speed": ([], {"QUERIES": 8, "RUNS": 1}),
     "push_overhead": ([], {"EVENTS": 300, "RUNS": 1, "LIVE": (50,), "MANY_KEYS": 20}),
@@ -60,6 +65,9 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
         {"READS": (1,), "WRITES": (0.5,), "DELAYS": (0.001,), "GRAINS": ("row",)},
     ),
     "privacy.throughput": (["3000"], {"HISTORY": 300, "WINDOWS": (60_000,)}),
+    "identity.feasibility": (["150"], {"SEEDS": (1,)}),
+    "identity.figures": (["150"], {"SEEDS": (1,), "RATIOS": (0.1, 0.6), "WINDOWS": (30,)}),
+    "identity.calibration": (["300"], {}),
     "hierarchy.windows": (["3000"], {"WINDOWS": (1000,), "KINDS": (10,), "FOR_PLAIN": {1000: 800}}),
 }
 # What has tests of its own: test_spark_benchmarks.py, and tools/check-wheel.
@@ -88,7 +96,13 @@ for constant, value in constants.items():
     setattr(benchmark, constant, value)
 benchmark.main()
 """
-WITH_DATA = {"hierarchy.caviar", "dpcep.page"}
+WITH_DATA = {
+    "hierarchy.caviar",
+    "dpcep.page",
+    "forecast.heat_waves",
+    "forecast.page",
+    "identity.page",
+}
 
 
 @pytest.fixture
@@ -188,6 +202,16 @@ def test_the_recordings_are_judged_to_the_end(small: Any, monkeypatch: pytest.Mo
     caviar.main()
 
 
+def test_the_page_of_identities_is_written_from_its_figures(
+    small: Any, repository: Path, tmp_path: Path
+) -> None:
+    figures = repository / "docs" / "benchmarks"
+    for name in ("feasibility", "figures", "calibration"):
+        shutil.copy(figures / f"identity_{name}.json", tmp_path)
+    small("identity.page").main()
+    assert (tmp_path / "identities.md").read_text() == (figures / "identities.md").read_text()
+
+
 def test_the_page_of_distribution_is_written_from_its_figures(
     small: Any, repository: Path, tmp_path: Path
 ) -> None:
@@ -196,3 +220,31 @@ def test_the_page_of_distribution_is_written_from_its_figures(
         shutil.copy(figures / name, tmp_path)
     small("dpcep.page").main()
     assert (tmp_path / "distribution.md").read_text() == (figures / "distribution.md").read_text()
+
+
+def test_the_page_of_forecasts_is_written_from_its_figures(
+    small: Any, repository: Path, tmp_path: Path
+) -> None:
+    figures = repository / "docs" / "benchmarks"
+    for name in ("calibration", "heat_waves", "throughput"):
+        shutil.copy(figures / f"forecast_{name}.json", tmp_path)
+    small("forecast.page").main()
+    assert (tmp_path / "forecasts.md").read_text() == (figures / "forecasts.md").read_text()
+
+
+def test_heat_waves_are_judged_to_the_end(
+    small: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(1)
+    days = np.arange("2000-06-01", "2001-09-01", dtype="datetime64[D]").astype(str)
+    cities = [
+        {"city": city, "day": day, "celsius": 24 + 9 * np.sin(k / 15) + rng.normal()}
+        for city in ("A", "B", "C", "D")
+        for k, day in enumerate(days)
+    ]
+    pq.write_table(pa.Table.from_pylist(cities), tmp_path / "days.parquet")
+    benchmark = small("forecast.heat_waves")
+    monkeypatch.setattr(sys, "argv", ["heat_waves", str(tmp_path / "days.parquet")])
+    monkeypatch.setattr(benchmark, "HORIZONS", (10,))
+    benchmark.main()
+    assert (tmp_path / "forecast_heat_waves_time.svg").exists()

@@ -160,13 +160,6 @@ def test_what_is_not_evaluated_is_refused_by_name(case: tuple[str, str]) -> None
         session(*case).table("f")
 
 
-def test_spark_refuses_forecasts_as_yet() -> None:
-    ag = Session()
-    ag.sql(script(AB, f"WITHIN 2 EVENTS {LEARNED}", keyed=False, by_time=False))
-    with pytest.raises(QueryError, match=r"P003.*not made on Spark yet"):
-        ag.table("f")
-
-
 def test_too_many_states_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUGURY_FORECAST_STATE_LIMIT", "2")
     with pytest.raises(QueryError, match=r"P001.*forecast f needs more than 2 states"):
@@ -198,6 +191,22 @@ def test_explain_says_how_a_forecast_is_made() -> None:
     assert ag.forecasts == ("f",)
     with pytest.raises(AuguryError, match="as text"):
         ag.explain("f", "svg")
+
+
+def test_explain_shows_what_was_learned_and_the_curve() -> None:
+    ag = session("SEQ(A a, B b)", f"WITHIN 10 EVENTS {LEARNED}")
+    text = ag.explain("f")
+    for line in (
+        "learned     4 events: none 0.5, a 0.25, b 0.25",
+        "from a           stays 0.75, complete 0.25",
+        "within             1       2       3       5      10  events",
+        "a           0.2500  0.4375  0.5781  0.7627  0.9437",
+        "tables      1 states so far, 88 bytes",
+    ):
+        assert line in text, text
+    whole = session("SEQ(A a, B b)", f"WITHIN 2 EVENTS {LEARNED}", by_time=True).explain("f")
+    assert "from nothing     a 0.25, stays 0.75" in whole, whole
+    assert "nothing     0.0000  0.0625" in whole, whole
 
 
 def test_the_status_names_what_is_refused() -> None:
@@ -235,3 +244,54 @@ def test_events_of_the_stream_with_a_negation_at_the_end_are_refused() -> None:
     ag.bind("s", [{"id": 1, "k": "x", "c": "A", "t": 1}])
     with pytest.raises(QueryError, match="P003"):
         ag.table("f")
+
+
+# Queries over forecasts ---------------------------------------------------------------------------
+
+OVER = """
+CREATE QUERY rising ON f PATTERN SEQ(f x, f y) WHERE y.forecast > x.forecast AND [k] WITHIN 2
+RETURN x.forecast AS before, y.forecast AS after;
+"""
+
+
+@pytest.mark.parametrize("by_time", [False, True])
+def test_a_forecast_is_a_stream(by_time: bool) -> None:
+    ag = Session(engine="local")
+    clauses = f"WITHIN 2 EVENTS {LEARNED}"
+    ag.sql(script("SEQ(A a, B b, C c) WHERE [k]", clauses, keyed=True, by_time=by_time) + OVER)
+    ag.bind("history", rows_of("A/k@1 B/k@2 C/k@3 X/k@4"))
+    ag.bind("s", rows_of("A1/k@1 A2/l@2 B3/k@3 X4/l@5 B5/l@6"))
+    told = ag.table("f").to_pylist()
+    wanted = [
+        (x["k"], x["forecast"], y["forecast"])
+        for x in told
+        for y in told
+        if 0 < y["ts"] - x["ts"] <= 2 and x["k"] == y["k"] and y["forecast"] > x["forecast"]
+    ]
+    found = [(row["k"], row["before"], row["after"]) for row in ag.table("rising").to_pylist()]
+    assert sorted(found) == sorted(wanted)
+    assert found
+    assert "rising" in ag.explain("rising")
+
+
+def test_a_forecast_as_a_stream_can_be_read_and_not_written() -> None:
+    ag = session(f"{AB} WHERE [k]", f"WITHIN 2 EVENTS {LEARNED}", keyed=True)
+    ag.sql(OVER)
+    ag.bind("history", rows_of("A/k@1 B/k@2"))
+    with pytest.raises(AuguryError, match="f"):
+        ag.bind("f", [])
+    with pytest.raises(QueryError, match=r"P003.*query rising reads forecast f"):
+        ag.push("s", {"id": 1, "kind": "A", "k": "k", "g": None, "t": 1, "p": 1.0})
+    again = session(f"{AB} WHERE [k]", f"WITHIN 2 EVENTS {LEARNED}", keyed=True)
+    again.sql("CREATE QUERY any ON f PATTERN SEQ(f x, f y) WITHIN 2;")
+    again.sql("CREATE FORECAST g ON any WITHIN 2 EVENTS;")
+    with pytest.raises(QueryError, match="is of a query over forecast f"):
+        again.table("g")
+
+
+def test_a_query_over_a_forecast_is_not_answered_on_spark_as_yet() -> None:
+    ag = Session()
+    ag.sql(script(f"{AB} WHERE [k]", f"WITHIN 2 EVENTS {LEARNED}", keyed=True, by_time=False))
+    ag.sql(OVER)
+    with pytest.raises(QueryError, match=r"P003.*query rising reads forecast f"):
+        ag.table("rising")

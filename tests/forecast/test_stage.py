@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import groupby
 from typing import Any
 
@@ -112,6 +113,43 @@ def test_the_stage_is_an_operator() -> None:
     assert state.is_empty
     assert stage.oldest(state, 7) == 7
     assert stage.due(state) is None
+
+
+# Tables -------------------------------------------------------------------------------------------
+
+FOLLOWED = [
+    ("SEQ(A a, B b, C c) WHERE [k] USING SKIP TILL NEXT MATCH", "WITHIN 4 EVENTS"),
+    ("SEQ(A a, B b, C c) WHERE [k] WITHIN 9", "WITHIN 4 EVENTS"),
+    ("SEQ(A a, B+ b, C c) WHERE [k] USING SKIP TILL NEXT MATCH WITHIN 30", "WITHIN 12"),
+    ("SEQ(A a, B b, C c) WHERE [k] WITHIN 12", "WITHIN 5 EVENTS ARRIVALS STEADY BY g"),
+    ("SEQ(A a, !X n, B b) WITHIN 7 EVENTS", "WITHIN 8 BY g"),
+    ("NEXT(A a, B b, C c)", "WITHIN 4 EVENTS"),
+    ("AND(A a, B b, C c) WHERE [k] WITHIN 10", "WITHIN 20 EVENTS"),
+]
+
+
+@pytest.mark.parametrize("by_time", [False, True])
+@pytest.mark.parametrize(("pattern", "clauses"), FOLLOWED)
+@pytest.mark.parametrize("order", [0, 2])
+def test_what_is_followed_by_tables_is_what_is_read_one_by_one(
+    pattern: str, clauses: str, by_time: bool, order: int
+) -> None:
+    learned = f"{clauses} USING MARKOV {order} LEARN FROM history"
+    if by_time and " ARRIVALS" not in clauses:
+        learned += " ARRIVALS STEADY"
+    text = script(pattern, learned, keyed=True, by_time=by_time)
+    draw = random.Random(f"{pattern} {clauses} {order}")
+    # Several have one time, and there are more than fit into the first room.
+    times = sorted(draw.randrange(900) for _ in range(700))
+    words = (f"{draw.choice('ABCX')}{n}/{draw.choice('klm')}@{t}" for n, t in enumerate(times, 1))
+    rows = worded(" ".join(words))
+    stage = stage_of(text, rows[:200])
+    state = stage.start()
+    state.lives.read_one_by_one()
+    _, answers = stage.advance(state, batch(stage, rows), ALWAYS)
+    whole = answers.found["f"].to_pylist()
+    assert len(whole) > 100
+    assert_same(told(stage, rows), whole)
 
 
 # Shards -------------------------------------------------------------------------------------------

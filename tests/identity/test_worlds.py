@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from augury.identity import owners as owners_module
+from augury.identity import wards as wards_module
 from augury.identity.identifier import Identifier, dump, load
 from augury.identity.telling import Strategy
 from augury.identity.ward import Row, Ward, Ways
@@ -159,8 +159,8 @@ def test_owners_are_those_of_all_worlds(story):
 def test_acts_given_at_once_change_nothing(story, most):
     setting, events = story
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(owners_module, "MOST_OPEN", most)
-        patch.setattr(owners_module, "MANY_OPEN", most // 2)
+        patch.setattr(wards_module, "MOST_OPEN", most)
+        patch.setattr(wards_module, "MANY_OPEN", most // 2)
         found = outcome_of(identifier_of(setting), events)
     assert_equal(found, identify(setting, events))
 
@@ -175,12 +175,12 @@ def test_steps_and_stored_state_change_nothing(story):
     for event in ordered:
         state, news = identifier.advance(state, rows_of([event]), event.time)
         state = load(dump(state))
-        told, rejected = told + news.told, rejected + news.rejected
+        told, rejected = told + list(news.told), rejected + news.rejected
         resets += news.resets
     state, news = identifier.advance(state, [])
-    told, rejected, resets = told + news.told, rejected + news.rejected, resets + news.resets
+    told, rejected, resets = told + list(news.told), rejected + news.rejected, resets + news.resets
     one = identifier.advance(identifier.start(), rows_of(events))[1]
-    assert told == one.told
+    assert told == list(one.told)
     assert [row.id for _, row, _ in rejected] == [row.id for _, row, _ in one.rejected]
     assert resets == one.resets
 

@@ -44,6 +44,21 @@ CREATE QUERY pair ON reads PATTERN SEQ(A x, B y) WHERE [tag] WITHIN 9 RETURN y.t
 CREATE QUERY q ON pair, reads PATTERN SEQ(pair x, C y) WHERE [tag] WITHIN 9;
 """
 
+WARD = """
+CREATE TABLE staff (person STRING, room STRING);
+CREATE STREAM doors (id LONG, person STRING, action STRING, room STRING, t LONG)
+ID id TIME t TYPE action;
+CREATE MODEL ward MOVES (
+    OBJECTS staff, OWNER person, PLACE room, ENTER 'ENTER', EXIT 'EXIT', HALL 'H', STEP 1
+);
+CREATE STREAM owned AS IDENTIFY doors USING ward WITHIN 60;
+"""
+DOORS = [
+    {"id": 1, "person": None, "action": "ENTER", "room": "R1", "t": 12},
+    {"id": 2, "person": None, "action": "ENTER", "room": "R2", "t": 13},
+    {"id": 3, "person": "ann", "action": "EXIT", "room": "R1", "t": 14},
+]
+
 
 class Compiled(event.Listener):
     """Notes the names of kernels that are compiled."""
@@ -83,6 +98,11 @@ def answers() -> dict[str, Any]:
         ag = session(f"{TICKS} CREATE QUERY q ON reads {query};", ROWS)
         found[name] = ag.table("q").to_pylist()
     found["a hierarchy"] = confidences(session(TICKS + HIERARCHY, ROWS))
+    ward = Session(engine="local")
+    ward.sql(WARD)
+    ward.bind("staff", [{"person": person, "room": None} for person in ("ann", "bob")])
+    ward.bind("doors", DOORS)
+    found["owners"] = ward.table("owned").to_pylist()
     found["pushed matches"] = pushed(ASKED["a negation"], "confidence")
     found["pushed chances"] = pushed(ASKED["a probability by time"], "probability")
     return found

@@ -85,6 +85,7 @@ def test_up_to_fourteen_events_are_uncertain(strategy: str, seed: int) -> None:
     judge(large(Maker(random.Random(seed)), strategy))
 
 
+@pytest.mark.slow
 def test_most_random_cases_have_matches() -> None:
     cases = [(c, s, seed) for c in CONSTRUCTS for s in STRATEGIES for seed in range(10)]
     found = sum(bool(asked(random_case(*case))) for case in cases)

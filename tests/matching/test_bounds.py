@@ -23,6 +23,7 @@ def with_bounds_after(monkeypatch, work, construct, strategy):
     return [answers(construct, strategy, seed) for seed in range(12)]
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("construct", sorted(CONSTRUCTS))
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_bounds_change_no_answer(monkeypatch, construct, strategy):
@@ -31,6 +32,7 @@ def test_bounds_change_no_answer(monkeypatch, construct, strategy):
     assert with_bounds_after(monkeypatch, 3, construct, strategy) == without
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("construct", sorted(CONSTRUCTS))
 def test_an_outlook_changes_no_answer(monkeypatch, construct):
     without = with_bounds_after(monkeypatch, 2**62, construct, "any")

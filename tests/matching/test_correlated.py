@@ -73,6 +73,18 @@ def test_example_1_2_correlated_events_use_the_table():
     assert len(found) == 20
 
 
+def test_equation_4_1_what_lies_between_and_is_unrelated_is_passed_over():
+    events = stream("a1 .5 i2 b3 .3")
+    query = "CREATE QUERY q ON s PATTERN SEQ(A a, I i, B b) CORRELATED BY links"
+    found = answered(f"{query} {INDEPENDENT}", events, {("a1", "b3"): 0.9})
+    assert list(found.values()) == [pytest.approx(0.45)]
+    # Listed after the event before it, that one counts.
+    found = answered(f"{query} {INDEPENDENT}", events, {("a1", "b3"): 0.9, ("i2", "b3"): 0.4})
+    assert list(found.values()) == [pytest.approx(0.2)]
+    with pytest.raises(DataError, match="no probability of event i2 after a1"):
+        answered(query, events, {("a1", "b3"): 0.9})
+
+
 def test_a_pair_that_the_table_lacks_is_refused_by_name():
     with pytest.raises(DataError, match="no probability of event d5 after b3"):
         answered(QUERY, DPCEP, LINKS)

@@ -169,6 +169,5 @@ def test_a_history_that_cannot_teach_the_query_is_refused(script: str, message: 
 
 def test_pushed_events_are_not_taken_as_independent_in_silence() -> None:
     ag = asked(PAST, NOW)
-    with pytest.warns(UserWarning, match="query q is CORRELATED BY moves"):
-        assert ag.push("s", rows(NOW)) == []
-    assert ag.finish() == []
+    with pytest.raises(QueryError, match="query q is CORRELATED BY moves"):
+        ag.push("s", rows(NOW))

@@ -114,6 +114,7 @@ def test_a_small_crossing_that_may_be_sampled_is_still_exact() -> None:
     assert row["probability"] == pytest.approx(grid(3), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_large_crossing_is_sampled_within_its_bound() -> None:
     (row,) = crossing(12, "APPROXIMATE (0.05, 0.0001)").table("q").to_pylist()
     assert (row["method"], row["error_bound"]) == ("sampled", 0.05)

@@ -57,6 +57,7 @@ def test_example_1_2_a_pair_that_the_table_lacks_is_refused():
         matches(Query(ABD, correlated=CONDITIONAL), DPCEP)
 
 
+@pytest.mark.slow
 def test_example_1_2_independent_any_match():
     found = times(matches(Query(ABD), DPCEP))
     assert len(found) == 20
@@ -93,6 +94,7 @@ def test_example_1_2_next_match_counts_what_was_skipped():
     )
 
 
+@pytest.mark.slow
 def test_example_1_2_negation():
     assert times(matches(Query(Seq((A, Not(C), D))), DPCEP)) == pytest.approx(
         {

@@ -74,7 +74,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 from oracles.model import Event, Markov, Query
@@ -294,13 +294,14 @@ def _exclude_each_other(events: list[Event]) -> bool:
 
 def _chain_product(query: Query, events: list[Event]) -> float:
     product_ = events[0].p
-    for previous, event in pairwise(events):
-        pair = (previous.id, event.id)
-        if pair not in query.correlated and not query.unlisted_independent:
+    for k, event in enumerate(events[1:], 1):
+        # What it does not hang on lies between: the nearest one before it that is listed counts.
+        listed = [e.id for e in reversed(events[:k]) if (e.id, event.id) in query.correlated]
+        if not listed and not query.unlisted_independent:
             raise LookupError(
-                f"the table of conditional probabilities lacks {event.id} | {previous.id}"
+                f"the table of conditional probabilities lacks {event.id} | {events[k - 1].id}"
             )
-        product_ *= query.correlated.get(pair, event.p)
+        product_ *= query.correlated[listed[0], event.id] if listed else event.p
     return product_
 
 

@@ -88,6 +88,7 @@ def test_json_has_the_documented_keys() -> None:
         "safe_plan",
         "pattern",
         "strategy",
+        "after_match",
         "within",
         "every",
         "over",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from augury import AuguryError, Session
+from augury import AuguryError, QueryError, Session
 from runners.bound import bound
 
 FLOOR = """
@@ -90,5 +90,5 @@ def test_a_floor_that_makes_no_sense_is_an_error() -> None:
 
 def test_as_it_happens_particles_are_left_out() -> None:
     ag = session("CREATE STREAM at AS PARTICLES (100) reads USING floor;" + ENTERED)
-    with pytest.warns(UserWarning, match="stream at, which needs all readings"):
+    with pytest.raises(QueryError, match="stream at, which needs all readings"):
         ag.push("reads", READS[0])

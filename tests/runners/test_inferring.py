@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from augury import AuguryError, Session
+from augury import AuguryError, QueryError, Session
 from augury.errors import ModelError
 from runners.bound import bound
 
@@ -176,7 +176,7 @@ def test_push_leaves_out_queries_over_inferred_streams() -> None:
     ag = session(
         "CREATE STREAM at AS FILTER reads USING building; CREATE QUERY q ON at PATTERN _ x;"
     )
-    with pytest.warns(UserWarning, match="reads stream at, which is inferred"):
+    with pytest.raises(QueryError, match="reads stream at, which is inferred"):
         ag.push("reads", READS)
 
 

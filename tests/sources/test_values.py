@@ -247,3 +247,10 @@ def test_whatever_is_bound_among_good_rows_is_what_pushing_takes(
     # As text, because NaN equals nothing.
     assert list(map(str, pushed[0])) == list(map(str, bound[0]))
     assert pushed[1] == bound[1]
+
+
+@pytest.mark.parametrize("truth", [True, False, np.True_])
+def test_a_truth_value_is_no_number_among_fractions_either(truth: Any) -> None:
+    mixed = [0.5, truth]
+    assert by_binding("DOUBLE", as_rows, mixed) == by_pushing("DOUBLE", mixed)
+    assert by_pushing("DOUBLE", mixed)[0] == [0.5]

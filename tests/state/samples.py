@@ -18,6 +18,8 @@ from augury.evaluation.network import Network
 from augury.evaluation.probability.chain_shard import FORMAT as CHAIN_FORMAT
 from augury.evaluation.probability.chain_shard import ChainShard
 from augury.evaluation.row_blocks import Stored
+from augury.evaluation.stages.act import FORMAT as ACT_FORMAT
+from augury.evaluation.stages.act import ActStage, ActState
 from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stages.forecast_state import FORMAT as FORECAST_FORMAT
 from augury.evaluation.stages.suppress import FORMAT as POLICY_FORMAT
@@ -119,6 +121,41 @@ def stored_of(path: Path) -> tuple[bytes, dict[int, bytes]]:
     return parts[0], dict(enumerate(parts[1:]))
 
 
+BADGES = """
+CREATE STREAM doors (id LONG, worker STRING, action STRING, t LONG, seq LONG)
+ID id KEY worker TIME t ORDER BY seq TYPE action;
+CREATE TABLE badges (worker STRING, n LONG) KEY worker;
+CREATE TABLE log (worker STRING, at LONG);
+CREATE QUERY came ON doors PATTERN SEQ(ENTER e)
+WHERE [worker] AND 3 > (SELECT n FROM badges WHERE worker = e.worker) WITHIN 1;
+CREATE RULE note ON came
+BEGIN
+    UPDATE badges SET n = n + 1 WHERE worker = new.worker;
+    INSERT INTO log VALUES (new.worker, new.ts);
+END;
+"""
+BEFORE_NOON = 4
+
+
+def act_stage() -> tuple[ActStage, dict[str, pa.Table]]:
+    """Return what acts, and its candidates: one a tick."""
+    ag = Session(engine="local")
+    ag.sql(BADGES)
+    ag.bind("badges", [{"worker": "ann", "n": 0}, {"worker": "bob", "n": 2}])
+    names = ("id", "worker", "action", "t", "seq")
+    walk = [(k, "ann" if k % 2 else "bob", "ENTER", k, k) for k in range(8)]
+    ag.bind("doors", [dict(zip(names, row, strict=True)) for row in walk])
+    stage = ActStage.of(ag._catalog, ag._checked_queries(), ag._bound)
+    return stage, {name: ag._local_runner().table(name) for name in stage.acting.candidates}
+
+
+def acted() -> tuple[ActStage, ActState]:
+    """Return the state in which some candidates are settled and others wait."""
+    stage, candidates = act_stage()
+    state, _ = stage.advance(stage.start(), candidates, BEFORE_NOON)
+    return stage, state
+
+
 WARD = """
 CREATE STREAM ward (id LONG, act STRING, t LONG) ID id TIME t TYPE act;
 CREATE STREAM before (id LONG, act STRING, t LONG) ID id TIME t TYPE act;
@@ -181,6 +218,7 @@ def current() -> dict[Path, bytes]:
     decided, _ = ward.advance(ward.start(acts(ward, HISTORY)), acts(ward, "ab"))
     stage = forecast_stage()
     followed, _ = stage.advance(stage.start(), batch(stage, logins()[:6]), 12)
+    own, settled = acted()
     chains = chain_shard()
     carried, _ = chains.advance(chains.start(), places_of(chains, places()[:3]), HORIZON)
     return {
@@ -189,6 +227,7 @@ def current() -> dict[Path, bytes]:
         FOLDER / f"live_{LIVE_FORMAT.version}.state": ag.checkpoint(),
         FOLDER / f"forecast_{FORECAST_FORMAT.version}.state": stage.dump(followed),
         FOLDER / f"policy_{POLICY_FORMAT.version}.state": ward.dump(decided),
+        FOLDER / f"acting_{ACT_FORMAT.version}.state": own.dump(settled),
     }
 
 

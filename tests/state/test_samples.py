@@ -10,14 +10,17 @@ from augury.errors import StateError
 from augury.evaluation.codec import Format
 from augury.evaluation.executor import FORMAT as SHARD_FORMAT
 from augury.evaluation.probability.chain_shard import FORMAT as CHAIN_FORMAT
+from augury.evaluation.stages.act import FORMAT as ACT_FORMAT
 from augury.evaluation.stages.forecast_state import FORMAT as FORECAST_FORMAT
 from augury.evaluation.stages.suppress import FORMAT as POLICY_FORMAT
+from augury.matching.matcher import ALWAYS
 from augury.runners.live.state import FORMAT as LIVE_FORMAT
 from forecast.staging import batch
 from state.samples import (
     BEFORE,
     FOLDER,
     HORIZON,
+    act_stage,
     acts,
     chain_shard,
     forecast_stage,
@@ -35,6 +38,7 @@ LIVE = sorted(FOLDER.glob("live_*.state"))
 CHAINS = sorted(FOLDER.glob("chains_*.state"))
 FORECASTS = sorted(FOLDER.glob("forecast_*.state"))
 POLICIES = sorted(FOLDER.glob("policy_*.state"))
+ACTING = sorted(FOLDER.glob("acting_*.state"))
 SHARD = sorted(FOLDER.glob("shard_*.state"))
 
 
@@ -43,6 +47,20 @@ def test_every_version_has_a_sample() -> None:
     assert len(SHARD) == SHARD_FORMAT.version
     assert len(CHAINS) == CHAIN_FORMAT.version
     assert len(POLICIES) == POLICY_FORMAT.version
+    assert len(ACTING) == ACT_FORMAT.version
+
+
+@pytest.mark.parametrize("sample", ACTING, ids=lambda path: path.stem)
+def test_what_acts_goes_on(sample: Path) -> None:
+    stage, _ = act_stage()
+    state, done = stage.advance(stage.restore({}, 0, sample.read_bytes()), {}, ALWAYS)
+    assert stage.contents(state, "badges").to_pylist() == [
+        {"worker": "ann", "n": 3},
+        {"worker": "bob", "n": 3},
+    ]
+    assert [row["at"] for row in stage.contents(state, "log").to_pylist()] == [0, 1, 3, 5]
+    assert [firing.ts for firing in done.firings] == [5]
+    assert stage.changes(done, "badges").column("seq").to_pylist() == [3]
     assert len(FORECASTS) == FORECAST_FORMAT.version
 
 

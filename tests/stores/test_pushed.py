@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import warnings
 from pathlib import Path
@@ -191,6 +192,31 @@ def test_a_moment_that_cannot_be_done_leaves_all_before_it_written(url: str) -> 
     with pytest.raises(DataError, match="is there already"):
         pushed(ag, rows_of(N14), [100])
     assert there(N14, url) == expected(N14)
+
+
+def test_what_was_settled_before_a_rule_was_replaced_is_not_settled_by_the_new_one(
+    tmp_path: Path,
+) -> None:
+    url = f"sqlite:///{tmp_path}/ward.db"
+    filled(N14, url)
+    rule = (
+        "CREATE OR REPLACE RULE note ON OUTPUT came REFERENCING NEW AS hit FOR EACH EVENT\n"
+        "WHEN {when} BEGIN UPDATE worker_status SET status = hit.match_id WHERE worker = hit.who;"
+        "INSERT INTO alarms VALUES (hit.match_id, hit.who, hit.ts); END;"
+    )
+    first, rows = opened(N14, url), [row for _, row in rows_of(N14)]
+    first.sql(rule.format(when="hit.ts > 1000"))
+    first.push("behaviour", rows)
+    first.push("behaviour", rows[0] | {"id": 8, "t": 7_000, "seq": 8, "action": "EXIT"})
+    first.sql(rule.format(when="hit.ts > 0"))
+    first.push("behaviour", rows[0] | {"id": 9, "t": 8_000, "seq": 9})
+    del first
+    gc.collect()
+    second = opened(N14, url)
+    second.sql(rule.format(when="hit.ts > 0"))
+    again = rows[0] | {"id": 9, "t": 8_000, "seq": 9}
+    second.push("behaviour", [*rows, again, again | {"id": 10, "t": 9_000, "seq": 10}])
+    assert [at for _, _, at in there(N14, url)["alarms"]] == [8_000]
 
 
 def test_a_replaced_rule_goes_on_where_the_old_one_failed(tmp_path: Path) -> None:

@@ -350,6 +350,7 @@ class _Script:
             return
         self.forecasts.append(checked)
         self.ledger.forecasts[name] = statement
+        self.ledger.forecast_streams[name] = checked.schema
         self.ledger.sources[name] = self.findings.source
 
     def _query_of(self, statement: CreateForecast) -> CheckedQuery | None:

@@ -22,6 +22,7 @@ from augury.analysis.declarations.catalog import (
     StreamSchema,
 )
 from augury.analysis.declarations.forecasts import CheckedForecast
+from augury.analysis.expressions.walk import tables_read
 from augury.evaluation.asked import Asked
 from augury.evaluation.encoding import rows_of_table
 from augury.evaluation.owner_matches import without_owners
@@ -251,9 +252,12 @@ class Network:
         found = {(each.statement.learn_from or "").lower() for each in self.policies}
         untaught = [each for each in self._forecasts if each.name.lower() not in self.taught]
         found |= {(each.learn_from or "").lower() for each in untaught}
-        for query in (*self.weighed.values(), *(each.query for each in self._forecasts)):
-            plan = plan_match(query, self.catalog)
-            found |= _relations_of(plan)
+        for query in self.weighed.values():
+            # Every network behind a policy asks, of every query of it: without planning them.
+            conjuncts = (*query.conjuncts, *query.lookups)
+            found |= {name.lower() for each in conjuncts for name in tables_read(each.expression)}
+        for query in (each.query for each in self._forecasts):
+            found |= _relations_of(plan_match(query, self.catalog))
         for stream in (*self._read_by_queries, *self._read_by_others):
             known = self.catalog.identified.get(stream.name.lower())
             if known is not None:
@@ -405,6 +409,8 @@ class Network:
 
 def ground(stream: StreamSchema, catalog: Catalog) -> dict[str, StreamSchema]:
     """Return the streams whose rows a stream is made of, by lower-case name."""
+    if stream.name.lower() in catalog.forecast_streams:
+        return {stream.name.lower(): stream}
     how = catalog.inferred.get(stream.name.lower())
     known = catalog.identified.get(stream.name.lower())
     kept = catalog.suppressed.get(stream.name.lower())
@@ -505,6 +511,7 @@ def _sendable(catalog: Catalog) -> Catalog:
         policies=dict(catalog.policies),
         suppressed=dict(catalog.suppressed),
         forecasts=dict(catalog.forecasts),
+        forecast_streams=dict(catalog.forecast_streams),
         stores={},
         rules={},
     )

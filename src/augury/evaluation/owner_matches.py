@@ -26,7 +26,7 @@ from augury.evaluation.identifying import Identities
 from augury.evaluation.stream_rows import StreamRows
 from augury.identity.telling import SAMPLED
 from augury.identity.tracks import Claim, Done, Telling, TooManyTracksError, Tracks
-from augury.matching.lineage import TRUE, All, AtMost, Formula, Is, Not, Truth
+from augury.matching.lineage import TRUE, All, AtMost, Formula, Is, Not, Truth, literals
 from augury.planning.match_plan import MatchPlan
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.records import Matches
@@ -119,14 +119,14 @@ class OwnerMatches:
         groups: dict[tuple[Any, frozenset[int]], list[int]] = defaultdict(list)
         found = list[Telling]()
         for m, formula in enumerate(self.formulas):
-            literals = list(_literals(formula))
-            if not literals:
+            said: list[Any] = list(literals(formula))
+            if not said:
                 found += [Telling(m, 0, 1.0, int(self.matches.report_time[m]))] * (formula == TRUE)
                 continue
-            units = {each.block[0] for each in literals}
+            units = {each.block[0] for each in said}
             if len(units) > 1:
                 self._refuse_units()
-            people = frozenset(each.alternative for each in literals)
+            people = frozenset(each.alternative for each in said)
             groups[units.pop(), people].append(m)
         for (unit, people), numbers in groups.items():
             found += self._followed(unit, people, numbers)
@@ -157,7 +157,8 @@ class OwnerMatches:
 
     def _claim(self, m: int) -> Claim:
         formula, items = self.formulas[m], slice(*self.matches.first_item[m : m + 2].tolist())
-        watched = frozenset(each.block[1] for each in _literals(formula))
+        said: Iterator[Any] = literals(formula)
+        watched = frozenset(each.block[1] for each in said)
         last = int(self.inputs.time[self.matches.row[items]].max())
         return Claim(_holds(formula), watched, int(self.matches.report_time[m]), last)
 
@@ -172,17 +173,6 @@ def _shown(told: list[Telling], floor: float) -> Iterator[int]:
         elif each.claim in passed:
             passed.remove(each.claim)
             yield k
-
-
-def _literals(formula: Formula) -> Iterator[Any]:
-    """Yield what a formula says of owners."""
-    if isinstance(formula, Is):
-        yield formula
-    elif isinstance(formula, Not):
-        yield from _literals(formula.part)
-    elif isinstance(formula, All | AtMost):
-        for part in formula.parts:
-            yield from _literals(part)
 
 
 def _holds(formula: Formula) -> Callable[[Done], bool]:

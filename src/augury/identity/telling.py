@@ -1,25 +1,19 @@
-"""What is told of an event's owner, and when it is told again.
-
-At first all people with a probability above 0; later, while the event is young enough, whenever
-what is known has changed as the strategy asks. Who was told before and cannot have done it any more
-comes once more, with 0.
-"""
+"""What is told of owners, in columns: tellings, each with one row for each person."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from augury.records import Reals
-
-# Probabilities that differ by no more are the same.
-SAME = 1e-9
-# Of sums of positive parts, what is smaller is none of them.
-DUST = 1e-13
+from augury.kernels.identity import layout
+from augury.kernels.identity.telling import SAME
+from augury.records import Reals, Words
 
 EXACT, SAMPLED = "exact", "sampled"
+_KINDS = {"ANY": layout.ANY, "CERTAIN": layout.CERTAIN, "BY": layout.BY, "NEVER": layout.NEVER}
 
 
 @dataclass(frozen=True)
@@ -29,13 +23,19 @@ class Strategy:
     kind: str = "ANY"
     least: float = 0.0
 
-    def is_news(self, told: Reals, known: Reals, bound: float) -> bool:
-        """Whether what is known now is told, after what was told last."""
-        moved = float(np.abs(known - told).max(initial=0.0))
-        if self.kind == "NEVER" or moved <= max(SAME, bound):
+    @property
+    def code(self) -> int:
+        """The strategy as kernels know it."""
+        return _KINDS[self.kind]
+
+    def is_news(self, told: float, known: float) -> bool:
+        """Whether the probability of something is told, after what was told last."""
+        moved = abs(known - told)
+        if self.kind == "NEVER" or moved <= SAME:
             return False
         if self.kind == "CERTAIN":
-            return bool(known.max() >= 1.0 - SAME > told.max())
+            sure = 1.0 - SAME
+            return max(known, 1.0 - known) >= sure > max(told, 1.0 - told)
         return self.kind == "ANY" or moved >= self.least - SAME
 
 
@@ -44,7 +44,6 @@ class Told:
     """One telling of an event: (person's number, p) for each alternative, in their order."""
 
     id: Any
-    time: int
     unit: Any
     revision: int
     as_of: int
@@ -57,21 +56,83 @@ class Told:
         return SAMPLED if self.error_bound > 0.0 else EXACT
 
 
-@dataclass
-class Tale:
-    """An event that may be told again: what was told last, and under which revision."""
+@dataclass(frozen=True)
+class Tellings:
+    """Tellings in their order, as columns.
 
-    id: Any
-    time: int
-    revision: int = -1
-    told: Reals = field(default_factory=lambda: np.zeros(0))
+    Fields:
+        units, ids: what the numbers of `unit` and `event` stand for.
+        event, unit, step, revision, as_of, bound: one for each telling.
+        first: (T + 1) the rows of telling t are those from first[t] on.
+        person, p: one for each row.
+    """
 
-    def tell(self, known: Reals, unit: Any, as_of: int, bound: float) -> Told:
-        """Return the next telling, and remember it."""
-        shown = np.where(known > DUST, np.minimum(known, 1.0), 0.0)
-        before = self.told if self.revision >= 0 else np.zeros(len(known))
-        people = np.flatnonzero((shown > 0.0) | (before > 0.0)).tolist()
-        self.revision += 1
-        self.told = shown
-        owners = tuple((person, float(shown[person])) for person in people)
-        return Told(self.id, self.time, unit, self.revision, as_of, owners, bound)
+    units: Sequence[Any]
+    ids: Sequence[Any]
+    event: Words
+    unit: Words
+    step: Words
+    revision: Words
+    as_of: Words
+    bound: Reals
+    first: Words
+    person: Words
+    p: Reals
+
+    @property
+    def rows_of(self) -> Words:
+        """The number of its telling, for each row."""
+        return np.repeat(np.arange(len(self.event)), np.diff(self.first))
+
+    def __len__(self) -> int:
+        return len(self.event)
+
+    def __iter__(self) -> Iterator[Told]:
+        """Yield the tellings one by one."""
+        people, shares = self.person.tolist(), self.p.tolist()
+        for t, (start, stop) in enumerate(zip(self.first[:-1], self.first[1:], strict=True)):
+            yield Told(
+                self.ids[self.event[t]],
+                self.units[self.unit[t]],
+                int(self.revision[t]),
+                int(self.as_of[t]),
+                tuple(zip(people[start:stop], shares[start:stop], strict=True)),
+                float(self.bound[t]),
+            )
+
+
+def together(parts: list[Tellings]) -> Tellings:
+    """Return the tellings of several wards, step by step, in each by the order of the wards."""
+    units: list[Any] = []
+    ids: list[Any] = []
+    columns: dict[str, list[Any]] = {name: [] for name in ("event", "unit", "first")}
+    for part in parts:
+        columns["event"].append(part.event + len(ids))
+        columns["unit"].append(part.unit + len(units))
+        units.extend(part.units)
+        ids.extend(part.ids)
+    event, unit = (_joined(columns[name]) for name in ("event", "unit"))
+    step, revision, as_of, person = (
+        _joined([getattr(part, name) for part in parts])
+        for name in ("step", "revision", "as_of", "person")
+    )
+    bound, p = (
+        np.concatenate([np.zeros(0), *(getattr(part, name) for part in parts)])
+        for name in ("bound", "p")
+    )
+    lengths = _joined([np.diff(part.first) for part in parts])
+    first = np.concatenate([[0], np.cumsum(lengths)])
+    if len(parts) > 1:
+        order = np.argsort(step, kind="stable")
+        starts, lengths = first[order], lengths[order]
+        first = np.concatenate([[0], np.cumsum(lengths)])
+        rows = np.repeat(starts - first[:-1], lengths) + np.arange(first[-1])
+        event, unit, step, revision, as_of = (
+            column[order] for column in (event, unit, step, revision, as_of)
+        )
+        bound, person, p = bound[order], person[rows], p[rows]
+    return Tellings(units, ids, event, unit, step, revision, as_of, bound, first, person, p)
+
+
+def _joined(columns: list[Words]) -> Words:
+    return np.concatenate([np.zeros(0, np.int64), *columns])

@@ -12,8 +12,6 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from augury.errors import DataError
 from augury.identity.admission import Admission
 from augury.identity.owners import Owners, Worlds, begin
@@ -143,8 +141,7 @@ class _Run:
                 del self.live[k]
                 continue
             likely = self._confidence(k)
-            told, known = (np.array([p, 1.0 - p]) for p in (before.confidence, likely))
-            if self.tracks.strategy.is_news(told, known, 0.0):
+            if self.tracks.strategy.is_news(before.confidence, likely):
                 self._tell(Telling(k, before.revision + 1, likely, now))
 
     def _forget(self, now: int) -> None:

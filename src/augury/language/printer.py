@@ -30,6 +30,7 @@ from augury.language.tree import (
     Allow,
     Change,
     ColumnDefinition,
+    Combines,
     Compares,
     Component,
     CreateCorrelation,
@@ -100,7 +101,7 @@ _PARTS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
     ((Group, Not, Edge, Subgoals), pattern_text),
     (Component, component_text),
     (Subgoal, subgoal_text),
-    ((Holds, Compares), condition_text),
+    ((Holds, Compares, Combines), condition_text),
     (Variable, term_text),
 )
 

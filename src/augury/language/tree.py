@@ -92,6 +92,14 @@ class Compares(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Combines(Node):
+    """AND or OR of Lahar conditions, or NOT of one."""
+
+    operator: Choice["AND", "OR", "NOT"]
+    parts: tuple[LaharCondition, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Kleene(Node):
     """`+<{p}, Hallway(l)>`: variables shared across unfoldings, conditions on each."""
 
@@ -125,7 +133,7 @@ class Subgoals(Node):
 
 
 Term = Variable | Expression
-LaharCondition = Holds | Compares
+LaharCondition = Holds | Compares | Combines
 Pattern = Component | Group | Not | Edge | Subgoals
 
 # Statements ----------------------------------------------------------------------------------

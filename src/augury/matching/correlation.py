@@ -1,8 +1,9 @@
 """CORRELATED BY: confidence as a chain of conditional probabilities (DPCEP definition 4.1).
 
 P(first event), times P(event | the event before it in the match) for every further one, in the
-order of time. Pairs of events come from a table, or pairs of components from a history; one that is
-lacking is refused, or taken as independent.
+order of time. Pairs of events come from a table, or pairs of components from a history. Where the
+table has no pair with the event before, that is unrelated, and the nearest one before it with which
+there is a pair counts (DPCEP equation 4.1); with none, it is refused, or taken as independent.
 """
 
 from __future__ import annotations
@@ -37,26 +38,33 @@ class Correlation:
 
     def applied(self, matches: Matches) -> Matches:
         """Return the matches that pass the threshold, with their confidences as chains."""
-        self._refuse_missing(matches)
-        return _passing(matches, self._factors(matches), self.threshold, strict=self.strict)
+        factor, lacking = self._factors(matches)
+        self._refuse_missing(matches, lacking)
+        return _passing(matches, factor, self.threshold, strict=self.strict)
 
-    def _refuse_missing(self, matches: Matches) -> None:
-        earlier, later = _neighbours(matches)
-        lacking = np.flatnonzero(~self._found(earlier, later)[1])
+    def _refuse_missing(self, matches: Matches, lacking: Words) -> None:
         if len(lacking) and not self.unlisted_is_independent:
-            pair = [self.names[self.name_of_row[rows[lacking[0]]]] for rows in (later, earlier)]
+            rows = matches.row[lacking[0]], matches.row[lacking[0] - 1]
+            pair = [self.names[self.name_of_row[row]] for row in rows]
             raise DataError(
                 f"{self.table} has no probability of event {pair[0]} after {pair[1]}; add the row, "
                 "or write OPTIONS (unlisted = 'independent') to take such pairs as independent"
             )
 
-    def _factors(self, matches: Matches) -> Reals:
+    def _factors(self, matches: Matches) -> tuple[Reals, Words]:
+        """Return the factor of each item, and the items that go with none before them."""
         factor = self.p[matches.row].copy()
-        follows = _follows(matches)
-        place, found = self._found(*_neighbours(matches))
-        listed = self.chance[place] if len(self.chance) else np.zeros(len(place))
-        factor[follows] = np.where(found, listed, factor[follows])
-        return factor
+        first = np.repeat(matches.first_item[:-1], np.diff(matches.first_item))
+        open_ones = np.flatnonzero(_follows(matches))
+        lacking, back = open_ones, 1
+        while len(open_ones):
+            place, found = self._found(matches.row[open_ones - back], matches.row[open_ones])
+            factor[open_ones[found]] = self.chance[place[found]]
+            lacking = np.setdiff1d(lacking, open_ones[found], assume_unique=True)
+            back += 1
+            open_ones = open_ones[~found]
+            open_ones = open_ones[open_ones - back >= first[open_ones]]
+        return factor, lacking
 
     def _found(self, earlier: Words, later: Words) -> tuple[Words, np.ndarray]:
         """Return where each pair stands in the table, and whether it does."""
@@ -120,8 +128,3 @@ def _follows(matches: Matches) -> np.ndarray:
     follows = np.ones(len(matches.row), np.bool_)
     follows[matches.first_item[:-1]] = False
     return follows
-
-
-def _neighbours(matches: Matches) -> tuple[Words, Words]:
-    at = np.flatnonzero(_follows(matches))
-    return matches.row[at - 1], matches.row[at]

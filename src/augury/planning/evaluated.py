@@ -175,6 +175,16 @@ def refuse_inferred(query: CheckedQuery, catalog: Catalog) -> None:
             message = f"query {query.name} reads stream {stream.name}, which is inferred"
             hint = "bind its readings, and ask for its table with the local engine"
             raise PlanError(NOT_EVALUATED, message, hint)
+    refuse_forecasts(query, catalog)
+
+
+def refuse_forecasts(query: CheckedQuery, catalog: Catalog) -> None:
+    """Raise where a query reads a forecast: only the local engine does, over bound rows."""
+    for stream in query.streams:
+        if stream.name.lower() in catalog.forecast_streams:
+            message = f"query {query.name} reads forecast {stream.name}"
+            hint = "bind rows, and ask for its table with the local engine"
+            raise PlanError(NOT_EVALUATED, message, hint)
 
 
 def refuse_identified(queries: Iterable[CheckedQuery]) -> None:

@@ -185,6 +185,8 @@ def _unread(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
     for stream in query.streams:
         if stream.query is not None:
             yield f"is of a query over query {stream.name}"
+        if stream.name.lower() in catalog.forecasts:
+            yield f"is of a query over forecast {stream.name}"
         if stream.name.lower() in catalog.inferred or stream.markov is not None:
             yield f"is of a query over stream {stream.name}, whose events hang together"
         if stream.order_by is not None and len(query.streams) > 1:

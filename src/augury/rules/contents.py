@@ -18,6 +18,18 @@ class RefusedKeyError(DataError):
     """A key that is NULL, or is there already."""
 
 
+def is_row(values: Row, rows: Iterable[Row]) -> bool | None:
+    """Return whether values are one of some rows; None where only a NULL leaves it open."""
+    answer: bool | None = False
+    for row in rows:
+        if row == values and None not in row:
+            return True
+        pairs = zip(row, values, strict=True)
+        if all(a is None or b is None or a == b for a, b in pairs):
+            answer = None
+    return answer
+
+
 @dataclass
 class Contents:
     """The rows by their places, which only grow; `places` has them by key.
@@ -57,14 +69,10 @@ class Contents:
 
     def has(self, values: Row) -> bool | None:
         """Return whether the values are a row, by SQL's rule for rows with NULLs."""
-        answer: bool | None = False
-        for row in self.held.values():
-            if row == values and None not in row:
-                return True
-            pairs = zip(row, values, strict=True)
-            if all(a is None or b is None or a == b for a, b in pairs):
-                answer = None
-        return answer
+        key = self.key_of(values)
+        # Rows of other keys differ: a key is never NULL.
+        asked = self.by_key(key) if key and None not in key else self.held.items()
+        return is_row(values, (row for _, row in asked))
 
     def insert(self, row: Row) -> None:
         """Add a row; raise where its key is NULL or there."""

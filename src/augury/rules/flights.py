@@ -11,13 +11,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from queue import SimpleQueue
 from typing import Any
 
 from augury.errors import DataError
-from augury.rules.contents import Contents, RefusedKeyError, Row
+from augury.rules.contents import Contents, RefusedKeyError, Row, is_row
 from augury.rules.locks import Locking, Scheduler, waits_for
 from augury.rules.stage import Candidate, Settled, Stage, State
 
@@ -103,8 +104,9 @@ class View:
 
     def has(self, values: Row) -> bool | None:
         """Return whether the values are a row, by SQL's rule for rows with NULLs."""
-        rows = dict(self.rows())
-        return Contents(self.name, held=rows).has(values)
+        key = self.key_of(values)
+        asked = self.by_key(key) if key and None not in key else iter(self.rows())
+        return is_row(values, (row for _, row in asked))
 
     def insert(self, row: Row) -> None:
         """Add a row; raise where its key is NULL or there."""
@@ -257,20 +259,27 @@ def in_order(waits: Sequence[frozenset[int]], work: Callable[[int], bool], pool:
     for number, each in enumerate(waits):
         for earlier in each:
             after.setdefault(earlier, []).append(number)
-    running: dict[Future[bool], int] = {
-        pool.submit(work, number): number for number, each in enumerate(left) if not each
-    }
+    ended: SimpleQueue[tuple[int, Future[bool]]] = SimpleQueue()
+    running = 0
+
+    def start(number: int) -> None:
+        nonlocal running
+        running += 1
+        pool.submit(work, number).add_done_callback(lambda done: ended.put((number, done)))
+
+    for number, before in enumerate(left):
+        if not before:
+            start(number)
     failed: BaseException | None = None
     while running:
-        done, _ = wait(running, return_when=FIRST_COMPLETED)
-        for future in done:
-            number, failed = running.pop(future), failed or future.exception()
-            if failed is not None or not future.result():
-                continue
-            for later in after.get(number, ()):
-                left[later].discard(number)
-                if not left[later]:
-                    running[pool.submit(work, later)] = later
+        number, done = ended.get()
+        running, failed = running - 1, failed or done.exception()
+        if failed is not None or not done.result():
+            continue
+        for later in after.get(number, ()):
+            left[later].discard(number)
+            if not left[later]:
+                start(later)
     if failed is not None:
         raise failed
 

@@ -59,7 +59,11 @@ class Subquery:
 
     def __call__(self, reading: Reading) -> Any:
         """Return the value as of now."""
-        rows = [row for _, row in reading.rows(self.table, self.condition, self.key)]
+        if self.condition is None and self.key is not None:
+            key = tuple([value(reading) for value in self.key])
+            rows = [row for _, row in reading.tables[self.table].by_key(key)]
+        else:
+            rows = [row for _, row in reading.rows(self.table, self.condition, self.key)]
         value = self._value(rows)
         if reading.seen is not None:
             reading.seen(self.table, value)

@@ -63,6 +63,8 @@ def reader(lines: Lines, table: StoredTable, sql: sa.Table) -> Callable[[Row], R
     asked = sa.select(sql).where(*(c == b for c, b in zip(keys, binds, strict=True)))
     compiled = asked.compile(dialect=dialect)
     text, names = str(compiled), compiled.positiontup
+    # PostgreSQL plans the question once for each line.
+    more: dict[str, Any] = {} if lines.place.is_embedded else {"prepare": True}
     into = [c.type.dialect_impl(dialect).bind_processor(dialect) for c in keys]
     out = [c.type.dialect_impl(dialect).result_processor(dialect, None) for c in sql.columns]
 
@@ -77,7 +79,7 @@ def reader(lines: Lines, table: StoredTable, sql: sa.Table) -> Callable[[Row], R
     def ask(key: Row) -> Row | None:
         try:
             with lines.cursor() as cursor:
-                row = cursor.execute(text, parameters(key)).fetchone()
+                row = cursor.execute(text, parameters(key), **more).fetchone()
         except (lines.place.engine.dialect.loaded_dbapi.Error, sa.exc.SQLAlchemyError):
             # The line may be broken: it is asked as everything else is, with patience.
             return lines.place.ask(lambda connection: _again(connection, asked, key))

@@ -165,6 +165,11 @@ class _Lowering:
     def _condition(
         self, condition: tree.LaharCondition, goal: int, inside: bool
     ) -> Iterator[ex.Expression]:
+        if isinstance(condition, tree.Combines):
+            parts = [list(self._condition(part, goal, inside)) for part in condition.parts]
+            if all(parts):
+                yield _combined(condition, tuple(part[0] for part in parts))
+            return
         terms = (
             condition.terms
             if isinstance(condition, tree.Holds)
@@ -232,3 +237,9 @@ class _Lowering:
 
 def _equal(left: ex.Expression, right: ex.Expression) -> ex.Binary:
     return ex.Binary("=", left, right, span=right.span)
+
+
+def _combined(condition: tree.Combines, parts: tuple[ex.Expression, ...]) -> ex.Expression:
+    if condition.operator == "NOT":
+        return ex.Unary("NOT", parts[0], span=condition.span)
+    return ex.Logic(condition.operator, parts, span=condition.span)

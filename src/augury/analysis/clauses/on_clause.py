@@ -71,10 +71,6 @@ def _report_unknown(draft: Draft, name: str) -> None:
     if name.lower() in ledger.queries:
         message = f"query {name} returns no matches, so it cannot be a stream"
         draft.findings.error("A027", message, span, "read a query that returns matches")
-    elif name.lower() in ledger.forecasts:
-        message = f"{name} is a forecast, and queries over forecasts are not evaluated yet"
-        hint = f"read query {ledger.forecasts[name.lower()].query}, or the rows of the forecast"
-        draft.findings.error("A011", message, span, hint)
     elif name.lower() in ledger.tables:
         message = f"{name} is a table; ON needs a stream or a query"
         draft.findings.error("A011", message, span, "test it with IN, or declare it as a stream")

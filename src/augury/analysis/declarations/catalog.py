@@ -219,7 +219,8 @@ class Catalog:
     `inferred` has the streams that inference gives, and those of their transitions; `rules` have
     the names of their tables and columns as declared. `identified` has the streams whose events get
     owners.
-    `suppressed` has those of the events that a policy has kept.
+    `suppressed` has those of the events that a policy has kept. `forecast_streams` are forecasts as
+    streams.
     """
 
     streams: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))
@@ -240,6 +241,9 @@ class Catalog:
     identified: Mapping[str, Identified] = field(default_factory=lambda: MappingProxyType({}))
     policies: Mapping[str, PolicySchema] = field(default_factory=lambda: MappingProxyType({}))
     suppressed: Mapping[str, SuppressStream] = field(default_factory=lambda: MappingProxyType({}))
+    forecast_streams: Mapping[str, StreamSchema] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
     def stream(self, name: str) -> StreamSchema | None:
         return self.streams.get(name.lower())

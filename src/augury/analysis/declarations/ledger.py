@@ -53,6 +53,7 @@ class Ledger:
     identified: dict[str, Identified] = field(default_factory=dict)
     policies: dict[str, PolicySchema] = field(default_factory=dict)
     suppressed: dict[str, SuppressStream] = field(default_factory=dict)
+    forecast_streams: dict[str, StreamSchema] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     later: dict[str, str] = field(default_factory=dict)
 
@@ -75,6 +76,7 @@ class Ledger:
             dict(catalog.identified),
             dict(catalog.policies),
             dict(catalog.suppressed),
+            dict(catalog.forecast_streams),
         )
 
     def catalog(self) -> Catalog:
@@ -95,11 +97,13 @@ class Ledger:
             MappingProxyType(self.identified),
             MappingProxyType(self.policies),
             MappingProxyType(self.suppressed),
+            MappingProxyType(self.forecast_streams),
         )
 
     def readable(self, name: str) -> StreamSchema | None:
-        """Return what ON may read under that name: a stream, or a query's output."""
-        return self.streams.get(name.lower()) or self.outputs.get(name.lower())
+        """Return what ON may read under that name: a stream, a query's output, or a forecast."""
+        own = name.lower()
+        return self.streams.get(own) or self.outputs.get(own) or self.forecast_streams.get(own)
 
     def is_table(self, name: str) -> bool:
         """Return whether the name is a table's, declared so far or later in the script."""

@@ -122,16 +122,22 @@ class Stores:
                 found[query] = max(known)
         return found
 
-    def commit(self, firings: Iterable[Firing], position: Position) -> None:
-        """Write what firings changed, up to a moment: one transaction for each store."""
+    def commit(
+        self, firings: Iterable[Firing], position: Position, *, always: bool = False
+    ) -> None:
+        """Write what firings changed, up to a moment: one transaction for each store.
+
+        Where nothing changed the moment is not worth a transaction, but if it must be there
+        `always`: other rules than now would settle it differently.
+        """
         changes = [
             RowChange(c.table, c.before, c.after)
             for firing in firings
             for c in firing.changes
             if c.table in self.tables
         ]
-        if changes:
-            self._commit(changes, Mark(position, script=self.script))
+        if changes or always:
+            self._commit(changes, Mark(position, script=self.script), always=always)
 
     def commit_rows(self, rows: pa.Table, horizon: int, run: str, batch: int) -> None:
         """Write the changes of a batch (`written`), from all shards; all before `horizon` is done.
@@ -144,11 +150,11 @@ class Stores:
         ]
         self._commit(changes, Mark((horizon,), run, batch, self.script))
 
-    def _commit(self, changes: Sequence[RowChange], mark: Mark) -> None:
+    def _commit(self, changes: Sequence[RowChange], mark: Mark, *, always: bool = False) -> None:
         for name, store in self.stores.items():
             own = [each for each in changes if each.table in store.tables]
-            # A batch is counted where it changed nothing, too; a moment is not worth a transaction.
-            if own or mark.batch is not None:
+            # A batch is counted where it changed nothing, too.
+            if own or always or mark.batch is not None:
                 store.commit(own, mark)
                 self.reached[name] = mark.position
 

@@ -119,13 +119,18 @@ class ForecastStage:
         The state that is given is used up.
         """
         alone = state.encoder.alone
-        with limits_named(self.plan):
-            told = self.forecaster.advance(state.lives, self._batch(state, batch))
+        _, told = self.read(state, batch)
         told = told.only(shown(self.plan.forecast, told) & (told.time >= state.reported))
         table = self._table(state, told)
         state.reported = max(state.reported, horizon)
         self._drop(state, alone)
         return state, Answers({self.plan.forecast.name: table}, {})
+
+    def read(self, state: ForecastState, batch: Mapping[str, StreamRows]) -> tuple[Batch, Told]:
+        """Take new rows in; return their events, and what is told of them whatever HAVING says."""
+        events = self._batch(state, batch)
+        with limits_named(self.plan):
+            return events, self.forecaster.advance(state.lives, events)
 
     def finish(self, state: ForecastState) -> tuple[ForecastState, Answers]:
         """Report what remains, which is nothing: every event has told what it told."""
@@ -161,7 +166,7 @@ class ForecastStage:
         for number, stream in enumerate(self.streams):
             rows = batch.get(stream.name.lower())
             if rows is not None and rows.table.num_rows:
-                parts.append(self._events_of(state, number, _by_id(rows)))
+                parts.append(self._events_of(state, number, by_id(rows)))
         return batch_of(parts)
 
     def _events_of(
@@ -195,7 +200,7 @@ class ForecastStage:
         """Yield the events of the history, as if they were of the stream that is read."""
         if self.history is None:
             return
-        history, (stream, *_) = _by_id(self.history), self.streams
+        history, (stream, *_) = by_id(self.history), self.streams
         if not history.table.num_rows and not self.plan.forecast.online:
             name = self.plan.forecast.name
             message = f"forecast {name} learns from {history.schema.name}, which has no events"
@@ -261,7 +266,7 @@ class ForecastStage:
         return forecast_table(self.plan, told, inputs_of(sources))
 
 
-def _by_id(rows: StreamRows) -> StreamRows:
+def by_id(rows: StreamRows) -> StreamRows:
     """Return rows of which those of one time are by id: what follows what must not be chance."""
     times = whole(rows.table.column(rows.schema.time))
     if (times[1:] > times[:-1]).all():

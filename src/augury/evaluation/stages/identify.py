@@ -12,7 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from augury.analysis.declarations.catalog import MovesSchema, StreamSchema
 from augury.analysis.declarations.moves import AS_OF, ERROR_BOUND, METHOD, REVISION, P
@@ -20,6 +22,7 @@ from augury.errors import StateError
 from augury.evaluation.codec import ipc_bytes
 from augury.evaluation.encoding import whole
 from augury.identity.identifier import ALWAYS, Identified, Identifier, News, dump, load
+from augury.identity.telling import EXACT, SAMPLED
 from augury.identity.ward import Row
 from augury.sources.columns import ARROW_TYPES
 from augury.sources.rows import REASON
@@ -83,7 +86,7 @@ class IdentifyStage:
         tidings = Tidings(
             self._told(news, held, place_of), _rejected(news, held, place_of), news.resets
         )
-        kept = sorted(place_of[key] for key in _needed(known) if key in place_of)
+        kept = sorted(place_of[key] for key in known.needed if key in place_of)
         return IdentifyState(known, held.take(pa.array(kept, pa.int64()))), tidings
 
     def dump(self, state: IdentifyState) -> bytes:
@@ -128,23 +131,29 @@ class IdentifyStage:
 
         The rows stand in the order in which they were told.
         """
-        told = [(each, person, p) for each in news.told for person, p in each.owners]
-        rows = held.take(pa.array([place_of[each.id] for each, _, _ in told], pa.int64()))
+        told = news.told
+        of = told.rows_of
+        places = np.array([place_of.get(key, -1) for key in told.ids], np.int64)
+        rows = held.take(pa.array(places[told.event[of]]))
         (owner,) = self.own.alternatives
-        people = [self.identifier.wards[each.unit].people[person] for each, person, _ in told]
         kinds = {column.name: ARROW_TYPES[column.type.value] for column in self.own.columns}
-        column = pa.array(people, kinds[owner])
-        rows = rows.set_column(rows.column_names.index(owner), owner, column)
+        people, first = list[Any](), list[int]()
+        for unit in told.units:
+            first.append(len(people))
+            people += self.identifier.wards[unit].people
+        numbers = np.array(first, np.int64)[told.unit[of]] + told.person
+        names = pa.array(people, kinds[owner]).take(pa.array(numbers))
+        rows = rows.set_column(rows.column_names.index(owner), owner, names)
+        is_sampled = pa.array(told.bound > 0.0)
         added = {
-            P: [p for _, _, p in told],
-            REVISION: [each.revision for each, _, _ in told],
-            METHOD: [each.method for each, _, _ in told],
-            ERROR_BOUND: [each.error_bound for each, _, _ in told],
+            P: pa.array(told.p),
+            REVISION: pa.array(told.revision[of]),
+            AS_OF: pa.array(told.as_of[of]),
+            METHOD: pc.if_else(is_sampled, SAMPLED, EXACT).take(pa.array(of)),
+            ERROR_BOUND: pa.array(told.bound[of]),
         }
-        as_of = pa.array([each.as_of for each, _, _ in told], pa.int64()).cast(kinds[AS_OF])
-        for name in (P, REVISION, AS_OF, METHOD, ERROR_BOUND):
-            column = as_of if name == AS_OF else pa.array(added[name], kinds[name])
-            rows = rows.append_column(name, column)
+        for name, column in added.items():
+            rows = rows.append_column(name, column.cast(kinds[name]))
         return rows
 
 
@@ -152,12 +161,6 @@ def only_wards(stage: IdentifyStage, units: Iterable[Any]) -> IdentifyStage:
     """Return a stage for some of the wards: those of one shard."""
     wards = {unit: stage.identifier.wards[unit] for unit in units}
     return replace(stage, identifier=replace(stage.identifier, wards=wards))
-
-
-def _needed(known: Identified) -> set[Any]:
-    """Return the ids of rows that wait for their step, and of events that may be told again."""
-    waiting = {row.id for _, row in known.waiting}
-    return waiting | {tale.id for ward in known.wards.values() for tale in ward.tales.values()}
 
 
 def _rejected(news: News, held: pa.Table, place_of: dict[Any, int]) -> pa.Table:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from typing import Literal as Choice
 
 from augury.errors import Span
 from augury.language import codes
@@ -17,6 +18,7 @@ from augury.language.expressions import Literal
 from augury.language.findings import Findings
 from augury.language.machine import Action
 from augury.language.tree import (
+    Combines,
     Compares,
     Holds,
     Kleene,
@@ -91,7 +93,28 @@ def _nothing_shared(parts: Parts, span: Span, findings: Findings) -> tuple[str, 
 
 
 def _conditions(parts: Parts, span: Span, findings: Findings) -> Conditions:
-    return tuple(part for part in parts if part is not None)
+    found: list[LaharCondition] = []
+    for part in parts:
+        if isinstance(part, Combines) and part.operator == "AND":
+            found += part.parts
+        elif part is not None:
+            found.append(part)
+    return tuple(found)
+
+
+def _combined(operator: Choice["AND", "OR", "NOT"]) -> Action:
+    def action(parts: Parts, span: Span, findings: Findings) -> LaharCondition | None:
+        known = tuple(part for part in parts if part is not None)
+        if operator == "AND" and len(known) < 2:
+            # TRUE asks nothing.
+            return known[0] if known else None
+        if len(known) < len(parts):
+            message = f"TRUE stands beside {operator} in a condition"
+            findings.refuse(codes.FORM, span, message, "leave the condition out")
+            return None
+        return Combines(operator, known, span=span)
+
+    return action
 
 
 def _holds(parts: Parts, span: Span, findings: Findings) -> Holds:
@@ -132,6 +155,9 @@ ACTIONS: dict[str, Action] = {
     "shared": _shared,
     "nothing_shared": _nothing_shared,
     "conditions": _conditions,
+    "either_condition": _combined("OR"),
+    "both_conditions": _combined("AND"),
+    "not_condition": _combined("NOT"),
     "holds": _holds,
     "compares": _compares,
     "always": _always,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from augury.language.text.expressions import expression_text
 from augury.language.text.words import called_text, name_text, names_text, relation_text
 from augury.language.tree import (
+    Combines,
     Component,
     Edge,
     Group,
@@ -91,9 +92,20 @@ def _conditions(conditions: tuple[LaharCondition, ...]) -> str:
 
 def condition_text(node: LaharCondition) -> str:
     """Return a condition of a sigma or a plus."""
+    if isinstance(node, Combines):
+        return _combined_text(node)
     if isinstance(node, Holds):
         return f"{relation_text(node.relation)}({_terms(node.terms)})"
     return f"{term_text(node.left)} {node.operator} {term_text(node.right)}"
+
+
+def _combined_text(node: Combines) -> str:
+    parts = [condition_text(part) for part in node.parts]
+    grouped = [
+        f"({text})" if isinstance(part, Combines) and part.operator != "NOT" else text
+        for text, part in zip(parts, node.parts, strict=True)
+    ]
+    return f"NOT {grouped[0]}" if node.operator == "NOT" else f" {node.operator} ".join(grouped)
 
 
 def _terms(terms: tuple[Term, ...]) -> str:

@@ -3,7 +3,8 @@
 | key | value |
 |---|---|
 | query, class, reasons, safe_plan | the query's name, its class and why |
-| pattern, strategy, within, every, over, having, allow_missed, returns | what was asked |
+| pattern, strategy, after_match, within, every, over | what was asked |
+| having, allow_missed, returns | which answers were asked for, and in what form |
 | not_evaluated | what it uses that no engine evaluates yet, or null |
 | components | index, name, negated, minimum, maximum, played_by, miss_rate, may_be_missed |
 | plan | steps in data order: name, runs_on, does |

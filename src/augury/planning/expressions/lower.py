@@ -15,6 +15,7 @@ from typing import Protocol
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Column, DataType, TableSchema
+from augury.analysis.declarations.durations import microseconds
 from augury.errors import Span
 from augury.language import expressions as syntax
 from augury.planning.expressions.functions import lower_call
@@ -36,14 +37,6 @@ from augury.planning.expressions.types import (
     to_common_type,
 )
 
-MICROSECONDS = {
-    "MILLISECOND": 1_000,
-    "SECOND": 1_000_000,
-    "MINUTE": 60_000_000,
-    "HOUR": 3_600_000_000,
-    "DAY": 86_400_000_000,
-    "WEEK": 604_800_000_000,
-}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_TABLES: Mapping[str, TableSchema] = MappingProxyType({})
 
@@ -115,12 +108,7 @@ def _whole_number(value: int, span: Span) -> Constant:
 
 @_lower.register
 def _(expression: syntax.Duration, scope: Names) -> Typed:
-    return Constant(DataType.INTERVAL, microseconds_of(expression))
-
-
-def microseconds_of(duration: syntax.Duration) -> int:
-    """Return a duration's length in microseconds."""
-    return round(duration.amount * MICROSECONDS[duration.unit])
+    return Constant(DataType.INTERVAL, microseconds(expression))
 
 
 @_lower.register

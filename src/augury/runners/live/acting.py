@@ -97,6 +97,11 @@ class LiveActing:
     def _open(self, stores: Stores, used: Used) -> None:
         """Read the tables that lie in stores, and become their only writer."""
         if self.stores is not None:
+            if self.state.reached is not None:
+                # What was settled by the rules so far is not to be settled by others.
+                unwritten = self.state.firings[self.committed :]
+                self.stores.commit(unwritten, self.state.reached, always=True)
+                self.committed = len(self.state.firings)
             stores.succeed(self.stores)
         stores.claim()
         stores.load()

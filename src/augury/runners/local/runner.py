@@ -23,6 +23,8 @@ from augury.evaluation.encoding import declaration_of
 from augury.evaluation.evaluator import Evaluator, checked_rows
 from augury.evaluation.executor import Executor
 from augury.evaluation.identifying import Identities
+from augury.evaluation.learning.forecast_explained import explain_learned
+from augury.evaluation.learning.forecast_scores import ForecastScore, judge, scored
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import Network, below
 from augury.evaluation.stages.forecast import ForecastStage
@@ -53,6 +55,7 @@ class LocalRunner:
     coded: dict[str, StreamRows] = field(default_factory=dict)
     taught: dict[str, CheckedQuery] = field(default_factory=dict)
     answers: dict[str, pa.Table] = field(default_factory=dict)
+    forecasts: Mapping[str, CheckedForecast] = field(default_factory=dict)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the result of a query: all columns, or those that are named."""
@@ -72,18 +75,32 @@ class LocalRunner:
 
     def forecast(self, forecast: CheckedForecast) -> pa.Table:
         """Return the rows of a forecast over all rows of its streams."""
-        refuse_identified(below(forecast.query, self.queries).values())
-        plan, query = plan_forecast(forecast, self.catalog), forecast.query
-        tables = self._network(query.name).relations
-        history = None if forecast.learn_from is None else self._ordered(forecast.learn_from)
-        stage = ForecastStage(plan, tables, history)
+        stage = self._forecast_stage(forecast)
         state = stage.start()
         for component in stage.never_met(state):
             told = f"no event of {forecast.learn_from} fits {component}, so every forecast is 0"
             warnings.warn(f"forecast {forecast.name}: {told} ({NEVER_MET})", stacklevel=4)
-        rows = {each.name.lower(): self._ordered(each.name) for each in query.streams}
+        rows = {each.name.lower(): self._ordered(each.name) for each in forecast.query.streams}
         _, answers = stage.advance(state, rows, ALWAYS)
         return answers.found[forecast.name]
+
+    def score(self, forecast: CheckedForecast) -> ForecastScore:
+        """Return how good a forecast is over all rows of its stream."""
+        stage = self._forecast_stage(forecast)
+        rows = self._ordered(forecast.query.streams[0].name)
+        found = judge(stage, rows, lambda: self.table(forecast.query.name, ["events"]))
+        return scored(*found)
+
+    def explain_learned(self, forecast: CheckedForecast) -> str:
+        """Return what the history of a forecast teaches, in words."""
+        return explain_learned(self._forecast_stage(forecast))
+
+    def _forecast_stage(self, forecast: CheckedForecast) -> ForecastStage:
+        refuse_identified(below(forecast.query, self.queries).values())
+        plan = plan_forecast(forecast, self.catalog)
+        tables = self._network(forecast.query.name).relations
+        history = None if forecast.learn_from is None else self._ordered(forecast.learn_from)
+        return ForecastStage(plan, tables, history)
 
     def _ordered(self, stream: str) -> StreamRows:
         """Return the rows of a stream by time, with the ids of their events."""
@@ -170,8 +187,18 @@ class LocalRunner:
 
     def _checked(self, name: str) -> StreamRows:
         if name.lower() not in self.checked:
-            self.checked[name.lower()] = checked_rows(self.catalog, name, self.bound)
+            forecast = self.forecasts.get(name.lower())
+            self.checked[name.lower()] = (
+                checked_rows(self.catalog, name, self.bound)
+                if forecast is None
+                else self._as_stream(forecast)
+            )
         return self.checked[name.lower()]
+
+    def _as_stream(self, forecast: CheckedForecast) -> StreamRows:
+        """Return the rows of a forecast as certain events."""
+        rows = self.forecast(forecast).select([c.name for c in forecast.schema.columns])
+        return StreamRows(forecast.schema, rows, rows[:0])
 
     def _many(self, stream: StreamSchema) -> pa.Table | None:
         """Return the good rows of a stream if they are many, and in the order of time."""

@@ -154,7 +154,7 @@ class InThreads:
 
     def _shards(self, parts: list[pa.Table]) -> int:
         """Return how many shards there are: more than threads where each is taken in one step."""
-        if self.network.goes_by_time:
+        if all(query.after_match is None for query in self.network.queries.values()):
             return self.threads
         rows = sum(int(part.num_rows) for part in parts)
         return max(self.threads, rows // FEW)

@@ -1,0 +1,131 @@
+"""Writes docs/benchmarks/forecasts.md from the figures that were measured.
+
+python benchmarks/forecast/page.py
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from matching import harness
+
+Figures = dict[str, Any]
+
+
+def read(name: str) -> Figures:
+    """Return the figures of a benchmark."""
+    found: Figures = json.loads((harness.FIGURES / f"{name}.json").read_text())
+    return found
+
+
+def table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Iterator[str]:
+    """Yield a table."""
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(str(each) for each in row)} |"
+
+
+def calibration(found: Figures) -> Iterator[str]:
+    """Yield what was seen where the model is right."""
+    cells = {
+        name: each for name, each in found.items() if isinstance(each, dict) and "forecasts" in each
+    }
+    yield "## Where the model is right"
+    yield ""
+    yield "Streams drawn from a chain of the order that the forecast learns; settings in"
+    yield "`benchmarks/forecast/calibration.py`, written before anything was measured."
+    yield ""
+    yield f"Largest calibration error: {found['largest_calibration_error']}."
+    yield ""
+    head = (
+        "model, horizon, rows",
+        "forecasts",
+        "calibration error",
+        "log loss",
+        "of the base rate",
+    )
+    rows = [
+        (
+            name,
+            each["forecasts"],
+            each["calibration_error"],
+            each["log_loss"],
+            each["base_log_loss"],
+        )
+        for name, each in cells.items()
+    ]
+    yield from table(head, rows)
+    yield ""
+    yield "![by time](forecast_calibration_time.svg) ![by match](forecast_calibration_match.svg)"
+    yield ""
+
+
+def heat_waves(found: Figures) -> Iterator[str]:
+    """Yield P-ToPSS's Figure 11."""
+    yield "## Heat waves (P-ToPSS, Figure 11)"
+    yield ""
+    yield f"Five days above 30 degrees in a row; {found['history']:,} days of some cities teach,"
+    yield f"{found['rows']:,} later days of others judge. Settings in"
+    yield "`benchmarks/forecast/heat_waves.py`. Precision and recall are of alarms above 0.5."
+    yield ""
+    head = (
+        *("rows, horizon", "model", "states", "log loss", "of the base rate", "calibration error"),
+        *("precision", "recall", "ms"),
+    )
+    rows = []
+    for cell, models in found.items():
+        if not isinstance(models, dict) or cell == "measured_on":
+            continue
+        for name, each in models.items():
+            precision, recall = each["precision_and_recall"]["0.5"]
+            figures = (each["states"], each["log_loss"], each["base_log_loss"])
+            told = ("-" if value is None else value for value in (precision, recall))
+            rows.append(
+                (cell, name, *figures, each["calibration_error"], *told, each["milliseconds"])
+            )
+    yield from table(head, rows)
+    yield ""
+    yield "![by time](forecast_heat_waves_time.svg) ![by match](forecast_heat_waves_match.svg)"
+    yield ""
+
+
+def throughput(found: Figures) -> Iterator[str]:
+    """Yield how fast it is."""
+    yield "## Events a second"
+    yield ""
+    size = f"{found['keys']:,} keys, {found['events']:,} events"
+    yield f"A sequence of three over {size}, MARKOV 1 from a history, on one core; the stage as"
+    yield "runners call it. Horizons in events."
+    yield ""
+    rows = [
+        (
+            name,
+            horizon,
+            f"{each['events_per_core_second']:,}",
+            each["rows_per_event"],
+            each["state_kilobytes"],
+            f"{each['store_ms']} / {each['load_ms']}",
+        )
+        for name, cells in found.items()
+        if isinstance(cells, dict) and name != "measured_on"
+        for horizon, each in cells.items()
+    ]
+    head = ("rows", "horizon", "events a second", "rows an event", "state, kB", "store / load, ms")
+    yield from table(head, rows)
+    yield ""
+
+
+def main() -> None:
+    """Write the page."""
+    lines = ["# Forecasts, measured", "", "[What forecasts are](../forecasts.md)", ""]
+    lines += calibration(read("forecast_calibration"))
+    lines += heat_waves(read("forecast_heat_waves"))
+    lines += throughput(read("forecast_throughput"))
+    (harness.FIGURES / "forecasts.md").write_text("\n".join(lines).rstrip() + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""How good forecasts are: what they claimed of rows kept apart, against what came of them.
+
+What came is told by the query's own matches over the same rows, and not by the forecast. A row is
+judged if all of its horizon lies within the rows; the others are left out, whatever they claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from augury.analysis.declarations.forecasts import CheckedForecast
+from augury.errors import DataError
+from augury.evaluation.stages.forecast import ForecastStage, by_id
+from augury.evaluation.stream_rows import StreamRows, event_ids
+from augury.forecast.batch import Batch
+from augury.forecast.told import Told
+from augury.records import Flags, Reals, Words
+
+# A forecast of 0 that comes true costs as much as one of this.
+LEAST = 1e-6
+BINS = 10
+# (component, number of the event)
+Part = frozenset[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Forecasts of about one size: how many, what they claimed and what came, on average."""
+
+    count: int
+    claimed: float
+    happened: float
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastScore:
+    """What forecasts were worth, against always saying how often it happens (the base rate).
+
+    `calibration_error` is how far claims are from what came, on average over `reliability`, which
+    has the forecasts in tenths. `unjudged` rows have a horizon that the rows do not reach.
+    """
+
+    judged: int
+    unjudged: int
+    base_rate: float
+    log_loss: float
+    base_log_loss: float
+    brier: float
+    base_brier: float
+    calibration_error: float
+    reliability: tuple[Bin, ...]
+
+    @property
+    def skill(self) -> float:
+        """Which part of the base rate's log loss is saved; above 0 is better than it."""
+        return 1.0 - self.log_loss / self.base_log_loss if self.base_log_loss else 0.0
+
+
+def scored(claimed: Reals, happened: Flags, unjudged: int = 0) -> ForecastScore:
+    """Return the score of forecasts of which it is known what came."""
+    if not len(claimed):
+        raise DataError("no forecast can be judged: the rows end before its horizon does")
+    base = float(happened.mean())
+    bins = tuple(_bins(claimed, happened))
+    apart = sum(each.count * abs(each.claimed - each.happened) for each in bins)
+    return ForecastScore(
+        len(claimed),
+        unjudged,
+        base,
+        _log_loss(claimed, happened),
+        _log_loss(np.full(len(claimed), base), happened),
+        float(((claimed - happened) ** 2).mean()),
+        base * (1.0 - base),
+        apart / len(claimed),
+        bins,
+    )
+
+
+def _log_loss(claimed: Reals, happened: Flags) -> float:
+    told = np.clip(claimed, LEAST, 1.0 - LEAST)
+    return float(-np.log(np.where(happened, told, 1.0 - told)).mean())
+
+
+def _bins(claimed: Reals, happened: Flags) -> Iterator[Bin]:
+    tenth = np.minimum((claimed * BINS).astype(np.int64), BINS - 1)
+    for number in range(BINS):
+        own = tenth == number
+        if own.any():
+            yield Bin(int(own.sum()), float(claimed[own].mean()), float(happened[own].mean()))
+
+
+# What came ------------------------------------------------------------------------------------
+
+
+def judge(
+    stage: ForecastStage, rows: StreamRows, matches: Callable[[], pa.Table]
+) -> tuple[Reals, Flags, int]:
+    """Return what was claimed of rows, what came of it, and how many could not be judged.
+
+    `matches` gives those of the query over the same rows.
+    """
+    forecast = stage.plan.forecast
+    if len(stage.streams) != 1 or rows.schema.probability or rows.schema.alternatives:
+        raise DataError(
+            f"forecast {forecast.name} cannot be scored: what came is known of one stream of "
+            "events that are certain"
+        )
+    rows = by_id(rows)
+    batch, told = stage.read(stage.start(), {rows.schema.name.lower(): rows})
+    places = _Places.of(batch, forecast)
+    ids = {str(value): n for n, value in enumerate(event_ids(rows).to_pylist())}
+    listed = matches().column("events").to_pylist()
+    found = [_Match.of(events, ids, forecast) for events in listed]
+    known = ~np.isnan(told.forecast) & places.is_judged[told.last]
+    if forecast.by_time:
+        came = _whole_came(found, places, told)
+    else:
+        came = _parts_came(found, places, told, forecast)
+    return told.forecast[known], came[known], int((~known).sum())
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where each event stands, by its number: its place in its partition or stream, or its time.
+
+    `line` is the partition; the horizon reaches as far as `reach` after an event.
+    """
+
+    of_number: Words
+    line: Words
+    time: Words
+    reach: int
+    is_judged: Flags
+
+    @staticmethod
+    def of(batch: Batch, forecast: CheckedForecast) -> _Places:
+        count, reach = len(batch), forecast.horizon.length
+        place, line, time = (np.zeros(count, np.int64) for _ in range(3))
+        line[batch.number], time[batch.number] = batch.partition, batch.time
+        if not forecast.horizon.events:
+            last = np.full(count, batch.time.max(initial=0))
+            return _Places(time, line, time, reach, time + reach <= last)
+        if forecast.of_stream:
+            place[batch.number] = np.arange(count)
+            return _Places(place, line, time, reach, place + reach < count)
+        order = np.argsort(batch.partition, kind="stable")
+        sizes = np.bincount(batch.partition)
+        begins = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        own = np.arange(count) - begins[batch.partition[order]]
+        place[batch.number[order]] = own
+        return _Places(place, line, time, reach, place + reach < sizes[line])
+
+
+@dataclass(frozen=True)
+class _Match:
+    """A match: its events in their order, and the one with which it is complete."""
+
+    items: tuple[tuple[str, int], ...]
+    completed: int
+
+    @staticmethod
+    def of(events: list[dict[str, Any]], ids: dict[str, int], forecast: CheckedForecast) -> _Match:
+        query = forecast.query
+        items = sorted(((e["component"], ids[e["event_id"]]) for e in events), key=lambda i: i[1])
+        if query.strategy == "ANY":
+            return _Match(tuple(items), items[-1][1])
+        needed = {c.name: c.minimum for c in query.components}
+        present = {name for name, _ in items}
+        counts = dict.fromkeys(present, 0)
+        for name, number in items:
+            counts[name] += 1
+            if all(counts[each] >= needed[each] for each in present):
+                return _Match(tuple(items), number)
+        return _Match(tuple(items), items[-1][1])
+
+
+def _whole_came(found: list[_Match], places: _Places, told: Told) -> Flags:
+    """Return after which rows some match of the partition was completed in time."""
+    numbers = np.array(sorted({match.completed for match in found}), np.int64)
+    # One line after the other, each with room for what is beyond its end.
+    room = int(places.of_number.max(initial=0)) + places.reach + 2
+    ends = np.sort(places.line[numbers] * room + places.of_number[numbers])
+    now = places.line[told.last] * room + places.of_number[told.last]
+    following = np.searchsorted(ends, now, side="right")
+    ends = np.append(ends, np.iinfo(np.int64).max)
+    came: Flags = ends[following] <= now + places.reach
+    return came
+
+
+def _parts_came(
+    found: list[_Match], places: _Places, told: Told, forecast: CheckedForecast
+) -> Flags:
+    """Return which partial matches were completed in time, as they were."""
+    ahead: dict[Part, list[tuple[int, int]]] = {}
+    for match in found:
+        for k in range(1, len(match.items)):
+            following = match.items[k][1]
+            if match.items[k - 1][1] >= match.completed:
+                break
+            own = ahead.setdefault(frozenset(match.items[:k]), [])
+            own.append((int(places.time[following]), int(places.of_number[match.completed])))
+    names = [c.name for c in forecast.query.components]
+    came = np.zeros(len(told), np.bool_)
+    first, component, number = (a.tolist() for a in (told.first_item, told.component, told.number))
+    for r in range(len(told)):
+        items = range(first[r], first[r + 1])
+        part = frozenset((names[component[i]], number[i]) for i in items)
+        limit = int(places.of_number[told.last[r]]) + places.reach
+        time = int(told.time[r])
+        came[r] = any(after > time and end <= limit for after, end in ahead.get(part, ()))
+    return came
