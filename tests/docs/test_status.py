@@ -87,6 +87,7 @@ def test_every_row_that_is_refused_has_a_test() -> None:
         "`CREATE POLICY`",
         "`CREATE FORECAST`",
         "forecasts: `USING MODEL`",
+        "queries over forecasts",
         "[rules]",
         "rules and active conjuncts",
         "a query over a query that has active conjuncts",

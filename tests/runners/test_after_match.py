@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from augury import DataError, QueryError, Session
+from augury.analysis.policies.bindings import bound_by
+from augury.analysis.script import check_text
 from augury.runners.local import threads
 from runners.every_runner import Runner, every_runner
 
@@ -177,3 +179,35 @@ def test_a_number_needs_certain_events() -> None:
     ag = Session(engine="local")
     with pytest.raises(QueryError, match="world to world"):
         ag.sql(UNCERTAIN + QUERY.format(skip=PAST, returns="MATCH_NUMBER() AS n"))
+
+
+TAKEN = QUERY.format(skip=PAST, returns="a.t AS began")
+
+
+def test_a_forecast_of_what_is_taken_is_refused() -> None:
+    ag = Session(engine="local")
+    ag.sql(STREAM + TAKEN + "CREATE FORECAST f ON q WITHIN 5 EVENTS USING MARKOV 0 ONLINE;")
+    ag.bind("s", rows_of(10))
+    with pytest.raises(QueryError, match="AFTER MATCH SKIP"):
+        ag.table("f")
+
+
+def test_a_rule_on_what_is_taken_is_refused() -> None:
+    ag = Session(engine="local")
+    table = "CREATE TABLE log (tag STRING, n LONG) KEY tag;"
+    rule = "CREATE RULE r ON q DO INSERT INTO log VALUES (new.tag, 1) ON CONFLICT DO NOTHING;"
+    ag.sql(STREAM + TAKEN + table + rule)
+    ag.bind("s", rows_of(10))
+    with pytest.raises(QueryError, match="AFTER MATCH SKIP"):
+        ag.table("log")
+
+
+def test_a_policy_binds_every_type_beside_what_is_taken_and_does_not_weigh_it() -> None:
+    other = "CREATE QUERY other ON s PATTERN SEQ(A x, C z) WHERE [tag] WITHIN 5;"
+    checked = check_text(f"{STREAM} {TAKEN} {other}")
+    queries = {query.name: query for query in checked.queries}
+    bound = {each.type for each in bound_by(queries["q"], frozenset({"s"}), queries)}
+    assert None in bound
+    assert not {each.type for each in bound_by(queries["other"], frozenset({"s"}), queries)}
+    with pytest.raises(QueryError, match="one after the other"):
+        Session(engine="local").sql(f"{STREAM} {TAKEN} {other} CREATE POLICY p ON s PUBLIC q;")
