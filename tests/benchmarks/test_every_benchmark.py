@@ -77,7 +77,7 @@ ON_SPARK: dict[str, tuple[list[str], dict[str, Any]]] = {
     "lahar.keys": (["50", "2"], {"SHARDS": 2}),
     "dpcep.movement": (
         ["200"],
-        {"OVERLAPS": (0.0, 0.5, 1.0), "RATES": (0.5, 1.0), "ON_SPARK": ((0.5, 0.5, 1),)},
+        {"OVERLAPS": (0.0, 0.5, 1.0), "RATES": (0.5, 1.0), "ON_SPARK": ((1.0, 0.5, 1),)},
     ),
     "dpcep.workers": (
         ["2000"],

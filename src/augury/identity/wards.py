@@ -152,7 +152,7 @@ def _law(ward: Ward, asked: Asked, number_of: Mapping[Place, int]) -> Law:
         asked.rejects_impossible,
         asked.within,
         asked.strategy.code,
-        asked.strategy.least,
+        float(asked.strategy.least),
     )
 
 

@@ -150,6 +150,9 @@ class Pipeline:
         """Return the streams whose rows each part puts aside, so that each is reported once."""
         reported: list[frozenset[str]] = []
         left = set(self.network.bases)
+        if not self.tells_faults:
+            # Late and bad rows of a stream under a policy are for those who ask for them.
+            left -= self.network.catalog.guarded
         for network, _ in self.parts:
             reported.append(frozenset(left & set(network.bases)))
             left -= set(network.bases)
