@@ -7,34 +7,26 @@ from random import Random
 from augury import Session
 
 WARD = """
-CREATE STREAM ward (id STRING, act STRING, t LONG, worker STRING) ID id TIME t TYPE act;
-CREATE QUERY cleaned ON ward PATTERN SEQ(EXIT_PATIENT a, SANITIZE b) WHERE [worker] WITHIN 120;
-CREATE QUERY washed ON ward PATTERN SEQ(WASH a, ENTER_OFFICE b) WHERE [worker] WITHIN 120;
-CREATE QUERY therapy ON ward PATTERN SEQ(EXIT_PATIENT a, ENTER_OFFICE b) WHERE [worker] WITHIN 300;
+CREATE STREAM ward (id STRING, act STRING, t LONG) ID id TIME t TYPE act;
+CREATE QUERY cleaned ON ward PATTERN SEQ(EXIT_PATIENT a, SANITIZE b) WITHIN 120;
+CREATE QUERY washed ON ward PATTERN SEQ(WASH a, ENTER_OFFICE b) WITHIN 120;
+CREATE QUERY therapy ON ward PATTERN SEQ(EXIT_PATIENT a, ENTER_OFFICE b) WITHIN 300;
 """
 POLICY = "CREATE POLICY p ON ward PUBLIC cleaned, washed PRIVATE therapy {} USING GREEDY;"
 ACTS = ("EXIT_PATIENT", "SANITIZE", "WASH", "ENTER_OFFICE")
 
 
-def session(script: str, rows: list[dict[str, object]]) -> Session:
-    """Return a session over some acts."""
-    ag = Session(engine="local")
-    ag.sql(script)
-    ag.bind("ward", rows)
-    return ag
-
-
 def main() -> None:
     """Print a line for each weight, as only the owner of the raw rows can."""
     draw = Random(4)
-    rows = [
-        {"id": str(k), "act": draw.choice(ACTS), "t": 30 * k, "worker": draw.choice("ab")}
-        for k in range(120)
-    ]
+    rows = [{"id": str(k), "act": draw.choice(ACTS), "t": 60 * k} for k in range(120)]
     for weight in ("WEIGHT 0", "WEIGHT 0.5", "WEIGHT 1", "WEIGHT 2", "NEVER"):
-        ag = session(WARD + POLICY.format(weight), rows)
+        ag, owner = Session(engine="local"), Session(engine="local")
+        ag.sql(WARD + POLICY.format(weight))
+        ag.bind("ward", rows)
         kept = {each["event_id"] for each in ag.audit("p").to_pylist() if each["kept"]}
-        owner = session(WARD, [row for row in rows if row["id"] in kept])
+        owner.sql(WARD)
+        owner.bind("ward", [row for row in rows if row["id"] in kept])
         shown = [f"{ag.table(name).num_rows} {name}" for name in ("cleaned", "washed")]
         hidden = owner.table("therapy").num_rows
         print(f"{weight:10}: {', '.join(shown)}; {hidden} therapies can be put together")
