@@ -147,7 +147,8 @@ class Pattern:
         """Whether next-match runs that take ties in another order can give one match."""
         bound = [c for c in range(len(self.components)) if (self.positive >> c) & 1]
         return self.strategy != "ANY" and any(
-            not (self.closed_by[c] >> b) & 1 and not (self.closed_by[b] >> c) & 1
+            not ((self.closed_by[c] | self.before[c]) >> b) & 1
+            and not ((self.closed_by[b] | self.before[b]) >> c) & 1
             for b, c in combinations(bound, 2)
         )
 

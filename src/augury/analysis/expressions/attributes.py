@@ -86,6 +86,9 @@ def component_in_group(draft: Draft, name: str, component: Component, span: Span
         message = f"{component.name} is in no group {name} that repeats"
         known = [g.name for g in draft.groups]
         hint = suggest(name, known, f"write (SEQ(...))+ {name} in the pattern")
+        if group is not None:
+            inside = [draft.components[c].name for c in group.components]
+            hint = f"the components of {group.name} are {listing(inside)}"
         draft.findings.error("A032", message, span, hint)
     elif component.index not in group.sure:
         message = f"{component.name} stands in an OR, so a round of {group.name} may have none"
