@@ -78,8 +78,8 @@ def test_time_goes_on_from_a_checkpoint() -> None:
 def test_a_silent_stream_holds_others_back_no_longer_than_it_may() -> None:
     ag = session()
     now = [0.0]
-    ag._live_runner().silence.clock = lambda: now[0]
-    ag._live_runner().silence.heard["alarms"] = 0.0
+    ag._pushed.runner().silence.clock = lambda: now[0]
+    ag._pushed.runner().silence.heard["alarms"] = 0.0
     ag.push("doors", door(1))
     ag.push("alarms", {"id": 1, "tag": "x", "t": 2})
     # A match of both is known once no row before its end can come on either.
