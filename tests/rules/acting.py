@@ -55,7 +55,7 @@ def reads_of(ag: Session) -> list[tuple[str, int, str, Any, Any]]:
         whose = known.get("who", known.get("worker"))
         reads.append((reader, match.moment[0], table, whose, value))
 
-    used = ag._used(ag._declared.acting_for(), ag._bound.rows)
+    used = ag._pushed.used(ag._declared.acting_for(), ag._bound.rows)
     run = ActingRun(used, ag._bound.local_runner(), seen)
     with suppress(DataError):
         assert run.state is not None

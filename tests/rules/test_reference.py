@@ -173,7 +173,7 @@ def test_every_read_is_that_of_the_reference(case: tuple[Script, list[Event]]) -
     def seen(reader: str, match: Any, table: str, value: Any) -> None:
         reads.append((reader, match.moment[0], table, value))
 
-    used = ag._used(ag._declared.acting_for(), ag._bound.rows)
+    used = ag._pushed.used(ag._declared.acting_for(), ag._bound.rows)
     run = ActingRun(used, ag._bound.local_runner(), seen)
     if expected.stopped is None:
         assert run.state is not None

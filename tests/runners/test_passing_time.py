@@ -105,7 +105,7 @@ def test_idle_needs_a_while() -> None:
 
 
 def test_a_streaming_run_says_that_it_waits_for_silent_streams() -> None:
-    streams = session()._catalog.streams
+    streams = session()._declared.catalog.streams
     refuse_idle([streams["alarms"]])
     with pytest.raises(PlanError, match="alarms is IDLE AFTER a while, beside other streams"):
         refuse_idle([streams["doors"], streams["alarms"]])

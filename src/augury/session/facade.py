@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from augury.errors import AuguryError, Diagnostic, QueryError, Source
+from augury.errors import AuguryError, Diagnostic, QueryError, Source, warn
 from augury.session.declared import Engine, blamed
 
 if TYPE_CHECKING:
@@ -340,7 +340,6 @@ class Session:
 def _warn_of_other_workers(spark: Any) -> None:
     """Say so where the Python workers of a Spark session may lack augury."""
     from augury.runners.process.worker_python import notice_of
-    from augury.session.notices import warn
 
     notice = notice_of(spark)
     if notice is not None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from augury.errors import RowsWarning
+from augury.errors import RowsWarning, warn
 
 if TYPE_CHECKING:
     from augury.rules.stage import State
@@ -70,11 +68,3 @@ class Notices:
         if count > known and (again or not known):
             self._counts[what] = count
             warn(sentence, RowsWarning)
-
-
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line from which augury was called, however deep in it this is."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("augury."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
