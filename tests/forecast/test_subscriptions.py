@@ -26,7 +26,8 @@ def test_table_1_is_matched_where_ties_are_broken_by_id(
     order: str, matches: list[list[str]]
 ) -> None:
     sql = f"""
-        CREATE STREAM logins (id LONG, ip STRING, status STRING, at TIMESTAMP) ID id TIME at {order};
+        CREATE STREAM logins (id LONG, ip STRING, status STRING, at TIMESTAMP)
+        ID id TIME at {order};
     """
     day, here = "2007-02-14 ", "128.100.2.15"
     rows: list[dict[str, object]] = [

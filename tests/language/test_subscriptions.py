@@ -24,10 +24,14 @@ def both(subscription: str, pattern: str) -> None:
         ("SUBSCRIPTION a, b, c", "PATTERN NEXT(a a, b b, c c)"),
         ("SUBSCRIPTION a, b; c, d", "PATTERN SEQ(NEXT(a a, b b), NEXT(c c, d d))"),
         ("SUBSCRIPTION a; (b | c) & d", "PATTERN SEQ(a a, AND(OR(b b, c c), d d))"),
-        ("SUBSCRIPTION a; (b ∨ (c ∧ d))", "PATTERN SEQ(a a, OR(b b, AND(c c, d d)))"),
+        (
+            "SUBSCRIPTION a; (b \N{LOGICAL OR} (c & d))",
+            "PATTERN SEQ(a a, OR(b b, AND(c c, d d)))",
+        ),
         ("SUBSCRIPTION a; a; a_1", "PATTERN SEQ(a a_1_, a a_2, a_1 a_1)"),
         (
-            "SUBSCRIPTION s1; ((s2; s3@(t(s3) − t(s1) < 5)) ∨ (s4, s5)); s6",
+            "SUBSCRIPTION s1; ((s2; s3@(t(s3) \N{MINUS SIGN} t(s1) < 5)) "
+            "\N{LOGICAL OR} (s4, s5)); s6",
             "PATTERN SEQ(s1 s1, OR(SEQ(s2 s2, s3 s3), NEXT(s4 s4, s5 s5)), s6 s6) "
             "WHERE t(s3) - t(s1) < 5",
         ),

@@ -3,9 +3,9 @@
 Each statement is read on its own, so that an error in one hides nothing of the others. A `;` is not
 an end between the BEGIN and the END of a rule, nor where it is Lahar's sequence sign (inside a
 Lahar body, in front of what looks like a subgoal) or P-ToPSS's (after SUBSCRIPTION, in front of a
-primitive), nor in front of GROUP BY (DPCEP prints one there). CREATE STREAM and the like, outside all brackets, begin a statement even if the `;` before
-was forgotten; that is refused, and reading goes on. The EVENT of `WITHIN 1 EVENT` is read as
-EVENTS.
+primitive), nor in front of GROUP BY (DPCEP prints one there). CREATE STREAM and the like, outside
+all brackets, begin a statement even if the `;` before was forgotten; that is refused, and reading
+goes on. The EVENT of `WITHIN 1 EVENT` is read as EVENTS.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ _FORECAST_CLAUSES = frozenset({"OF", "SMOOTHING", "LEARN", "ONLINE", "BY", "ARRI
 _CREATED = frozenset(
     {"STREAM", "TABLE", "QUERY", "GAPS", "MODEL", "CORRELATION", "FORECAST", "STORE", "RULE", "OR"}
 )
-_STARTS = frozenset(
-    {"CREATE", "EXPLAIN", "WRITE", "PATTERN", "SEQUENCE", "EVENT", "SUBSCRIPTION"}
-)
+_STARTS = frozenset({"CREATE", "EXPLAIN", "WRITE", "PATTERN", "SEQUENCE", "EVENT", "SUBSCRIPTION"})
 # What may come after a primitive of a subscription.
 _AFTER_A_PRIMITIVE = frozenset(
     {"SEMICOLON", "COMMA", "RPAR", "ATSIGN", "AND", "OR", "DONE", END, "MINUS"}

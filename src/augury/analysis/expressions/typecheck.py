@@ -484,7 +484,7 @@ class TypeChecker(ExpressionChecker):
             self.unknown = True
             return argument
         streams = self.draft.streams_of(component.index)
-        name = streams[0].time if streams else argument.name
+        name = (streams[0].time if streams else None) or argument.name
         return ex.Attribute(component.name, name, argument.index, span=node.span)
 
     def _read_default(self, node: ex.Attribute, type_: DataType | None) -> ex.Expression | None:

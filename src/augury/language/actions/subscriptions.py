@@ -196,8 +196,7 @@ class _Reading:
             if len(members) == 1:
                 message = f"variable ${variable} stands at one place, so it joins nothing"
                 self.refuse(own[0][1].span, message, "use it at another primitive, or remove it")
-            for member in members[1:]:
-                found.append(Binary("=", members[0], member, span=member.span))
+            found += [Binary("=", members[0], each, span=each.span) for each in members[1:]]
         return _all(found, span)
 
 
