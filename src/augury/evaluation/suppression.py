@@ -18,7 +18,8 @@ from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.analysis.declarations.moves import REVISION
 from augury.errors import DataError
 from augury.evaluation.encoding import declaration_of, rows_of_table
-from augury.evaluation.identifying import Identifying, Identities
+from augury.evaluation.evaluator import Evaluator
+from augury.evaluation.identifying import Identities
 from augury.evaluation.stages.suppress import Deciding, SuppressStage
 from augury.evaluation.stream_rows import StreamRows
 from augury.planning.policy_plan import plan_policy
@@ -59,9 +60,7 @@ def gated(
     return found
 
 
-def _of_owners(
-    stage: SuppressStage, catalog: Catalog, bound: Mapping[str, pa.Table]
-) -> Suppressed:
+def _of_owners(stage: SuppressStage, catalog: Catalog, bound: Mapping[str, pa.Table]) -> Suppressed:
     """Decide about events by what was first told of their owners; what is told again follows."""
     name = stage.plan.schema.statement.learn_from
     history = None
@@ -88,16 +87,9 @@ def published(known: Identities, ids: Any) -> Identities:
 
 
 def _identities(catalog: Catalog, name: str, bound: Mapping[str, pa.Table]) -> Identities:
-    def rows(stream: str) -> StreamRows:
-        return _checked(catalog.streams[stream.lower()], bound)
-
-    def table(wanted: str) -> pa.Table:
-        if wanted.lower() not in bound:
-            schema = catalog.tables[wanted.lower()]
-            raise DataError(f"table {schema.name} has no data; bind it: bind({schema.name!r}, ...)")
-        return conform(bound[wanted.lower()], declaration_of(catalog.tables[wanted.lower()]))
-
-    return Identifying(catalog, rows, table).identities(name)
+    below = catalog.identified[name.lower()].statement.readings.lower()
+    rows = {below: _checked(catalog.streams[below], bound)}
+    return Evaluator(catalog, {}, dict(bound), rows).known(name)
 
 
 def owners_behind_policies(

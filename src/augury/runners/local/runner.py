@@ -126,9 +126,7 @@ class LocalRunner:
     @cached_property
     def _evaluator(self) -> Evaluator:
         """Who finds owners, and matches over them, in whole tables."""
-        return Evaluator(
-            self.catalog, self.queries, self.bound, identities=dict(self.identities)
-        )
+        return Evaluator(self.catalog, self.queries, self.bound, identities=dict(self.identities))
 
     def rows(self, stream: str) -> pa.Table:
         """Return the good rows of a declared stream, with its columns."""
