@@ -88,8 +88,10 @@ class Uses:
         for model in self.ledger.models.values():
             learned = (model.statement.learn_from, model.statement.learn_on)
             yield model.name, [name for name in learned if name is not None]
-        for each in (*self.ledger.gaps.values(), *self.ledger.forecasts.values()):
-            yield each.name, [each.learn_from] if each.learn_from else []
+        for gaps in self.ledger.gaps.values():
+            yield gaps.name, [gaps.learn_from] if gaps.learn_from else []
+        for forecast in self.ledger.forecasts.values():
+            yield forecast.name, [forecast.learn_from] if forecast.learn_from else []
 
     # What is refused --------------------------------------------------------------------------
 
@@ -118,8 +120,8 @@ class Uses:
                     self._refuse_use(policy, each.query, span)
             readers = [own for own, query in self.queries.items() if _reads(query, name)]
             readers += [g.name for g in self.ledger.gaps.values() if g.query.lower() == name]
-            heard = (*self.ledger.rules.values(), *self.ledger.forecasts.values())
-            readers += [each.name for each in heard if each.query.lower() == name]
+            readers += [r.name for r in self.ledger.rules.values() if r.query.lower() == name]
+            readers += [f.name for f in self.ledger.forecasts.values() if f.query.lower() == name]
             if readers and not any(name in _uses(own) for own in self.statements):
                 self._refuse_use(policy, each.query, self._place(policy, each.query))
 
