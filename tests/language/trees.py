@@ -315,7 +315,8 @@ forecasts = st.builds(
     future=optional(futures),
     smoothing=optional(decimals),
     learn_from=optional(names),
-    online=st.booleans(),
+    online=st.just(True),
+    half_life=optional(st.builds(tree.Window, durations | naturals | decimals)),
     by=st.just(()) | some_names,
     arrivals=optional(st.sampled_from(("POISSON", "STEADY"))),
     having=optional(st.builds(tree.Having, st.just("FORECAST"), chances, st.booleans())),
@@ -353,6 +354,7 @@ rules = st.builds(
     st.lists(changes, min_size=1, max_size=3).map(tuple),
     names,
     optional(small),
+    st.booleans(),
     st.booleans(),
     st.booleans(),
 )

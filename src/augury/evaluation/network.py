@@ -25,7 +25,6 @@ from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.analysis.expressions.walk import tables_read
 from augury.evaluation.asked import Asked
 from augury.evaluation.encoding import rows_of_table
-from augury.evaluation.owner_matches import without_owners
 from augury.evaluation.stream_rows import StreamRows
 from augury.evaluation.ties import TieRule, tie_rule
 from augury.language.printer import to_text
@@ -35,10 +34,11 @@ from augury.matching.pattern import Pattern
 from augury.operator import NEVER_YET
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.distribution.reachable import least_chance
-from augury.planning.evaluated import reads_owners, refuse_identified, unmatched
+from augury.planning.evaluated import reads_owners, refuse_identified, unmatched, without_owners
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
 from augury.planning.graph import Graph, asks_whether, graph_of, is_by_time, lists_matches
 from augury.planning.match_plan import MatchPlan, Play, plan_match
+from augury.planning.policy_plan import without_tests
 
 if TYPE_CHECKING:
     from augury.evaluation.stages.act import ActStage
@@ -86,7 +86,11 @@ class Network:
         """Return the network of some queries, without what they do not need."""
         declared = {**catalog.queries, **catalog.forecasts}
         texts = {name: to_text(statement) for name, statement in declared.items()}
-        weighed = {name: queries[name] for name in weighed_queries(catalog) if name in queries}
+        weighed = {
+            name: without_tests(queries[name], catalog)
+            for name in weighed_queries(catalog)
+            if name in queries
+        }
         return cls((), queries, _sendable(catalog), {}, texts, weighed=weighed).only(names)
 
     def only(self, names: Iterable[str], asked: Iterable[Asked] = ()) -> Network:

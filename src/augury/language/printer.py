@@ -367,10 +367,13 @@ def _learning(node: CreateForecast) -> Iterator[str]:
         yield f"USING {_future(node.future)}"
     if node.smoothing is not None:
         yield f"SMOOTHING {node.smoothing!r}"
+    online = "ONLINE" if node.online else ""
+    if node.half_life is not None:
+        online += f" HALF LIFE {_window(node.half_life)}"
     if node.learn_from is not None:
-        yield f"LEARN FROM {name_text(node.learn_from)}{' ONLINE' if node.online else ''}"
+        yield f"LEARN FROM {name_text(node.learn_from)} {online}".rstrip()
     elif node.online:
-        yield "LEARN ONLINE"
+        yield f"LEARN {online}"
     if node.by:
         yield f"BY {names_text(node.by)}"
 
@@ -388,6 +391,8 @@ def _rule(node: CreateRule) -> Iterator[str]:
     replace = "OR REPLACE " if node.replaces else ""
     yield f"CREATE {replace}RULE {name_text(node.name)} ON OUTPUT {name_text(node.query)}"
     yield f"REFERENCING NEW AS {name_text(node.event)} FOR EACH EVENT"
+    if node.waits:
+        yield "AFTER REVISIONS"
     if node.when is not None:
         yield f"WHEN {expression_text(node.when)}"
     if node.rejects:

@@ -447,7 +447,8 @@ class Future(Node):
 class CreateForecast(Node):
     """CREATE FORECAST ... ON query; None, False or empty means that the clause was not written.
 
-    `of_stream` is `WITHIN n EVENTS OF STREAM`. `places` has the span of each clause by its keyword.
+    `of_stream` is `WITHIN n EVENTS OF STREAM`, `half_life` is of ONLINE. `places` has the span of
+    each clause by its keyword.
     """
 
     name: str
@@ -458,6 +459,7 @@ class CreateForecast(Node):
     smoothing: float | None = None
     learn_from: str | None = None
     online: bool = False
+    half_life: Window | None = None
     by: tuple[str, ...] = ()
     arrivals: Choice["POISSON", "STEADY"] | None = None
     having: Having | None = None
@@ -517,7 +519,7 @@ class CreateRule(Node):
     """CREATE RULE: what is done to tables for each match of a query.
 
     `event` is the name of the match in WHEN and in the changes. `rejects` is ON ERROR REJECT,
-    `replaces` is OR REPLACE.
+    `replaces` is OR REPLACE, `waits` is AFTER REVISIONS.
     """
 
     name: str
@@ -527,6 +529,7 @@ class CreateRule(Node):
     when: Expression | None = None
     rejects: bool = False
     replaces: bool = False
+    waits: bool = False
     query_span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

@@ -6,7 +6,6 @@ many and a query can be cut, threads take a part each (`runners.local.threads`).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +16,7 @@ import pyarrow as pa
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.analysis.declarations.forecasts import CheckedForecast
+from augury.errors import warn
 from augury.evaluation.answers.answers import Answers, as_rows
 from augury.evaluation.answers.schemas import answer_schema, chosen
 from augury.evaluation.encoding import declaration_of
@@ -45,7 +45,8 @@ class LocalRunner:
     """Answers the queries of a catalog over bound tables.
 
     `checked` are the rows of the streams that were read, `coded` those whose types were bound as
-    codes and stay so for threads, `taught` the queries with the gaps of their histories.
+    codes and stay so for threads, `taught` the queries with the gaps of their histories,
+    `identities` what is told of owners behind policies.
     """
 
     catalog: Catalog
@@ -56,6 +57,7 @@ class LocalRunner:
     taught: dict[str, CheckedQuery] = field(default_factory=dict)
     answers: dict[str, pa.Table] = field(default_factory=dict)
     forecasts: Mapping[str, CheckedForecast] = field(default_factory=dict)
+    identities: Mapping[str, Identities] = field(default_factory=dict)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the result of a query: all columns, or those that are named."""
@@ -79,7 +81,7 @@ class LocalRunner:
         state = stage.start()
         for component in stage.never_met(state):
             told = f"no event of {forecast.learn_from} fits {component}, so every forecast is 0"
-            warnings.warn(f"forecast {forecast.name}: {told} ({NEVER_MET})", stacklevel=4)
+            warn(f"forecast {forecast.name}: {told} ({NEVER_MET})")
         rows = {each.name.lower(): self._ordered(each.name) for each in forecast.query.streams}
         _, answers = stage.advance(state, rows, ALWAYS)
         return answers.found[forecast.name]
@@ -124,7 +126,7 @@ class LocalRunner:
     @cached_property
     def _evaluator(self) -> Evaluator:
         """Who finds owners, and matches over them, in whole tables."""
-        return Evaluator(self.catalog, self.queries, self.bound)
+        return Evaluator(self.catalog, self.queries, self.bound, identities=dict(self.identities))
 
     def rows(self, stream: str) -> pa.Table:
         """Return the good rows of a declared stream, with its columns."""
