@@ -183,7 +183,7 @@ def _repetition(least: int, most: int | None) -> str:
     return f"{{{least},{'' if most is None else most}}}"
 
 
-def expression_text(expr: Expr) -> str:  # noqa: PLR0911 - one form each
+def expression_text(expr: Expr) -> str:  # noqa: PLR0911, PLR0912 - one form each
     """Return an expression, with brackets around every operation."""
     match expr:
         case ("lit", value):

@@ -57,7 +57,7 @@ class Maker:
 # --- streams ---
 
 
-def word(m: Maker, node: Any) -> list[str | None]:
+def word(m: Maker, node: Any) -> list[str | None]:  # noqa: PLR0911 - one form each
     """Return types that `node` accepts in this order."""
     match node:
         case Comp():
@@ -227,7 +227,7 @@ def repetition_conditions(m: Maker, strategy: str) -> Case:
 
 
 def groups(m: Maker, strategy: str) -> Case:
-    """A group that repeats, between others, with conditions on its rounds."""
+    """SEQ with a group that repeats, and conditions on its rounds."""
     m.most_uncertain = min(m.most_uncertain, 6)
     least, most = m.rng.choice(((1, None), (1, None), (0, None), (2, 2), (0, 1), (1, 2)))
     inner: Any = m.rng.choice((Seq, Seq, Seq, Next, Or))(tuple(m.comps(2, 2)))

@@ -343,9 +343,7 @@ def _preferred(plan: Plan, bound: Bound, names: list[str]) -> str:
     first = names[0]
     # What comes after a group may be taken only once the group has its rounds.
     whole = any(kind is Rounds for kind, _ in plan.places[first].path)
-    if whole or (
-        first in plan.repeated and len(bound.get(first, ())) >= plan.bounds[first][0]
-    ):
+    if whole or (first in plan.repeated and len(bound.get(first, ())) >= plan.bounds[first][0]):
         later = [
             name
             for name in names

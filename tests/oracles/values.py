@@ -31,7 +31,7 @@ def evaluate(expr: Expr, bound: Bound, at: Mapping[str, int]) -> Any:
     return _MEANING[expr[0]](expr[1:], bound, at)
 
 
-def references(expr: Expr) -> Iterator[tuple[str, str, bool]]:
+def references(expr: Expr) -> Iterator[tuple[str, str, bool]]:  # noqa: PLR0912 - one form each
     """Yield (component, how it is read, whether a default stands by) for each mention in `expr`.
 
     How: "i", "i-1", "first" (one event each), "whole" (needs all its events) or "count".

@@ -63,7 +63,7 @@ class _Reader:
         written = list(_components(self.draft.statement.pattern))
         self.bare.update(c.word for c in written if c.name is None and self.is_type(c.word))
         names = {c.name for c in written if c.name is not None}
-        names |= {name for name in _group_names(self.draft.statement.pattern)}
+        names |= set(_group_names(self.draft.statement.pattern))
         self.taken = dict.fromkeys(names | set(self.bare), Span(-1, -1))
 
     # Words ------------------------------------------------------------------------------------
@@ -277,11 +277,9 @@ class _Reader:
         self, component: tree.Component, name: str, is_type: bool, negated: bool, named: bool
     ) -> Leaf:
         index = len(self.components)
-        low, high = 1, 1
+        low, high = self.times or (1, 1)
         if component.repetition is not None:
             low, high = self._bounds(component.repetition, component.span)
-        elif self.times is not None:
-            low, high = self.times
         played = self.played_by(component, is_type)
         made = Component(index, name, played, negated, low, high, named, component.span)
         self.components.append(made)

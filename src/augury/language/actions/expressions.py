@@ -255,7 +255,8 @@ def _index_running(parts: Parts, span: Span, findings: Findings) -> Index:
 
 def _refuse_index(text: str, span: Span, findings: Findings) -> None:
     message = f"[{text}] does not say which events of the repetition are meant"
-    findings.refuse(codes.FORM, span, message, "write [1], [i] or [i-1], or [..i] in SUM, AVG, MIN, MAX or COUNT")
+    hint = "write [1], [i] or [i-1], or [..i] in SUM, AVG, MIN, MAX or COUNT"
+    findings.refuse(codes.FORM, span, message, hint)
 
 
 # Functions and the rest --------------------------------------------------------------------------

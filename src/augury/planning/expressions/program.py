@@ -178,9 +178,7 @@ def _needs(expression: Typed) -> tuple[int, ...]:
 
 def _whole(expression: Typed) -> tuple[int, ...]:
     found = (node for node in nodes_within(expression) if isinstance(node, Input | Aggregated))
-    return tuple(
-        sorted({n.component for n in found if _is_whole(n)})
-    )
+    return tuple(sorted({n.component for n in found if _is_whole(n)}))
 
 
 def _is_whole(node: Input | Aggregated) -> bool:
@@ -200,11 +198,7 @@ def _quantified(expression: Typed, query: CheckedQuery) -> tuple[Each, ...]:
     groups: dict[int, str] = {}
     for node in nodes_within(expression):
         if isinstance(node, Input | Aggregated) and query.components[node.component].repeats:
-            if isinstance(node, Input):
-                use = (node.kind, node.number)
-            else:
-                use = ("each" if node.running else "whole", 0)
-            uses.setdefault(node.component, set()).add(use)
+            uses.setdefault(node.component, set()).add(_use(node))
             if node.group is not None:
                 groups[node.component] = node.group.lower()
     ranging = [c for c in sorted(uses) if _first(uses[c])]
@@ -217,6 +211,12 @@ def _quantified(expression: Typed, query: CheckedQuery) -> tuple[Each, ...]:
         lags = len(together) > 1 and ("each", 0) not in uses[component]
         rows.append((component, _first(kinds), leader, int(lags)))
     return tuple(rows)
+
+
+def _use(node: Input | Aggregated) -> tuple[str, int]:
+    if isinstance(node, Input):
+        return node.kind, node.number
+    return "each" if node.running else "whole", 0
 
 
 def _first(kinds: set[tuple[str, int]]) -> int:

@@ -249,9 +249,7 @@ def steps(residual: Residual) -> list[Step]:
         return [step for part in residual.parts for step in steps(part)]
     if isinstance(residual, Shuffle):
         return _shuffle_steps(residual)
-    if isinstance(residual, Loop):
-        return _loop_steps(residual)
-    return _chain_steps(residual)
+    return _loop_steps(residual) if isinstance(residual, Loop) else _chain_steps(residual)
 
 
 def _take(take: Take) -> Step:
