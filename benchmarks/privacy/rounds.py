@@ -161,7 +161,7 @@ def _decider(ward: Ward, name: str) -> ColumnDecider:
 def _utility(decider: ColumnDecider, name: str, own: StreamRows) -> float:
     events, decided = decider.decide(own)
     kept = np.ones(len(events), np.bool_) if name == "none" else decided.kept
-    return sum(each.value for each in worths(decider.policy, decider._matches(events, kept)))
+    return sum(each.value for each in decider._worths(decider._matches(events, kept)))
 
 
 def period_found(setting: Setting, seed: int) -> int | None:
