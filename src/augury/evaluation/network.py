@@ -211,7 +211,7 @@ class Network:
         """The streams that is read of what else is asked for."""
         found = [stream for each in self._forecasts for stream in each.query.streams]
         for each in self.asked:
-            if each.kind in ("stream", "revisions"):
+            if each.kind in ("stream", "revisions") and each.name in self.catalog.streams:
                 found.append(self.catalog.streams[each.name])
             if each.kind == "audit":
                 policy = self.catalog.policies[each.name]
@@ -224,6 +224,25 @@ class Network:
         streams = [stream for query in self.queries.values() for stream in query.streams]
         known = self.catalog.inferred
         return {s.name.lower(): known[s.name.lower()] for s in streams if s.name.lower() in known}
+
+    @cached_property
+    def identified(self) -> list[str]:
+        """The streams with owners in doubt that queries for matches read, in lower case."""
+        names = [n for name in self.names if self.follows_owners(name) for n in self._owned(name)]
+        return list(dict.fromkeys(names))
+
+    def follows_owners(self, name: str) -> bool:
+        """Return whether the matches of a query are told again, as more is known of owners."""
+        return lists_matches(self.queries[name]) and bool(self._owned(name))
+
+    def _owned(self, name: str) -> list[str]:
+        """Return the streams with owners in doubt that a query reads, or one below it."""
+        queries = below(self.queries[name], self.queries).values()
+        return [s.name.lower() for query in queries for s in query.streams if s.is_identified]
+
+    def reads(self, stream: StreamSchema) -> bool:
+        """Return whether a query reads the rows of a stream as they are."""
+        return any(own.name == stream.name for own in self._read_by_queries)
 
     @cached_property
     def relations(self) -> dict[str, list[tuple[Any, ...]]]:
