@@ -19,7 +19,6 @@ from augury.errors import DataError
 from augury.evaluation.answers.answers import Clock
 from augury.evaluation.answers.count_answers import count_table
 from augury.evaluation.answers.match_answers import Inputs, match_table
-from augury.evaluation.answers.revisions import floor_of, latest
 from augury.evaluation.encoding import (
     DerivedPlaces,
     Encoder,
@@ -36,11 +35,6 @@ from augury.evaluation.learning.correlation_table import correlation_of
 from augury.evaluation.learning.learned_correlation import as_candidates, learned_correlation
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.memory_guard import memory_errors_named
-from augury.evaluation.owner_matches import (
-    FirstTellings,
-    OwnerMatches,
-    without_owners,
-)
 from augury.evaluation.probability.beliefs import is_plain, keyed_beliefs
 from augury.evaluation.probability.chain_inputs import chain_inputs_of
 from augury.evaluation.probability.joins import join_table
@@ -59,7 +53,10 @@ from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.lineage import Formula
 from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
-from augury.planning.evaluated import reads_owners, refuse_identified, refuse_unfollowed
+from augury.planning.evaluated import (
+    reads_owners,
+    without_owners,
+)
 from augury.planning.graph import asks_whether, stage_of
 from augury.planning.join_program import join_program
 from augury.planning.match_plan import MatchPlan, plan_match
@@ -89,7 +86,6 @@ class Evaluator:
     keeps: Callable[[Matches, Inputs], Words] | None = None
     clock: Clock = field(default_factory=Clock)
     identities: dict[str, Identities] = field(default_factory=dict)
-    logs: dict[str, pa.Table] = field(default_factory=dict)
 
     def known(self, name: str) -> Identities:
         """Return what is told of the owners of a stream's events."""

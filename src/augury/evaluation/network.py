@@ -25,7 +25,6 @@ from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.analysis.expressions.walk import tables_read
 from augury.evaluation.asked import Asked
 from augury.evaluation.encoding import rows_of_table
-from augury.evaluation.owner_matches import without_owners
 from augury.evaluation.stream_rows import StreamRows
 from augury.evaluation.ties import TieRule, tie_rule
 from augury.language.printer import to_text
@@ -35,7 +34,7 @@ from augury.matching.pattern import Pattern
 from augury.operator import NEVER_YET
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.distribution.reachable import least_chance
-from augury.planning.evaluated import reads_owners, refuse_identified, unmatched
+from augury.planning.evaluated import reads_owners, refuse_unfollowed, unmatched, without_owners
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
 from augury.planning.graph import Graph, asks_whether, graph_of, is_by_time, lists_matches
 from augury.planning.match_plan import MatchPlan, Play, plan_match
@@ -91,13 +90,20 @@ class Network:
 
     def only(self, names: Iterable[str], asked: Iterable[Asked] = ()) -> Network:
         """Return the network of some of the queries, and of what else is asked for."""
-        chosen, others = tuple(name.lower() for name in names), tuple(asked)
+        others = tuple(asked)
+        told = [each.name for each in others if each.kind == "revisions"]
+        named = [*(name.lower() for name in names), *(n for n in told if n in self.queries)]
+        chosen = tuple(dict.fromkeys(named))
         found: dict[str, CheckedQuery] = {}
         for name in chosen:
             found |= below(self.queries[name], self.queries)
-        # What is known of owners hangs together; only a query that reads them itself can follow.
-        refuse_identified(each for name, each in found.items() if name not in chosen)
+        for name in chosen:
+            refuse_unfollowed(below(found[name], found))
         return replace(self, names=chosen, queries=found, asked=others)
+
+    def alone_with(self, name: str) -> Network:
+        """Return the network of one of the queries, and of its revisions if they are asked for."""
+        return self.only([name], [e for e in self.asked if e == Asked("revisions", name)])
 
     def alone(self, asked: Asked) -> Network:
         """Return the network of one thing that is asked for; what acts needs all candidates."""
@@ -320,6 +326,11 @@ class Network:
         """Return before which time all events of a query's streams are there."""
         if horizon == ALWAYS:
             return ALWAYS
+        for stream in self.queries[name].streams:
+            if stream.is_identified:
+                # Owners are told as steps are complete.
+                step = self.catalog.identified[stream.name.lower()].step
+                horizon = max(NEVER_YET, horizon // step * step)
         below = [
             self.known_until(lower, horizon) - delay(self.plans[lower].pattern)
             for lower in self._lower(name)

@@ -91,9 +91,7 @@ def asked_of(formula: Formula) -> dict[Any, tuple[frozenset[int], frozenset[Any]
     return {unit: (frozenset(people[unit]), frozenset(acts[unit])) for unit in people}
 
 
-def claim_of(
-    formula: Formula, chances: Chances, matches: Matches, inputs: Inputs, m: int
-) -> Claim:
+def claim_of(formula: Formula, chances: Chances, matches: Matches, inputs: Inputs, m: int) -> Claim:
     """Return what a match needs of owners."""
     items = slice(*matches.first_item[m : m + 2].tolist())
     last = int(inputs.time[matches.row[items]].max())

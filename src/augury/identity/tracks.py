@@ -128,6 +128,7 @@ class Live:
     tracks: dict[Any, Track]
     revision: int = -1
     confidence: float = 0.0
+    at: int = NEVER_YET
 
 
 @dataclass
@@ -135,6 +136,7 @@ class Followed:
     """All that is remembered between batches; steps before `done` are complete.
 
     `due` are claims that wait to be told, the first last; `live` those that may be told again.
+    `settling` are last tellings of claims that change no more, and when they are too old to.
     """
 
     pasts: dict[Any, Past]
@@ -142,6 +144,13 @@ class Followed:
     live: list[Live] = field(default_factory=list)
     waiting: list[tuple[Any, Row]] = field(default_factory=list)
     done: int = BEFORE
+    settling: list[tuple[Telling, int]] = field(default_factory=list)
+
+    @property
+    def numbers(self) -> set[Any]:
+        """The numbers of the claims of which something may be told."""
+        waiting = {telling.claim for telling, _ in self.settling}
+        return waiting.union(live.number for live in (*self.due, *self.live))
 
     @property
     def tracks(self) -> list[tuple[Any, Track]]:
@@ -160,6 +169,8 @@ class Tracks:
     strategy: Strategy
     rejects_impossible: bool
     state_limit: int
+    # Whether the last telling comes once more when a claim can no longer be told again.
+    tells_last: bool = False
 
     @property
     def step(self) -> int:
@@ -270,13 +281,13 @@ class Tracks:
                 state.live.append(live)
                 continue
             if now - live.claim.last > self.within:
-                _drop(live)
+                self._drop(state, live)
                 continue
             likely, is_final = self._valued(live)
             if self.strategy.is_news(live.confidence, likely):
                 told.append(_told(live, likely, now))
             if is_final:
-                _drop(live)
+                self._drop(state, live)
             else:
                 state.live.append(live)
         told += self._due(state, step + 1, last)
@@ -292,10 +303,28 @@ class Tracks:
             if likely > 0.0:
                 told.append(_told(live, likely, max(now, live.claim.moment)))
             if is_final or likely == 0.0 or self.strategy.kind == "NEVER":
-                _drop(live)
+                self._drop(state, live)
             else:
                 state.live.append(live)
         return told
+
+    def _drop(self, state: Followed, live: Live) -> None:
+        """Let a claim go that changes no more."""
+        for unit, track in live.tracks.items():
+            track.let_go(live.claim.asked[unit][1])
+        if self.tells_last and live.revision >= 0:
+            telling = Telling(live.number, live.revision, live.confidence, live.at)
+            state.settling.append((telling, live.claim.last + self.within))
+
+    def settled(self, state: Followed) -> list[Telling]:
+        """Return the last tellings of claims that have become too old to be told again."""
+        until = state.done * self.step if state.done < ALWAYS else ALWAYS
+        for live in [each for each in state.live if each.claim.last + self.within < until]:
+            state.live.remove(live)
+            self._drop(state, live)
+        old = [each for each in state.settling if each[1] < until]
+        state.settling = [each for each in state.settling if each[1] >= until]
+        return [replace(telling, at=max(telling.at, at)) for telling, at in old]
 
     def _valued(self, live: Live) -> tuple[float, bool]:
         """Return how likely a claim is, and whether that is so in all states: for good."""
@@ -317,17 +346,15 @@ class Tracks:
 
     # Tracks -----------------------------------------------------------------------------------
 
-    def _followed(
-        self, state: Followed, claims: Mapping[Any, Claim], first: int
-    ) -> list[Live]:
+    def _followed(self, state: Followed, claims: Mapping[Any, Claim], first: int) -> list[Live]:
         """Return the new claims with their tracks, which are as far as the steps before."""
         groups: dict[tuple[Any, frozenset[int]], set[Any]] = {}
         for claim in claims.values():
             for unit, (people, watched) in claim.asked.items():
                 groups.setdefault((unit, people), set()).update(watched)
         tracks = {}
-        for (unit, people), watched in groups.items():
-            track = self._begun(state, unit, people, frozenset(watched), first)
+        for (unit, people), acts in groups.items():
+            track = self._begun(state, unit, people, frozenset(acts), first)
             self._catch_up(state.pasts[unit], track, first)
             tracks[unit, people] = track
         found = []
@@ -378,13 +405,8 @@ class Tracks:
 
 def _told(live: Live, likely: float, now: int) -> Telling:
     live.revision += 1
-    live.confidence = likely
+    live.confidence, live.at = likely, now
     return Telling(live.number, live.revision, likely, now)
-
-
-def _drop(live: Live) -> None:
-    for unit, track in live.tracks.items():
-        track.let_go(live.claim.asked[unit][1])
 
 
 def joint(parts: list[tuple[Any, dict[frozenset[Any], float]]]) -> list[tuple[Done, float]]:

@@ -12,16 +12,16 @@ which matches are found; other streams stand beside, each with the uncertainty o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from augury.analysis.declarations.catalog import StreamSchema
-from augury.analysis.declarations.moves import AS_OF, REVISION, TOLD, P
+from augury.analysis.declarations.moves import TOLD, P
 from augury.evaluation.answers.answers import Answers
 from augury.evaluation.answers.match_answers import Inputs, match_table
 from augury.evaluation.answers.revisions import floor_of, latest
@@ -33,49 +33,17 @@ from augury.evaluation.identifying import identify_stage
 from augury.evaluation.network import Network
 from augury.evaluation.owner_claims import OwnerRows, claim_of
 from augury.evaluation.stages.identify import IdentifyStage
+from augury.evaluation.stages.owner_state import Batch, Number, OwnerMatchState, dumped, loaded
 from augury.evaluation.stages.source import cut, in_order, joined
-from augury.evaluation.stored_owners import dumped, loaded
 from augury.evaluation.stream_rows import StreamRows
-from augury.identity.tracks import Claim, Followed, Telling, TooManyTracksError, Tracks
+from augury.identity.tracks import Claim, Telling, TooManyTracksError, Tracks
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
+from augury.planning.acting.columns import TOLD_AT, TOLD_HOW, TOLD_SHOWN
 from augury.records import Matches
+from augury.rules.plan import AGAIN, FINAL, FIRST
 
 Rows = Mapping[str, StreamRows]
-# A match by its batch, and its place there.
-Number = tuple[int, int]
-
-
-@dataclass
-class Batch:
-    """The matches of one step that may be told, and the rows that they are made of."""
-
-    matches: Matches
-    inputs: Inputs
-
-
-@dataclass
-class OwnerMatchState:
-    """What was told of owners, rows beside it, people followed, and matches that are told.
-
-    `passed` are the matches that HAVING showed last. `batches` counts those that there were.
-    """
-
-    kept: dict[str, pa.Table]
-    followed: Followed
-    reported: int
-    alive: dict[int, Batch] = field(default_factory=dict)
-    passed: set[Number] = field(default_factory=set)
-    batches: int = 0
-
-    @property
-    def is_empty(self) -> bool:
-        return not (any(t.num_rows for t in self.kept.values()) or self.followed.waiting)
-
-    @property
-    def nbytes(self) -> int:
-        """How many bytes of rows are held in memory."""
-        return sum(table.nbytes for table in self.kept.values())
 
 
 @dataclass(frozen=True)
@@ -101,8 +69,9 @@ class OwnerMatchStage:
     def tracks(self) -> Tracks:
         """How people are followed through the worlds."""
         how = self.owners.identifier
+        waits = self.network.queries[self.name].tellings == "EVERY AND FINAL"
         return Tracks(
-            how.wards, how.within, how.strategy, how.rejects_impossible, how.state_limit
+            how.wards, how.within, how.strategy, how.rejects_impossible, how.state_limit, waits
         )
 
     @property
@@ -161,7 +130,7 @@ class OwnerMatchStage:
     def _forget(self, state: OwnerMatchState) -> None:
         """Forget rows that no later match can be made of, and matches that are told no more."""
         followed = state.followed
-        numbers = {live.number for live in (*followed.due, *followed.live)}
+        numbers = followed.numbers
         state.alive = {
             n: kept for n, own in state.alive.items() if (kept := _alive(n, own, numbers))
         }
@@ -211,7 +180,7 @@ class OwnerMatchStage:
             network.queries,
             dict(network.tables),
             rows,
-            spans=spans or {name: ALL_TIME for name in network.queries},
+            spans=spans or dict.fromkeys(network.queries, ALL_TIME),
             plans=dict(network.plans),
         )
         matches, formulas, inputs = evaluator.possible(self.name)
@@ -233,6 +202,8 @@ class OwnerMatchStage:
         """
         told = sorted(told, key=lambda each: (each.at, each.claim))
         floor, shown = floor_of(self.network.queries[self.name].having), list[Telling]()
+        if self.network.queries[self.name].tellings != "LAST":
+            return self._candidates(state, told, floor)
         for each in told:
             if each.confidence > floor:
                 state.passed.add(each.claim)
@@ -240,6 +211,31 @@ class OwnerMatchStage:
             elif each.claim in state.passed:
                 state.passed.remove(each.claim)
                 shown.append(each)
+        return self._rows(state, shown)
+
+    def _candidates(self, state: OwnerMatchState, told: list[Telling], floor: float) -> pa.Table:
+        """Return every telling, shown or not, for rules and tables that are read.
+
+        Each says when it was told, and whether for the first time; where a rule waits for it, the
+        last one comes once more when the match can no longer be told again.
+        """
+        how = {False: AGAIN, True: FIRST}
+        rows = [(each, how[not each.revision]) for each in told]
+        if self.network.queries[self.name].tellings == "EVERY AND FINAL":
+            rows += [(each, FINAL) for each in self.tracks.settled(state.followed)]
+        rows.sort(key=lambda each: (each[0].at, each[1], each[0].claim))
+        table = self._rows(state, [each for each, _ in rows])
+        more = {
+            TOLD_AT: pa.array([each.at for each, _ in rows], pa.int64()),
+            TOLD_HOW: pa.array([own for _, own in rows], pa.int64()),
+            TOLD_SHOWN: pa.array([each.confidence > floor for each, _ in rows], pa.bool_()),
+        }
+        for name, column in more.items():
+            table = table.append_column(name, column)
+        return table
+
+    def _rows(self, state: OwnerMatchState, shown: list[Telling]) -> pa.Table:
+        """Return the rows of tellings, which come in the order of time."""
         plan, tables = self.network.plans[self.name], list[pa.Table]()
         log = OwnerRows(self.owners, state.kept[self.owners.own.name.lower()])
         start = 0
@@ -263,17 +259,13 @@ class OwnerMatchStage:
 
     def _nothing(self, state: OwnerMatchState) -> pa.Table:
         """Return no matches, with the columns of some."""
-        evaluator = Evaluator(
-            self.network.catalog,
-            self.network.queries,
-            dict(self.network.tables),
-            {
-                name: StreamRows(each, state.kept[name].slice(0, 0), pa.table({}), owned)
-                for name, each in self.streams.items()
-                for owned in ([] if name == self.owners.own.name.lower() else None,)
-            },
-            plans=dict(self.network.plans),
-        )
+        rows = {
+            name: StreamRows(each, state.kept[name].slice(0, 0), pa.table({}))
+            for name, each in self.streams.items()
+        }
+        rows[self.owners.own.name.lower()].formulas = []
+        tables, plans = dict(self.network.tables), dict(self.network.plans)
+        evaluator = Evaluator(self.network.catalog, self.network.queries, tables, rows, plans=plans)
         _, _, inputs = evaluator.possible(self.name)
         return match_table(self.network.plans[self.name], Matches.none(), inputs)
 
@@ -300,7 +292,7 @@ class OwnerMatchStage:
     def restore(self, batch: Rows, reported: int, own: bytes = b"") -> OwnerMatchState:
         """Return the state that was dumped."""
         del batch
-        return loaded(own, self) if own else self.start(reported)
+        return loaded(own, self.tracks) if own else self.start(reported)
 
     def oldest(self, state: OwnerMatchState, horizon: int) -> int:
         """Return the horizon: what matters of rows is dumped."""

@@ -6,7 +6,6 @@ many and a query can be cut, threads take a part each (`runners.local.threads`).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,8 +16,10 @@ import pyarrow as pa
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.analysis.declarations.forecasts import CheckedForecast
+from augury.errors import warn
 from augury.evaluation.answers.answers import Answers, as_rows
 from augury.evaluation.answers.schemas import answer_schema, chosen
+from augury.evaluation.asked import Asked
 from augury.evaluation.encoding import declaration_of
 from augury.evaluation.evaluator import Evaluator, checked_rows
 from augury.evaluation.executor import Executor
@@ -60,8 +61,6 @@ class LocalRunner:
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the result of a query: all columns, or those that are named."""
         query = self.queries[name.lower()]
-        if self._is_of_owners(query):
-            self.answers[name.lower()] = self._evaluator.table(name)
         known = self.answers.get(name.lower())
         if known is None and columns is not None and lists_matches(query):
             network = self._network(name)
@@ -79,7 +78,7 @@ class LocalRunner:
         state = stage.start()
         for component in stage.never_met(state):
             told = f"no event of {forecast.learn_from} fits {component}, so every forecast is 0"
-            warnings.warn(f"forecast {forecast.name}: {told} ({NEVER_MET})", stacklevel=4)
+            warn(f"forecast {forecast.name}: {told} ({NEVER_MET})")
         rows = {each.name.lower(): self._ordered(each.name) for each in forecast.query.streams}
         _, answers = stage.advance(state, rows, ALWAYS)
         return answers.found[forecast.name]
@@ -118,8 +117,11 @@ class LocalRunner:
 
     def revisions(self, name: str) -> pa.Table:
         """Return every telling of a query's matches; without owners in doubt there is one each."""
-        answer = self.table(name)
-        return self._evaluator.logs.get(name.lower(), answer)
+        network = self._network(name)
+        if not network.follows_owners(name.lower()):
+            return self.table(name)
+        asked = Asked("revisions", name.lower())
+        return self._run(network.only([name], [asked])).found[asked.key]
 
     @cached_property
     def _evaluator(self) -> Evaluator:
