@@ -242,9 +242,7 @@ class Network:
         return lists_matches(self.queries[name]) and bool(self._owned(name))
 
     def _owned(self, name: str) -> list[str]:
-        """Return the streams with owners in doubt that a query reads, or one below it."""
-        queries = below(self.queries[name], self.queries).values()
-        return [s.name.lower() for query in queries for s in query.streams if s.is_identified]
+        return owned_streams(self.queries[name], self.queries)
 
     def reads(self, stream: StreamSchema) -> bool:
         """Return whether a query reads the rows of a stream as they are."""
@@ -473,6 +471,12 @@ def below(query: CheckedQuery, queries: Mapping[str, CheckedQuery]) -> dict[str,
         if stream.query is not None:
             found |= below(queries[stream.query.lower()], queries)
     return found
+
+
+def owned_streams(query: CheckedQuery, queries: Mapping[str, CheckedQuery]) -> list[str]:
+    """Return the streams with owners in doubt that a query reads, or one below it."""
+    found = below(query, queries).values()
+    return [s.name.lower() for each in found for s in each.streams if s.is_identified]
 
 
 def delay(pattern: Pattern) -> int:

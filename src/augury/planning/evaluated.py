@@ -89,6 +89,16 @@ def refuse_unfollowed(below: Mapping[str, CheckedQuery]) -> None:
         raise _refusal(query, refused)
 
 
+def refuse_unrevised(query: CheckedQuery) -> None:
+    """Raise where an answer over owners in doubt would have to be taken back, and cannot be."""
+    if query.returns != "MATCHES":
+        message = (
+            f"query {query.name} returns {query.returns} over owners in doubt: every later read "
+            "may change it, and such answers are not told again"
+        )
+        raise PlanError(NOT_EVALUATED, message, "ask for it over bound rows, or for its matches")
+
+
 def _unfollowed(query: CheckedQuery) -> Refused | None:
     first, why = query.streams[0], None
     if query.returns != "MATCHES":

@@ -112,7 +112,8 @@ class OwnerMatchStage:
     def _asked(self, log: pa.Table, is_only: bool) -> dict[str, pa.Table]:
         """Return what holds now, of a step that is the only one; otherwise all that is told."""
         query, each = self.network.queries[self.name], Asked("revisions", self.name)
-        now = latest(log, floor_of(query.having)) if is_only else log
+        is_last = is_only and query.tellings == "LAST"
+        now = latest(log, floor_of(query.having)) if is_last else log
         return {query.name: now} | ({each.key: log} if each in self.network.asked else {})
 
     # Rows -------------------------------------------------------------------------------------

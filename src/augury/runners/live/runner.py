@@ -31,8 +31,10 @@ from augury.matching.matcher import ALWAYS
 from augury.planning.acting.world import Acting
 from augury.planning.evaluated import (
     refuse_endless_skips,
-    refuse_identified,
+    reads_owners,
     refuse_inferred,
+    refuse_unfollowed,
+    refuse_unrevised,
 )
 from augury.planning.graph import is_by_time, lists_matches
 from augury.planning.match_plan import plan_match
@@ -389,7 +391,11 @@ class LiveRunner:
         self, query: CheckedQuery, catalog: Catalog, queries: Mapping[str, CheckedQuery]
     ) -> tuple[Live, list[str]]:
         """Return how a query is evaluated, and the names of the streams it reads in the end."""
-        refuse_identified(below(query, queries).values())
+        lower = below(query, queries)
+        refuse_unfollowed(lower)
+        if any(map(reads_owners, lower.values())):
+            refuse_unrevised(query)
+            return self._in_steps(query, catalog, queries)
         if is_by_time(query):
             refuse_unstreamable(query, catalog)
             return self._in_steps(query, catalog, queries)

@@ -27,12 +27,12 @@ from augury.evaluation.identifying import Identities
 from augury.evaluation.learning.forecast_explained import explain_learned
 from augury.evaluation.learning.forecast_scores import ForecastScore, judge, scored
 from augury.evaluation.learning.learned_gaps import learned
-from augury.evaluation.network import Network, below
+from augury.evaluation.network import Network, below, owned_streams
 from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
-from augury.planning.evaluated import reads_owners, refuse_identified
+from augury.planning.evaluated import refuse_identified
 from augury.planning.forecast_plan import plan_forecast
 from augury.planning.graph import lists_matches
 from augury.planning.match_plan import refuse_unlearned
@@ -109,7 +109,7 @@ class LocalRunner:
 
     def _is_of_owners(self, query: CheckedQuery) -> bool:
         """Return whether a query, or one below it, reads events whose owners are in doubt."""
-        return any(reads_owners(each) for each in below(query, self.queries).values())
+        return bool(owned_streams(query, self.queries))
 
     def known(self, name: str) -> Identities:
         """Return what is told of the owners of a stream's events."""
