@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from matching.as_text import Case, engine_answers, session_of
@@ -80,6 +80,8 @@ def judge(case: Case) -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("certain", [True, False])
 @QUICK
+@example(construct="ties", seed=108964)  # starts at once, of which the id decides
+@example(construct="windows_around_neighbours", seed=178)
 @given(construct=st.sampled_from(KINDS), seed=SEEDS)
 def test_what_is_taken_is_taken_in_each_world(
     construct: str, strategy: str, certain: bool, seed: int

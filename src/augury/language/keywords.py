@@ -70,7 +70,7 @@ KEYWORDS: dict[str, Keyword] = {
     **_words("query", "RETURN AS OVER APPROXIMATE LIMIT CORRELATED SCORING AYAC LAW PAST PER"),
     **_unless("query", "PROBABILITY COUNT", _MEASURE),
     **_followed("query", "TOTAL", ("COUNT",)),
-    **_words("pattern", "PATTERN EVENT"),
+    **_words("pattern", "PATTERN EVENT SUBSCRIPTION WITH"),
     **_followed("pattern", "SEQUENCE SEQ ANY FIRST LAST", _CALLED),
     **_followed("pattern", "NEXT", (*_CALLED, *_NAMED)),
     **_words("pattern", "UNTIL"),
@@ -111,14 +111,15 @@ AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 # Words that open a clause of a query.
 CLAUSES: frozenset[str] = frozenset(
     {
-        *("ON", "PATTERN", "SEQUENCE", "EVENT", "WHERE", "AFTER", "USING", "WITHIN", "EVERY"),
+        *("ON", "PATTERN", "SEQUENCE", "EVENT", "SUBSCRIPTION", "WHERE", "AFTER", "USING"),
+        *("WITHIN", "EVERY"),
         *("ALL", "ALLOW", "MISS", "CORRELATED", "GROUP", "HAVING", "THRESHOLD", "RETURN"),
         *("APPROXIMATE", "MATCH", "SCORING", "OPTIONS"),
     }
 )
 
 # Words that open a pattern; in front of a parenthesis they never name one of Lahar's relations.
-PATTERN_WORDS = frozenset({"SEQUENCE", "SEQ", "NEXT", "AND", "OR", "ANY"})
+PATTERN_WORDS = frozenset({"SEQUENCE", "SEQ", "NEXT", "AND", "OR", "ANY", "SUBSCRIPTION"})
 
 # Keywords that some state of the parser accepts where it accepts a name too: the printer
 # puts names that are spelled so in backquotes (a test derives this set from the tables).

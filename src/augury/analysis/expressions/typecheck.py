@@ -318,7 +318,13 @@ class ExpressionChecker:
             known = together
         return known
 
+    def time_of(self, node: ex.Call) -> ex.Attribute | None:
+        """Return the time of the event that `t(x)` names, where the text is about components."""
+        return None
+
     def call(self, node: ex.Call) -> Typed:
+        if node.function == "T" and (time := self.time_of(node)) is not None:
+            return (time, None) if self.unknown else self.read(time)
         arguments = [self.read(argument) for argument in node.arguments]
         resolved = replace(node, arguments=tuple(e for e, _ in arguments))
         signature = FUNCTIONS.get(node.function)
@@ -468,6 +474,18 @@ class TypeChecker(ExpressionChecker):
         if default is not node.default:
             attribute = replace(attribute, default=default)
         return attribute, found.type
+
+    def time_of(self, node: ex.Call) -> ex.Attribute | None:
+        argument = node.arguments[0] if len(node.arguments) == 1 else None
+        if not isinstance(argument, ex.Attribute) or argument.component is not None:
+            return None
+        component = find_component(self.draft, argument.name, argument.span)
+        if component is None:
+            self.unknown = True
+            return argument
+        streams = self.draft.streams_of(component.index)
+        name = (streams[0].time if streams else None) or argument.name
+        return ex.Attribute(component.name, name, argument.index, span=node.span)
 
     def _read_default(self, node: ex.Attribute, type_: DataType | None) -> ex.Expression | None:
         if node.default is None:
