@@ -30,8 +30,8 @@ from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.planning.acting.world import Acting
 from augury.planning.evaluated import (
-    refuse_endless_skips,
     reads_owners,
+    refuse_endless_skips,
     refuse_inferred,
     refuse_unfollowed,
     refuse_unrevised,
@@ -395,6 +395,9 @@ class LiveRunner:
         refuse_unfollowed(lower)
         if any(map(reads_owners, lower.values())):
             refuse_unrevised(query)
+            if query.name.lower() in self._acting_names:
+                message = f"rules or tables wait for matches of {query.name}, which are told again"
+                raise PlanError(NOT_EVALUATED, message, "bind rows, and ask for what they did")
             return self._in_steps(query, catalog, queries)
         if is_by_time(query):
             refuse_unstreamable(query, catalog)

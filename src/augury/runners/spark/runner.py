@@ -109,7 +109,8 @@ class SparkRunner:
     def asked(self, asked: Asked, columns: Sequence[str] | None = None) -> DataFrame:
         """Return the lazy rows of what is no query: a stream that is made of another, a log."""
         acts = asked.kind in ACTED
-        pipeline = self.acting([asked]) if acts else self.pipeline([], asked=[asked])
+        names = [asked.name] if asked.name in self.queries and asked.kind == "revisions" else []
+        pipeline = self.acting([asked]) if acts else self.pipeline(names, asked=[asked])
         answer = pipeline.asked(asked)
         named = None if columns is None else chosen(asked.name, columns, answer.columns)
         return answer if named is None else answer.select(*map(quoted, named))
