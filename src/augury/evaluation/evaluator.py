@@ -132,7 +132,7 @@ class Evaluator:
                 self.loaded |= inferring.streams(name)
                 own.rows_out = self.loaded[name.lower()].table.num_rows
             return self.loaded[name.lower()]
-        if name.lower() in self.catalog.identified:
+        if schema.is_identified:
             return self.known(name).last
         with self.clock.stage(f"source {schema.name}") as own:
             found = checked_rows(self.catalog, name, self.bound)

@@ -38,6 +38,7 @@ from augury.planning.evaluated import reads_owners, refuse_unfollowed, unmatched
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
 from augury.planning.graph import Graph, asks_whether, graph_of, is_by_time, lists_matches
 from augury.planning.match_plan import MatchPlan, Play, plan_match
+from augury.planning.policy_plan import without_tests
 
 if TYPE_CHECKING:
     from augury.evaluation.stages.act import ActStage
@@ -85,7 +86,11 @@ class Network:
         """Return the network of some queries, without what they do not need."""
         declared = {**catalog.queries, **catalog.forecasts}
         texts = {name: to_text(statement) for name, statement in declared.items()}
-        weighed = {name: queries[name] for name in weighed_queries(catalog) if name in queries}
+        weighed = {
+            name: without_tests(queries[name], catalog)
+            for name in weighed_queries(catalog)
+            if name in queries
+        }
         return cls((), queries, _sendable(catalog), {}, texts, weighed=weighed).only(names)
 
     def only(self, names: Iterable[str], asked: Iterable[Asked] = ()) -> Network:

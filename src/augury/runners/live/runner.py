@@ -39,7 +39,7 @@ from augury.planning.evaluated import (
 from augury.planning.graph import is_by_time, lists_matches
 from augury.planning.match_plan import plan_match
 from augury.planning.policy_plan import plan_policy
-from augury.planning.refusal import NOT_EVALUATED, PlanError
+from augury.planning.refusal import NOT_EVALUATED, PlanError, refuse_owners_under_policies
 from augury.runners.live.acting import LiveActing, Used
 from augury.runners.live.forecast import LiveForecast
 from augury.runners.live.gate import LiveGate
@@ -118,6 +118,7 @@ class LiveRunner:
 
         `bound` has the histories, which nothing else sees.
         """
+        refuse_owners_under_policies(catalog, "for pushed rows")
         for policy in catalog.policies.values():
             stream = policy.stream.lower()
             known = self.gates.get(stream)

@@ -46,7 +46,8 @@ class LocalRunner:
     """Answers the queries of a catalog over bound tables.
 
     `checked` are the rows of the streams that were read, `coded` those whose types were bound as
-    codes and stay so for threads, `taught` the queries with the gaps of their histories.
+    codes and stay so for threads, `taught` the queries with the gaps of their histories,
+    `identities` what is told of owners behind policies.
     """
 
     catalog: Catalog
@@ -57,6 +58,7 @@ class LocalRunner:
     taught: dict[str, CheckedQuery] = field(default_factory=dict)
     answers: dict[str, pa.Table] = field(default_factory=dict)
     forecasts: Mapping[str, CheckedForecast] = field(default_factory=dict)
+    identities: Mapping[str, Identities] = field(default_factory=dict)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the result of a query: all columns, or those that are named."""
@@ -126,7 +128,7 @@ class LocalRunner:
     @cached_property
     def _evaluator(self) -> Evaluator:
         """Who finds owners, and matches over them, in whole tables."""
-        return Evaluator(self.catalog, self.queries, self.bound)
+        return Evaluator(self.catalog, self.queries, self.bound, identities=dict(self.identities))
 
     def rows(self, stream: str) -> pa.Table:
         """Return the good rows of a declared stream, with its columns."""

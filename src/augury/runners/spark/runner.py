@@ -45,6 +45,7 @@ from augury.planning.refusal import (
     NEEDS_A_WINDOW,
     NOT_EVALUATED,
     PlanError,
+    refuse_owners_under_policies,
 )
 from augury.runners.spark import catalyst_rows as spark_rows
 from augury.runners.spark.joins import SparkJoining, suits_spark, tables_of
@@ -158,7 +159,11 @@ class SparkRunner:
         self, network: Network, tells_faults: bool, tells_movement: bool = False
     ) -> Pipeline:
         """Return the pass of a network, with the relations that it reads."""
+        refuse_owners_under_policies(self.catalog, "on Spark")
         network = replace(network, forecasts=self.forecasts)
+        for each in network.asked:
+            if each.kind == "forecast":
+                self._refuse_guarded(self.forecasts[each.name].learn_from or "")
         tables = {name: self._relation(name) for name in sorted(network.tables_read)}
         network = replace(network, tables=tables)
         # A history teaches once, here, and does not travel.
