@@ -55,6 +55,7 @@ def judge(case: Case) -> bool:
     return bool(expected[case.queries[-1].name])
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("construct", CONSTRUCTS)
 @QUICK

@@ -442,7 +442,8 @@ class Future(Node):
 class CreateForecast(Node):
     """CREATE FORECAST ... ON query; None, False or empty means that the clause was not written.
 
-    `of_stream` is `WITHIN n EVENTS OF STREAM`. `places` has the span of each clause by its keyword.
+    `of_stream` is `WITHIN n EVENTS OF STREAM`, `half_life` is of ONLINE. `places` has the span of
+    each clause by its keyword.
     """
 
     name: str
@@ -453,6 +454,7 @@ class CreateForecast(Node):
     smoothing: float | None = None
     learn_from: str | None = None
     online: bool = False
+    half_life: Window | None = None
     by: tuple[str, ...] = ()
     arrivals: Choice["POISSON", "STEADY"] | None = None
     having: Having | None = None
