@@ -155,19 +155,20 @@ def rounded(rows: list[dict]) -> list[str]:
 
 @pytest.mark.filterwarnings("ignore")
 @patch("augury.identity.tracks.BETWEEN_MARKS", 2)
-@given(drawn=rows, cuts=st.lists(st.integers(0, 14), max_size=3))
-@settings(max_examples=15, deadline=None)
-def test_matches_are_told_as_those_of_bound_rows(drawn, cuts):
+@given(drawn=rows, cuts=st.lists(st.integers(0, 14), max_size=3), within=st.sampled_from((6, 30)))
+@settings(max_examples=20, deadline=None)
+def test_matches_are_told_as_those_of_bound_rows(drawn, cuts, within):
     doors = doors_of(drawn)
-    ag, told = session(SCRIPT + MATCHES), []
+    script = SCRIPT.replace("WITHIN 6", f"WITHIN {within}") + MATCHES
+    ag, told = session(script), []
     for number, each in enumerate(doors):
         if number in cuts:
             data = ag.checkpoint()
-            ag = session(SCRIPT + MATCHES)
+            ag = session(script)
             ag.restore(data)
         told += ag.push("doors", each)
     told += ag.finish()
-    whole = session(SCRIPT + MATCHES)
+    whole = session(script)
     whole.bind("doors", doors)
     for name in QUERIES:
         own = [row for row in told if row.get("query") == name]

@@ -53,11 +53,6 @@ class Claim:
     # What it is made of, by which it can be stored.
     parts: Any = None
 
-    @property
-    def acts(self) -> set[Any]:
-        """The ids of the acts that it names."""
-        return {act for _, named in self.asked.values() for act in named}
-
 
 @dataclass(frozen=True, slots=True)
 class Telling:

@@ -29,10 +29,10 @@ from augury.evaluation.asked import Asked
 from augury.evaluation.encoding import whole
 from augury.evaluation.enumeration import ALL_TIME, Span
 from augury.evaluation.evaluator import Evaluator
-from augury.evaluation.identifying import identify_stage
+from augury.evaluation.identifying import Identities, identify_stage
 from augury.evaluation.network import Network
 from augury.evaluation.owner_claims import OwnerRows, claim_of
-from augury.evaluation.stages.identify import IdentifyStage
+from augury.evaluation.stages.identify import IdentifyStage, Seen
 from augury.evaluation.stages.owner_state import Batch, Number, OwnerMatchState, dumped, loaded
 from augury.evaluation.stages.source import cut, in_order, joined
 from augury.evaluation.stream_rows import StreamRows
@@ -48,9 +48,13 @@ Rows = Mapping[str, StreamRows]
 
 @dataclass(frozen=True)
 class OwnerMatchStage:
-    """Finds and follows the matches of one query, which may read others, over owners in doubt."""
+    """Finds and follows the matches of one query, which may read others, over owners in doubt.
+
+    `given` is what is told of owners beforehand: behind a policy, of what it keeps.
+    """
 
     network: Network
+    given: Identities | None = None
     revises: ClassVar[bool] = True
 
     @property
@@ -62,8 +66,13 @@ class OwnerMatchStage:
     @cached_property
     def owners(self) -> IdentifyStage:
         """How the events that are read get their owners."""
-        (name,) = self.network.identified
-        return identify_stage(self.network.catalog, self.network.tables, name)
+        (name,), catalog = self.network.identified, self.network.catalog
+        if self.given is None:
+            return identify_stage(catalog, self.network.tables, name)
+        kept = catalog.suppressed.get(name)
+        how = catalog.identified[name if kept is None else kept.stream.lower()].statement
+        source, model = catalog.streams[how.readings.lower()], catalog.moves[how.model.lower()]
+        return IdentifyStage(source, self.given.last.schema, model, self.given.identifier)
 
     @cached_property
     def tracks(self) -> Tracks:
@@ -77,11 +86,11 @@ class OwnerMatchStage:
     @property
     def streams(self) -> dict[str, StreamSchema]:
         """The streams whose rows are searched, by lower-case name: owners and those beside."""
-        own = self.owners.own
+        own, source = self.owners.own, self.owners.source
         beside = dict(self.network.inputs)
-        if not self.network.reads(self.owners.source):
-            del beside[self.owners.source.name.lower()]
-        return {own.name.lower(): own, **beside}
+        if not self.network.reads(source):
+            beside.pop(source.name.lower(), None)
+        return beside | {own.name.lower(): own}
 
     def start(self, since: int = NEVER_YET) -> OwnerMatchState:
         """Return the state before any row; what is known before `since` is not reported."""
@@ -94,11 +103,12 @@ class OwnerMatchStage:
         step = self.tracks.step
         is_only = state.is_empty and horizon == ALWAYS and not state.batches
         until = ALWAYS if horizon == ALWAYS else max(NEVER_YET, horizon // step * step)
+        if self.given is not None:
+            own = replace(self.given.last, table=self.given.log)
+            batch = {**batch, self.owners.own.name.lower(): own}
         self._take(state, batch)
         claims = self._found(state, (state.reported, until), is_only)
-        source = self.owners.source
-        columns = [column.name for column in source.columns]
-        rows = self.owners.seen(batch[source.name.lower()].table.select(columns))
+        rows = self._acts(batch)
         try:
             told = self.tracks.advance(state.followed, rows, claims, until)
         except TooManyTracksError as problem:
@@ -108,6 +118,14 @@ class OwnerMatchStage:
         state.reported = until
         self._forget(state)
         return state, Answers(self._asked(log, is_only), {})
+
+    def _acts(self, batch: Rows) -> Seen:
+        """Return the rows of the source, by which people are followed."""
+        if self.given is not None:
+            return self.given.rows
+        source = self.owners.source
+        columns = [column.name for column in source.columns]
+        return self.owners.seen(batch[source.name.lower()].table.select(columns))
 
     def _asked(self, log: pa.Table, is_only: bool) -> dict[str, pa.Table]:
         """Return what holds now, of a step that is the only one; otherwise all that is told."""
@@ -145,10 +163,21 @@ class OwnerMatchStage:
             if name != own.name.lower():
                 _, state.kept[name] = cut(state.kept[name], stream, oldest)
         log = state.kept[own.name.lower()]
-        ids = {act for live in (*followed.due, *followed.live) for act in live.claim.acts}
-        needed = pc.is_in(log.column(own.id), pa.array(list(ids), log.schema.field(own.id).type))
+        chunks = [chunk for ids in self._named(state) for chunk in ids.chunks]
+        ids = pa.chunked_array(chunks, log.schema.field(own.id).type)
+        needed = pc.is_in(log.column(own.id), ids)
         recent = pa.array(whole(log.column(own.time)) >= oldest)
         state.kept[own.name.lower()] = log.filter(pc.or_(needed, recent))
+
+    def _named(self, state: OwnerMatchState) -> list[pa.ChunkedArray]:
+        """Return the ids of events that matches are made of which may be told again."""
+        streams = self.network.queries[self.name].streams
+        return [
+            table.column(stream.id)
+            for batch in state.alive.values()
+            for stream, table in zip(streams, batch.inputs.tables, strict=True)
+            if stream.is_identified
+        ]
 
     def _oldest(self, reported: int) -> int:
         """Return the time before which no row can be of a match that was not found yet."""

@@ -29,6 +29,7 @@ from augury.evaluation.learning.forecast_scores import ForecastScore, judge, sco
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import Network, below, owned_streams
 from augury.evaluation.stages.forecast import ForecastStage
+from augury.evaluation.stages.owner_match import OwnerMatchStage
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
@@ -185,6 +186,12 @@ class LocalRunner:
 
     def _run(self, network: Network) -> Answers:
         network.refuse_unplanned()
+        known = [self.identities[name] for name in network.identified if name in self.identities]
+        if known:
+            # Owners were told before a policy decided what readers see of them.
+            stage = OwnerMatchStage(network, known[0])
+            rows = {n: self._checked(n) for n in stage.streams if n not in network.identified}
+            return stage.advance(stage.start(), rows, ALWAYS)[1]
         return Executor(network).run({name: self._checked(name) for name in network.bases})
 
     # Rows -------------------------------------------------------------------------------------
