@@ -22,6 +22,7 @@ import pyarrow as pa
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.answers.answers import Answers, Clock, Measured
 from augury.evaluation.answers.asked_rows import acted_rows
+from augury.evaluation.asked import ACTED
 from augury.evaluation.codec import Format, fingerprint
 from augury.evaluation.made_streams import StreamStage, stream_stages
 from augury.evaluation.memory_guard import memory_errors_named
@@ -183,15 +184,17 @@ class Executor:
         stage, network = self.network.act, self.network
         if stage is None or state.acted is None:
             return found
-        candidates = {name: found[network.queries[name].name] for name in network.names}
-        until = min(network.known_until(name, horizon) for name in network.names)
+        acting = stage.acting.candidates
+        candidates = {name: found[made.name] for name, made in acting.items()}
+        until = min((network.known_until(name, horizon) for name in network.names), default=horizon)
         with clock.stage("act") as own:
             state.acted, acted = stage.advance(state.acted, candidates, until)
             own.rows_in = sum(each.num_rows for each in candidates.values())
             own.rows_out, own.state_bytes = len(acted.firings), state.acted.nbytes
         if acted.stopped is not None:
             raise acted.stopped
-        rows = {each: acted_rows(stage, state.acted, acted, each) for each in network.asked}
+        asked = [each for each in network.asked if each.kind in ACTED]
+        rows = {each: acted_rows(stage, state.acted, acted, each) for each in asked}
         ends = horizon == ALWAYS
         return {a.key: table for a, table in rows.items() if ends or a.kind != "contents"}
 

@@ -117,8 +117,8 @@ class Network:
     @property
     def identity(self) -> str:
         """The text of all queries, by which stored state knows its own."""
-        named = {*self.queries, *(each.name for each in self.asked if each.kind == "forecast")}
-        named |= {each.query.name.lower() for each in self._forecasts}
+        named = {*self.queries, *(each.name.lower() for each in self.forecasts_read)}
+        named |= {each.query.name.lower() for each in self.forecasts_read}
         others = [each.key for each in sorted(self.asked)]
         policies = [to_text(policy.statement) for policy in self.policies]
         policies += [] if self.act is None else [self.act.mark.hex()]
@@ -131,8 +131,11 @@ class Network:
         return tuple(policy for policy in known if policy.stream.lower() in self.bases)
 
     @property
-    def _forecasts(self) -> list[CheckedForecast]:
-        return [self.forecasts[each.name] for each in self.asked if each.kind == "forecast"]
+    def forecasts_read(self) -> list[CheckedForecast]:
+        """The forecasts that are asked for, and those that rules listen to."""
+        names = [each.name for each in self.asked if each.kind == "forecast"]
+        names += [] if self.act is None else self.act.acting.forecasts
+        return [self.forecasts[name] for name in dict.fromkeys(names)]
 
     @cached_property
     def graph(self) -> Graph:
@@ -220,7 +223,7 @@ class Network:
     @cached_property
     def _read_by_others(self) -> list[StreamSchema]:
         """The streams that is read of what else is asked for."""
-        found = [stream for each in self._forecasts for stream in each.query.streams]
+        found = [stream for each in self.forecasts_read for stream in each.query.streams]
         for each in self.asked:
             if each.kind in ("stream", "revisions") and each.name in self.catalog.streams:
                 found.append(self.catalog.streams[each.name])
@@ -278,13 +281,13 @@ class Network:
     def _tables_of_others(self) -> set[str]:
         """Return what policies, owners and forecasts read: relations, and histories."""
         found = {(each.statement.learn_from or "").lower() for each in self.policies}
-        untaught = [each for each in self._forecasts if each.name.lower() not in self.taught]
+        untaught = [each for each in self.forecasts_read if each.name.lower() not in self.taught]
         found |= {(each.learn_from or "").lower() for each in untaught}
         for query in self.weighed.values():
             # Every network behind a policy asks, of every query of it: without planning them.
             conjuncts = (*query.conjuncts, *query.lookups)
             found |= {name.lower() for each in conjuncts for name in tables_read(each.expression)}
-        for query in (each.query for each in self._forecasts):
+        for query in (each.query for each in self.forecasts_read):
             found |= _relations_of(plan_match(query, self.catalog))
         for stream in (*self._read_by_queries, *self._read_by_others):
             known = self.catalog.identified.get(stream.name.lower())

@@ -33,7 +33,7 @@ def asked_schema(network: Network, asked: Asked) -> pa.Schema:
 def acted_rows(stage: ActStage, state: ActState, acted: Acted, asked: Asked) -> pa.Table:
     """Return what is asked for of a step: matches that stand, firings, changes, contents."""
     if asked.kind == "settled":
-        found = acted.found.get(stage.acting.candidates[asked.name].query.name)
+        found = acted.found.get(stage.acting.candidates[asked.name].name)
         return _act_schema(stage, asked).empty_table() if found is None else found
     if asked.kind == "contents":
         return stage.contents(state, asked.name)

@@ -209,8 +209,7 @@ class LiveRunner:
         """Return what is told of a query now; matches that act wait for their moments."""
         if self.acting is None or name not in self._acting_names:
             return found
-        self.acting.take(name, found)
-        return []
+        return self.acting.take(name, found)
 
     def _settled(self) -> Found:
         if self.acting is None:
@@ -359,8 +358,11 @@ class LiveRunner:
             return
         try:
             rows = _table_rows(catalog, self.tables)
-            live = LiveForecast(forecast, catalog, self.tables, rows)
+            acts = name in self._acting_names
+            live = LiveForecast(forecast, catalog, self.tables, rows, acts=acts)
         except PlanError as error:
+            if name in self._acting_names:
+                raise
             advice = f"; {error.hint}" if error.hint else ""
             self._leave_out(name, f"push leaves it out: {error.message} ({error.code}){advice}")
             return

@@ -82,9 +82,18 @@ class LocalRunner:
         for component in stage.never_met(state):
             told = f"no event of {forecast.learn_from} fits {component}, so every forecast is 0"
             warn(f"forecast {forecast.name}: {told} ({NEVER_MET})")
+        return self._forecast_table(forecast, stage)
+
+    def _forecast_table(self, forecast: CheckedForecast, stage: ForecastStage) -> pa.Table:
         rows = {each.name.lower(): self._ordered(each.name) for each in forecast.query.streams}
-        _, answers = stage.advance(state, rows, ALWAYS)
+        _, answers = stage.advance(stage.start(), rows, ALWAYS)
         return answers.found[forecast.name]
+
+    def forecast_to_act(self, name: str) -> pa.Table:
+        """Return the rows of a forecast, by lower-case name, with what tells their moments."""
+        forecast = self.forecasts[name]
+        stage = replace(self._forecast_stage(forecast), acts=True)
+        return self._forecast_table(forecast, stage)
 
     def score(self, forecast: CheckedForecast) -> ForecastScore:
         """Return how good a forecast is over all rows of its stream."""

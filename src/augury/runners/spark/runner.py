@@ -120,7 +120,7 @@ class SparkRunner:
         """Return one pass in which rules act, and queries are tested by what these write."""
         acting = acting_of(self.catalog, self.queries)
         bound = {n: self._relation(n) for n in self._bound_tables(acting)}
-        found = {name: made.query for name, made in acting.candidates.items()}
+        found = acting.searched
         queries = self._with_gaps(list(found)) | found
         network = Network.of(list(found), queries, self.catalog).only(found, asked)
         act = with_stores(ActStage.of(self.catalog, self.queries, bound))
@@ -355,6 +355,10 @@ def _refuse_endless(network: Network) -> None:
             refuse_unrevised(query)
         if asks_whether(query):
             refuse_unstreamable(query, network.catalog)
+            if network.act is not None:
+                message = f"a rule acts on {query.name}, probabilities by time, in a stream"
+                hint = "run it over bounded rows, or push them"
+                raise PlanError(NOT_EVALUATED, message, hint)
             if network.policies:
                 message = f"query {query.name} asks for a probability behind a policy, in a stream"
                 raise PlanError(
