@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from augury.analysis.checked import CheckedQuery, Leaf, Negated
@@ -11,6 +11,7 @@ from augury.analysis.declarations.catalog import Catalog, PolicySchema
 from augury.analysis.policies.weighable import next_positive, parts_of
 from augury.config import value_of
 from augury.language.printer import to_text
+from augury.planning.acting.whom import active_conjuncts, dynamic_tables
 from augury.planning.expressions.lower import Scope
 from augury.planning.expressions.scalar import Read, Scalar, Tables, scalar
 from augury.planning.expressions.typed import Aggregated, Apply, Input, Typed, inputs_within
@@ -74,7 +75,7 @@ def plan_policy(
     node, columns, summable = schema.statement, dict[str, None](), list[Summable | None]()
 
     def weighted(name: str, weight: float, *, private: bool) -> Weighted:
-        query = queries[name.lower()]
+        query = without_tests(queries[name.lower()], catalog)
         if parts_of(query, private=private) is None:
             machine = MachineCompiler(query, catalog, tables, private)
             columns.update(dict.fromkeys(machine.columns))
@@ -111,6 +112,12 @@ def plan_policy(
     known = tuple(each for each in summable if each is not None)
     whole = known if len(known) == len(summable) else None
     return PolicyPlan(schema, policy, read, _mark(schema, catalog), whole, tables)
+
+
+def without_tests(query: CheckedQuery, catalog: Catalog) -> CheckedQuery:
+    """Return a query without what rules decide: a policy takes that for true."""
+    active = active_conjuncts(query, dynamic_tables(catalog))
+    return replace(query, conjuncts=tuple(c for c in query.conjuncts if c not in active))
 
 
 def _mark(schema: PolicySchema, catalog: Catalog) -> bytes:

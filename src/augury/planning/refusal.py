@@ -51,6 +51,15 @@ def refuse_policies(catalog: Catalog, where: str) -> None:
         raise PlanError(NOT_EVALUATED, message, "use Session(engine='local')")
 
 
+def refuse_owners_under_policies(catalog: Catalog, where: str) -> None:
+    """Raise where a policy would not be in force: on events whose owners are told."""
+    for policy in catalog.policies.values():
+        if policy.stream.lower() in catalog.identified:
+            message = f"policy {policy.name} stands on {policy.stream}, whose owners are told, and "
+            message += f"is not in force {where} as yet, so nothing is read there"
+            raise PlanError(NOT_EVALUATED, message, "bind rows in a Session(engine='local')")
+
+
 def _diagnostic(refusal: PlanError, source: Source) -> Diagnostic:
     # Without the text there is no place to point at, so the caret stands at its start.
     return Diagnostic(refusal.code, refusal.message, NOWHERE, source, refusal.hint)

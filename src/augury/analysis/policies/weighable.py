@@ -28,6 +28,7 @@ def unweighable(query: CheckedQuery, stream: str, *, private: bool) -> str:
 def _unweighable_pattern(query: CheckedQuery, *, private: bool) -> str:
     positive = [c for c in query.components if not c.negated]
     reasons = [
+        (_repeats_groups(query.shape), "repeats a group"),
         (query.after_match is not None, "takes matches one after the other, AFTER MATCH"),
         (any(by.type is None for c in positive for by in c.played_by), "takes events of any type"),
         (any(len(c.played_by) != 1 for c in query.components), "has a component of several types"),
@@ -44,6 +45,12 @@ def _unweighable_pattern(query: CheckedQuery, *, private: bool) -> str:
         return found
     parts = parts_of(query, private=False)
     return _unfollowable(query) if parts is None else _late_condition(query, parts)
+
+
+def _repeats_groups(shape: Shape) -> bool:
+    if isinstance(shape, Branch):
+        return shape.times is not None or any(map(_repeats_groups, shape.parts))
+    return isinstance(shape, Negated) and _repeats_groups(shape.part)
 
 
 def _has_next(shape: Shape) -> bool:

@@ -32,7 +32,12 @@ from augury.evaluation.stages.forecasting import taught as taught_forecasts
 from augury.planning.acting.world import Acting, acting_of
 from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import Priced
-from augury.planning.evaluated import reads_owners, refuse_endless_skips, refuse_idle
+from augury.planning.evaluated import (
+    reads_owners,
+    refuse_endless_skips,
+    refuse_idle,
+    refuse_unrevised,
+)
 from augury.planning.expressions.spark_sql import quoted
 from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.join_program import join_program
@@ -40,6 +45,7 @@ from augury.planning.refusal import (
     NEEDS_A_WINDOW,
     NOT_EVALUATED,
     PlanError,
+    refuse_owners_under_policies,
 )
 from augury.runners.spark import catalyst_rows as spark_rows
 from augury.runners.spark.joins import SparkJoining, suits_spark, tables_of
@@ -104,7 +110,8 @@ class SparkRunner:
     def asked(self, asked: Asked, columns: Sequence[str] | None = None) -> DataFrame:
         """Return the lazy rows of what is no query: a stream that is made of another, a log."""
         acts = asked.kind in ACTED
-        pipeline = self.acting([asked]) if acts else self.pipeline([], asked=[asked])
+        names = [asked.name] if asked.name in self.queries and asked.kind == "revisions" else []
+        pipeline = self.acting([asked]) if acts else self.pipeline(names, asked=[asked])
         answer = pipeline.asked(asked)
         named = None if columns is None else chosen(asked.name, columns, answer.columns)
         return answer if named is None else answer.select(*map(quoted, named))
@@ -113,7 +120,7 @@ class SparkRunner:
         """Return one pass in which rules act, and queries are tested by what these write."""
         acting = acting_of(self.catalog, self.queries)
         bound = {n: self._relation(n) for n in self._bound_tables(acting)}
-        found = {name: made.query for name, made in acting.candidates.items()}
+        found = acting.searched
         queries = self._with_gaps(list(found)) | found
         network = Network.of(list(found), queries, self.catalog).only(found, asked)
         act = with_stores(ActStage.of(self.catalog, self.queries, bound))
@@ -152,7 +159,11 @@ class SparkRunner:
         self, network: Network, tells_faults: bool, tells_movement: bool = False
     ) -> Pipeline:
         """Return the pass of a network, with the relations that it reads."""
+        refuse_owners_under_policies(self.catalog, "on Spark")
         network = replace(network, forecasts=self.forecasts)
+        for each in network.asked:
+            if each.kind == "forecast":
+                self._refuse_guarded(self.forecasts[each.name].learn_from or "")
         tables = {name: self._relation(name) for name in sorted(network.tables_read)}
         network = replace(network, tables=tables)
         # A history teaches once, here, and does not travel.
@@ -340,18 +351,20 @@ def _refuse_endless(network: Network) -> None:
     """Raise where a query cannot be answered over rows that have no end."""
     refuse_idle(network.bases.values())
     for name, query in network.queries.items():
+        if any(map(reads_owners, below(query, network.queries).values())):
+            refuse_unrevised(query)
         if asks_whether(query):
             refuse_unstreamable(query, network.catalog)
+            if network.act is not None:
+                message = f"a rule acts on {query.name}, probabilities by time, in a stream"
+                hint = "run it over bounded rows, or push them"
+                raise PlanError(NOT_EVALUATED, message, hint)
             if network.policies:
                 message = f"query {query.name} asks for a probability behind a policy, in a stream"
                 raise PlanError(
                     NOT_EVALUATED, message, "ask for matches, or run it over bounded rows"
                 )
             continue
-        if reads_owners(query):
-            message = f"query {query.name} reads events whose owners are in doubt, in a stream"
-            hint = "run it over bounded rows, or stream the table of its stream"
-            raise PlanError(NOT_EVALUATED, message, hint)
         if not lists_matches(query):
             message = f"query {query.name} returns {query.returns}, which a streaming run does not"
             raise PlanError(NOT_EVALUATED, message, "ask for it in batch, over bounded rows")
