@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from augury.errors import StateError
-from augury.sinks.store import Store
+from augury.sinks.committed import Places
 
 _NAME = "augury.json"
 _LAYOUT = 1
@@ -35,7 +35,13 @@ def claim(spark: Any, folder: str, identity: Identity) -> str:
 
     Raises `StateError` where the checkpoint is of other queries, or of another form of state.
     """
-    store = Store(spark, folder)
+    from augury.sinks.store import Store
+
+    return claim_in(Store(spark, folder), folder, identity)
+
+
+def claim_in(store: Places, folder: str, identity: Identity) -> str:
+    """Return the run's own id, of a checkpoint whose files are at hand; see `claim`."""
     stored = store.read(_NAME)
     if stored is None:
         _expect_empty(store, folder)
@@ -47,7 +53,7 @@ def claim(spark: Any, folder: str, identity: Identity) -> str:
     return str(stored["run"])
 
 
-def _expect_empty(store: Store, folder: str) -> None:
+def _expect_empty(store: Places, folder: str) -> None:
     if any(name in ("offsets", "commits", "metadata") for name in store.names()):
         raise StateError(
             f"{folder} is a checkpoint that augury did not write; name another --checkpoint folder"
