@@ -92,7 +92,7 @@ def bytes_per_live_event(keys: int) -> tuple[float, int]:
     gc.collect()
     used = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    live = len(ag._live.queries["taken"].ring)  # type: ignore[union-attr]
+    live = len(ag._pushed.live.queries["taken"].ring)  # type: ignore[union-attr]
     return used / live, live
 
 

@@ -133,11 +133,11 @@ def test_a_pattern_that_is_too_large_is_a_query_error_with_its_place(session: Se
 
 def test_explain_keeps_what_was_counted_and_a_declaration_does_not(session: Session) -> None:
     session.sql(QUERY)
-    session._sketches = {"theft": {}}
+    session._bound.sketches = {"theft": {}}
     session.sql("EXPLAIN theft;")
-    assert session._sketches == {"theft": {}}
+    assert session._bound.sketches == {"theft": {}}
     session.sql("CREATE TABLE doors (reader STRING);")
-    assert session._sketches == {}
+    assert session._bound.sketches == {}
 
 
 READS = [

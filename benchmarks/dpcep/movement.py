@@ -91,7 +91,7 @@ def bound(spark: Any, folder: Path, overlap: float, rate: float, queries: int, n
 
 def estimates(ag: Session, network: Network) -> dict[str, Any]:
     """Return what the planner expects of both plans, and which it takes."""
-    ways = Movements(network, PARTS, True, ag._sketches)
+    ways = Movements(network, PARTS, True, ag._bound.sketches)
     prices = {plan: ways.price(network.names, plan) for plan in PLANS}
     return {"chosen": ways.chosen(network.names)} | {
         plan: {"rows": round(cost.rows), "bytes": round(cost.bytes)}
@@ -118,15 +118,17 @@ def in_process(tables: dict[str, pa.Table], rate: float, queries: int) -> dict[s
     """Return what both plans were expected to move, and moved, without Spark."""
     ag = Session(engine="local")
     ag.sql(script(rate, queries))
-    known = {name: query for name, (query, _) in ag._queries.items()}
+    known = {name: query for name, (query, _) in ag._declared.queries.items()}
 
     def network(plan: str) -> Network:
-        return Network.of([f"{plan}{k}" for k in range(1, queries + 1)], known, ag._catalog)
+        return Network.of(
+            [f"{plan}{k}" for k in range(1, queries + 1)], known, ag._declared.catalog
+        )
 
     free = network("free")
     for name in free.names:
         own = free.only([name])
-        ag._sketches[name] = {
+        ag._bound.sketches[name] = {
             stream: replace(sketch, tasks=2, text=(("kind", 1.0),))
             for stream, sketch in sketches_of(own, loaded(own, tables)).items()
         }
@@ -148,7 +150,7 @@ def moved_by(ag: Session, network: Network, tables: dict[str, pa.Table]) -> dict
     free = [name.replace("events", "free").replace("results", "free") for name in network.names]
     moving = sharding_of(network.only(network.names[:1]), bounded=True).moving
     assert moving is not None
-    layout = moving.layout(joint([ag._sketches[name] for name in free]))
+    layout = moving.layout(joint([ag._bound.sketches[name] for name in free]))
     found, told = moved(network, tables, moving, layout, rows_of_a_task=len(tables["s1"]) // 2)
     return counted(told.to_pylist(), len(found))
 
@@ -171,9 +173,9 @@ def on_spark(spark: Any, folder: Path, asked: tuple[float, float, int], n: int) 
     free = [f"free{k}" for k in range(1, queries + 1)]
     ag.analyze(free)
     for k in range(1, queries + 1):
-        ag._sketches |= {f"{plan}{k}": ag._sketches[f"free{k}"] for plan in PLANS}
-    known = {name: query for name, (query, _) in ag._queries.items()}
-    expected = estimates(ag, Network.of(free, known, ag._catalog))
+        ag._bound.sketches |= {f"{plan}{k}": ag._bound.sketches[f"free{k}"] for plan in PLANS}
+    known = {name: query for name, (query, _) in ag._declared.queries.items()}
+    expected = estimates(ag, Network.of(free, known, ag._declared.catalog))
     label = f"{overlap} {rate} {queries}"
     took = {plan: measured(spark, ag, plan, queries, label) for plan in PLANS}
     return {"estimated": expected, "measured": took}

@@ -108,8 +108,8 @@ def session(clauses: str, horizon: int, by: str, history: pa.Table) -> Session:
 def claims_of(ag: Session, rows: pa.Table) -> tuple[Claims, int]:
     """Return what the engine claims of rows and what came, and the states of its model."""
     ag.bind("days", rows)
-    forecast, _ = ag._forecasts["f"]
-    runner = ag._local_runner()
+    forecast, _ = ag._declared.forecasts["f"]
+    runner = ag._bound.local_runner()
     stage = runner._forecast_stage(forecast)
     found = judge(stage, runner._ordered("days"), lambda: runner.table("wave", ["events"]))
     return found[:2], states_of(stage)

@@ -55,9 +55,9 @@ def stage_of(selection: str, by: str, horizon: int, history: pa.Table) -> Foreca
     CREATE FORECAST f ON intrusion WITHIN {horizon} EVENTS USING MARKOV 1 LEARN FROM history
     RETURN FORECAST {by};
     """)
-    forecast, _ = ag._forecasts["f"]
-    taught = StreamRows(ag._catalog.streams["history"], history, history[:0])
-    return ForecastStage(plan_forecast(forecast, ag._catalog), {}, taught).learned()
+    forecast, _ = ag._declared.forecasts["f"]
+    taught = StreamRows(ag._declared.catalog.streams["history"], history, history[:0])
+    return ForecastStage(plan_forecast(forecast, ag._declared.catalog), {}, taught).learned()
 
 
 def measure(stage: ForecastStage, rows: pa.Table) -> dict[str, Any]:

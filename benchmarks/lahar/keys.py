@@ -86,7 +86,9 @@ def state_bytes(keys: int = 1000) -> dict[str, float]:
     """Return the stored bytes per key after 20 ticks, and after ten times as many."""
     ag = Session(engine="local")
     ag.sql(SCRIPT)
-    network = Network.of(["coffee"], {"coffee": ag._queries["coffee"][0]}, ag._catalog)
+    network = Network.of(
+        ["coffee"], {"coffee": ag._declared.queries["coffee"][0]}, ag._declared.catalog
+    )
     shard, rng, found = ChainShard(network), np.random.default_rng(1), {}
     for ticks in (20, 200):
         parts = [rows(keys, at, rng) for at in range(0, ticks, TICKS)]

@@ -152,7 +152,7 @@ def questions(building: Building) -> dict[str, Asked]:
     ag = Session(engine="local")
     ag.sql(f"{script()} CREATE STREAM at AS FILTER reads USING building;{visit}{stay}{lately}")
     names = ("coffee", "stay", "lately")
-    plans = {n: plan_chain(ag._queries[f"{n}_at"][0], ag._catalog) for n in names}
+    plans = {n: plan_chain(ag._declared.queries[f"{n}_at"][0], ag._declared.catalog) for n in names}
     assert all(isinstance(plan, ChainPlan) for plan in plans.values())
     places, back = frozenset(building.coffee_room), plans["lately"].over
     assert back is not None

@@ -63,10 +63,10 @@ def safe_feed(length: int, values: list[str], last: float = 1.0) -> tuple[ChainP
     ag.sql(SAFE)
     for stream, own in rows.items():
         ag.bind(stream, own)
-    query = ag._queries["q"][0]
-    plan = plan_chain(query, ag._catalog)
+    query = ag._declared.queries["q"][0]
+    plan = plan_chain(query, ag._declared.catalog)
     assert isinstance(plan, ChainPlan)
-    runner = Evaluator(ag._catalog, {"q": query}, dict(ag._bound))
+    runner = Evaluator(ag._declared.catalog, {"q": query}, dict(ag._bound.rows))
     feed = chain_inputs_of(plan, [runner._load(s.name) for s in query.streams], {}, {})
     assert isinstance(feed, ChainInputs)
     return plan, feed

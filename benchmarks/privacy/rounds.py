@@ -113,8 +113,8 @@ def ward(setting: Setting, seed: int) -> Ward:
     rows = stream(setting, rounds, setting.cycles, rng)
     ag = Session(engine="local")
     ag.sql(STREAM + script(setting, rng))
-    catalog = ag._catalog
-    plan = plan_policy(catalog.policies["pol"], ag._checked_queries(), catalog, {})
+    catalog = ag._declared.catalog
+    plan = plan_policy(catalog.policies["pol"], ag._declared.checked_queries, catalog, {})
     past, own = (
         StreamRows(catalog.streams[name], table, table.slice(0, 0))
         for name, table in (("h", history), ("s", rows))

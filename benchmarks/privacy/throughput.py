@@ -79,8 +79,8 @@ def staged(script: str) -> SuppressStage:
     """Return the stage of the policy of a script."""
     ag = Session(engine="local")
     ag.sql(STREAM + script)
-    catalog = ag._catalog
-    plan = plan_policy(catalog.policies["pol"], ag._checked_queries(), catalog, {})
+    catalog = ag._declared.catalog
+    plan = plan_policy(catalog.policies["pol"], ag._declared.checked_queries, catalog, {})
     return SuppressStage(plan, catalog.streams["s"])
 
 

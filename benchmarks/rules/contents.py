@@ -68,7 +68,7 @@ def main() -> None:
     ag.bind("status", pa.table({"worker": np.arange(keys), "state": ["safe"] * keys}))
     ag.bind("doors", rows)
     begin = time.process_time()
-    state = ag._acting_state()
+    state = ag._acted.state()
     took = time.process_time() - begin
     print(f"{events:,} events, {keys:,} keys, {found:,} candidates, {len(state.firings):,} firings")
     print(f"without rules {events / without:>12,.0f} events/s")

@@ -102,7 +102,7 @@ def settled(url: str, events: list[dict[str, Any]], reads: int, how: tuple[str, 
     # The lines to the store are open when the clock starts.
     first = [{"id": -k, "kind": "LOOK", "worker": f"w{k}", "t": -k} for k in range(32, 0, -1)]
     ag.push("s", [*first, {"id": 0, "kind": "NONE", "worker": "w0", "t": 0}])
-    acting = ag._live_runner().acting
+    acting = ag._pushed.runner().acting
     assert acting is not None
     assert acting.flights is not None
     spans: list[float] = []

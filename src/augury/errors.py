@@ -9,6 +9,8 @@ This module imports nothing of augury, so that every layer may raise from it.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -159,3 +161,11 @@ class StoreError(AuguryError):
 
 class RowsWarning(UserWarning):
     """Rows or files were put aside, and answers do not know of them."""
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line from which augury was called, however deep in it this is."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("augury."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -144,9 +144,9 @@ def markovian(rng: random.Random, tag: str, length: int) -> dict[str, Rows]:
 
 
 def network_of(ag: Session, name: str) -> Network:
-    queries = {key: query for key, (query, _) in ag._queries.items()}
-    network = Network.of([name], queries, ag._catalog)
-    tables = {each: ag._bound[each] for each in network.tables_read}
+    queries = {key: query for key, (query, _) in ag._declared.queries.items()}
+    network = Network.of([name], queries, ag._declared.catalog)
+    tables = {each: ag._bound.rows[each] for each in network.tables_read}
     return Network(network.names, network.queries, network.catalog, tables, network.texts)
 
 
@@ -202,7 +202,7 @@ def expected_rows(ag: Session, name: str, data: dict[str, Rows]) -> dict[tuple[A
     found = comparable(ag.table(name).to_pylist())
     if name not in LOOKING_BACK or "GROUP BY tag" not in LOOKING_BACK[name]:
         return found
-    streams = [stream.name for stream in ag._queries[name][0].streams]
+    streams = [stream.name for stream in ag._declared.queries[name][0].streams]
     told = {place for each in streams for place in places_told(data, each)}
     return {place: p for place, p in found.items() if place in told}
 
@@ -271,8 +271,8 @@ def test_what_is_known_at_different_times_is_not_carried_in_one_chain(beside: st
     ag = session(random_rows(1))
     text = f"CREATE QUERY q ON now, {beside} PATTERN SEQ({beside} a, now b) WHERE [tag]"
     ag.sql(f"{text} USING SKIP TILL NEXT MATCH GROUP BY tag RETURN PROBABILITY BY TIME;")
-    query = ag._queries["q"][0]
-    assert "beside others" in (why_not_streamable(query, ag._catalog) or "")
+    query = ag._declared.queries["q"][0]
+    assert "beside others" in (why_not_streamable(query, ag._declared.catalog) or "")
 
 
 @pytest.mark.parametrize("size", [pytest.param(3, marks=pytest.mark.slow), 7])
@@ -332,6 +332,6 @@ def test_what_the_data_could_bring_is_counted_before_they_come() -> None:
     for over, most in ((511, None), (512, 511)):
         ag = Session(engine="local")
         ag.sql(f"{stream} CREATE QUERY q ON r {asked} RETURN PROBABILITY BY TIME OVER {over};")
-        reason = why_not_streamable(ag._queries["q"][0], ag._catalog)
+        reason = why_not_streamable(ag._declared.queries["q"][0], ag._declared.catalog)
         assert (reason is None) == (most is None)
         assert most is None or f"of which at most {most} are carried" in str(reason)

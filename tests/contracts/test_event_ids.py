@@ -80,8 +80,8 @@ def bound(script: str, query: str, **tables: Any) -> list[Row]:
 
 def network_of(name: str) -> Network:
     ag = session(READS)
-    queries = {each: query for each, (query, _) in ag._queries.items()}
-    return Network.of([name], queries, ag._catalog)
+    queries = {each: query for each, (query, _) in ag._declared.queries.items()}
+    return Network.of([name], queries, ag._declared.catalog)
 
 
 def delayed(rows: pa.Table, seed: int) -> list[Row]:

@@ -82,8 +82,8 @@ def test_a_policy_is_explained_before_every_reader() -> None:
 def test_every_example_prints_the_graph_that_runs(script: Path, entered: list[str]) -> None:
     ag = Session(engine="local")
     ag.run_file(script)
-    for declared in (*ag._catalog.streams.values(), *ag._catalog.tables.values()):
-        if declared.name.lower() not in ag._catalog.inferred:
+    for declared in (*ag._declared.catalog.streams.values(), *ag._declared.catalog.tables.values()):
+        if declared.name.lower() not in ag._declared.catalog.inferred:
             kinds = [(c.name, ARROW_TYPES[c.type.value]) for c in declared.columns]
             ag.bind(declared.name, pa.schema(kinds).empty_table())
     for query in ag.queries:
@@ -91,9 +91,9 @@ def test_every_example_prints_the_graph_that_runs(script: Path, entered: list[st
         if facts["not_evaluated"] is not None:
             continue
         entered.clear()
-        ag._run().table(query)
+        ag._bound.runner().table(query)
         # What is found are candidates, where tables decide: those are settled when all are there.
-        settled = [f"act {query}"] if ag._acts(query) else []
+        settled = [f"act {query}"] if ag._declared.is_tested(query) else []
         assert facts["stages"] == [*entered, *settled]
 
 

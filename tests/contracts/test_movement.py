@@ -93,8 +93,8 @@ def example() -> tuple[Session, Network, dict[str, pa.Table]]:
     ]
     table = pa.Table.from_pylist(rows)
     ag.bind("s", table)
-    queries = {name: query for name, (query, _) in ag._queries.items()}
-    return ag, Network.of(["abd"], queries, ag._catalog), {"s": table}
+    queries = {name: query for name, (query, _) in ag._declared.queries.items()}
+    return ag, Network.of(["abd"], queries, ag._declared.catalog), {"s": table}
 
 
 def test_two_ranges_cut_after_seven_give_the_same_twenty_matches() -> None:

@@ -46,8 +46,8 @@ SHARDS, BATCHES = st.sampled_from((1, 3, 16)), st.sampled_from((1, 7, 10**6))
 def network_of(case: Case) -> Network:
     ag = session_of(case)
     streams = {name.lower() for name in case.streams}
-    queries = {name: query for name, (query, _) in ag._queries.items()}
-    network = Network.of([query.name for query in case.queries], queries, ag._catalog)
+    queries = {name: query for name, (query, _) in ag._declared.queries.items()}
+    network = Network.of([query.name for query in case.queries], queries, ag._declared.catalog)
     tables = {name: table for name, table in bindings(case).items() if name not in streams}
     return Network(network.names, network.queries, network.catalog, tables, network.texts)
 
@@ -169,8 +169,8 @@ def test_missed_components_are_found_in_shards_too(size: int) -> None:
     ag = Session(engine="local")
     ag.sql(MISSED)
     ag.bind("s", rows)
-    queries = {name: query for name, (query, _) in ag._queries.items()}
-    network = Network.of(["m"], queries, ag._catalog)
+    queries = {name: query for name, (query, _) in ag._declared.queries.items()}
+    network = Network.of(["m"], queries, ag._declared.catalog)
     shard, stream = Executor(network), network.bases["s"]
     packer = Packer(stream, shard.schemas["s"])
     found: list[dict[str, Any]] = []

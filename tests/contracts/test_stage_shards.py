@@ -52,9 +52,9 @@ Bound = dict[str, Any]
 
 def network_of(ag: Session, names: Iterable[str], asked: Iterable[Asked], bound: Bound) -> Network:
     """Return the network of a session's queries, and of what else is asked for."""
-    queries = {name: query for name, (query, _) in ag._queries.items()}
-    forecasts = {name: each for name, (each, _) in ag._forecasts.items()}
-    network = replace(Network.of(names, queries, ag._catalog), forecasts=forecasts)
+    queries = {name: query for name, (query, _) in ag._declared.queries.items()}
+    forecasts = {name: each for name, (each, _) in ag._declared.forecasts.items()}
+    network = replace(Network.of(names, queries, ag._declared.catalog), forecasts=forecasts)
     network = network.only(names, asked)
     read = network.tables_read
     return replace(
@@ -167,23 +167,25 @@ def test_the_worked_owners_come_out_in_steps(name: int, size: int) -> None:
 
 def acting_network(ag: Session, bound: Bound) -> Network:
     """Return the network of all that acts in a session, with all that can be asked of it."""
-    queries = {name: query for name, (query, _) in ag._queries.items()}
-    acting = acting_of(ag._catalog, queries)
+    queries = {name: query for name, (query, _) in ag._declared.queries.items()}
+    acting = acting_of(ag._declared.catalog, queries)
     found = {name: made.query for name, made in acting.candidates.items()}
     asked = [Asked("settled", name) for name in found]
-    asked += [Asked(kind, name) for name in ag._catalog.rules for kind in ("firings", "aside")]
+    asked += [
+        Asked(kind, name) for name in ag._declared.catalog.rules for kind in ("firings", "aside")
+    ]
     asked += [Asked("changes", name.lower()) for name in acting.world.tables]
-    network = Network.of(found, queries | found, ag._catalog).only(found, asked)
-    held = {name: rows for name, rows in bound.items() if name in ag._catalog.tables}
+    network = Network.of(found, queries | found, ag._declared.catalog).only(found, asked)
+    held = {name: rows for name, rows in bound.items() if name in ag._declared.catalog.tables}
     tables = {name: arrow_table(name, rows) for name, rows in held.items()}
-    return replace(network, act=ActStage.of(ag._catalog, queries, tables), tables=tables)
+    return replace(network, act=ActStage.of(ag._declared.catalog, queries, tables), tables=tables)
 
 
 def acting_bound(ag: Session, case: RuleCase) -> Bound:
     rows = rows_of_rules(case)
     bound: Bound = {s: [row for name, row in rows if name == s] for s in ag.streams}
     for name, before in case.before.items():
-        columns = [column.name for column in ag._catalog.tables[name].columns]
+        columns = [column.name for column in ag._declared.catalog.tables[name].columns]
         if before:
             bound[name] = [dict(zip(columns, row, strict=True)) for row in before]
     return bound

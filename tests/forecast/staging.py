@@ -22,11 +22,11 @@ def stage_of(script: str, history: Sequence[Row] = (), name: str = "f") -> Forec
     """Return the stage of a forecast; its history is a stream `history`."""
     ag = Session(engine="local")
     ag.sql(script)
-    checked, _ = ag._forecasts[name]
+    checked, _ = ag._declared.forecasts[name]
     taught = None
     if checked.learn_from is not None:
-        taught = rows_for(ag._catalog.streams[checked.learn_from.lower()], history)
-    return ForecastStage(plan_forecast(checked, ag._catalog), {}, taught)
+        taught = rows_for(ag._declared.catalog.streams[checked.learn_from.lower()], history)
+    return ForecastStage(plan_forecast(checked, ag._declared.catalog), {}, taught)
 
 
 def rows_for(stream: StreamSchema, rows: Iterable[Row]) -> StreamRows:

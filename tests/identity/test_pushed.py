@@ -60,7 +60,9 @@ def session(script: str = SCRIPT, staff: list[dict] = STAFF) -> Session:
 
 def stage_of(ag: Session):
     table = {"staff": pa.Table.from_pylist(STAFF)}
-    return Identifying(ag._catalog, lambda name: None, lambda name: table[name]).stage("known")
+    return Identifying(ag._declared.catalog, lambda name: None, lambda name: table[name]).stage(
+        "known"
+    )
 
 
 def bound(doors: list[dict]) -> tuple[list[dict], list[dict]]:

@@ -355,6 +355,7 @@ rules = st.builds(
     optional(small),
     st.booleans(),
     st.booleans(),
+    st.booleans(),
 )
 values = st.text(max_size=3) | st.integers(-9, 9) | st.booleans()
 moves = st.builds(

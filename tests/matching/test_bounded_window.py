@@ -69,7 +69,7 @@ def test_a_bound_finds_what_it_allows_and_nothing_else(
 
 def window_of(query: str) -> int | None:
     ag = session(f"CREATE QUERY q ON s {query};", "a1")
-    return plan_match(ag._queries["q"][0], ag._catalog).pattern.window
+    return plan_match(ag._declared.queries["q"][0], ag._declared.catalog).pattern.window
 
 
 @pytest.mark.parametrize(

@@ -90,8 +90,8 @@ def answered(stream: str, query: str, data: pa.Table) -> tuple[list[Any], bool]:
 @pytest.mark.parametrize("query", [*PLAIN, *SEARCHED])
 def test_which_patterns_are_plain(query: str) -> None:
     ag = session(CERTAIN, query)
-    checked, _ = ag._queries["q"]
-    assert is_plain(plan_match(checked, ag._catalog).pattern) == (query in PLAIN)
+    checked, _ = ag._declared.queries["q"]
+    assert is_plain(plan_match(checked, ag._declared.catalog).pattern) == (query in PLAIN)
 
 
 @given(

@@ -109,8 +109,8 @@ def stage_of(script: str) -> SuppressStage | None:
         if errors != {"A123"}:
             raise
         return None
-    catalog = ag._catalog
-    plan = plan_policy(catalog.policies["pol"], ag._checked_queries(), catalog, {})
+    catalog = ag._declared.catalog
+    plan = plan_policy(catalog.policies["pol"], ag._declared.checked_queries, catalog, {})
     return SuppressStage(plan, catalog.streams["s"])
 
 

@@ -469,11 +469,11 @@ def test_the_bound_types_and_the_type_level_of_an_example(name: str) -> None:
 
     case = CASES[name]
     ag = asked(case)
-    policy = ag._catalog.policies["pol"]
+    policy = ag._declared.catalog.policies["pol"]
     assert sorted(policy.bound_types or ()) == case.bound
-    queries = {each: query for each, (query, _) in ag._queries.items()}
+    queries = {each: query for each, (query, _) in ag._declared.queries.items()}
     bound = {"s": arrow_table("s", case.stream), "h": arrow_table("h", case.history)}
-    decider = gated(ag._catalog, queries, bound)["s"].decider
+    decider = gated(ag._declared.catalog, queries, bound)["s"].decider
     if case.types is not None:
         dropped, utility = case.types
         assert sorted(decider.level.dropped) == dropped
@@ -517,7 +517,7 @@ CREATE QUERY p1 ON s PATTERN SEQ(X a, Y b) WITHIN 6;
 CREATE QUERY o1 ON s {pattern};
 CREATE POLICY pol ON s PRIVATE p1 WEIGHT 1 USING GREEDY;
 """)
-    bound = ag._catalog.policies["pol"].bound_types
+    bound = ag._declared.catalog.policies["pol"].bound_types
     assert bound == (None if BINDING[pattern] is None else frozenset(BINDING[pattern] or ()))
 
 
@@ -528,7 +528,7 @@ CREATE QUERY lower ON s PATTERN SEQ(A a, B b) WITHIN 3;
 CREATE QUERY upper ON s, lower PATTERN SEQ(C c, !lower l, D d) WITHIN 6;
 CREATE POLICY pol ON s PRIVATE p1 WEIGHT 1 USING GREEDY;
 """)
-    policy = ag._catalog.policies["pol"]
+    policy = ag._declared.catalog.policies["pol"]
     assert policy.bound_types == {"A", "B"}
     assert {each.by for each in policy.bound} == {"upper"}
 

@@ -79,7 +79,7 @@ def test_some_columns_of_a_table_are_those_of_the_kept_rows() -> None:
 
 def test_pushed_rows_give_the_matches_of_the_kept_ones() -> None:
     ag, found = session(SCRIPT), list[dict[str, Any]]()
-    ag._partly = True
+    ag._pushed.partly = True
     with pytest.warns(UserWarning, match="push"):
         found += ag.push("s", ROWS[0])
     for each in ROWS[1:]:
@@ -195,7 +195,7 @@ LEARNERS = {
 def test_what_is_learned_or_inferred_from_a_stream_binds_every_type(learner: str) -> None:
     weighted = SCRIPT.replace("NEVER", "WEIGHT 5").split("CREATE QUERY on_pub")[0]
     ag = session(weighted + LEARNERS[learner])
-    assert ag._catalog.policies["pol"].bound_types is None
+    assert ag._declared.catalog.policies["pol"].bound_types is None
     ag.bind("s", ROWS)
     assert ag.table("pub").num_rows == len(ROWS)
     with pytest.raises(QueryError, match="A123"):
@@ -214,7 +214,7 @@ CREATE QUERY private_one ON s PATTERN SEQ(A a, C b) WITHIN 9;
 CREATE POLICY pol ON s PRIVATE private_one WEIGHT 5 USING GREEDY;
 CREATE STREAM now AS FILTER s USING m;
 """)
-    assert ag._catalog.policies["pol"].bound_types is None
+    assert ag._declared.catalog.policies["pol"].bound_types is None
 
 
 def test_a_history_is_read_by_its_policy_alone() -> None:

@@ -101,8 +101,8 @@ def test_nothing_binds_more_once_decisions_were_restored() -> None:
 
 def planned(how: str, queries: str = QUERIES) -> tuple[PolicyPlan, SuppressStage]:
     ag = taught(how, queries)
-    catalog = ag._catalog
-    plan = plan_policy(catalog.policies["pol"], ag._checked_queries(), catalog, {})
+    catalog = ag._declared.catalog
+    plan = plan_policy(catalog.policies["pol"], ag._declared.checked_queries, catalog, {})
     return plan, SuppressStage(plan, catalog.streams["s"])
 
 
@@ -138,8 +138,8 @@ CREATE STREAM s (id STRING, type STRING, t LONG, k DOUBLE) ID id TIME t TYPE typ
 CREATE QUERY p1 ON s PATTERN SEQ(A a, C b) WHERE [k] WITHIN 6;
 CREATE POLICY pol ON s PRIVATE p1 NEVER USING GREEDY;
 """)
-    catalog = ag._catalog
-    plan = plan_policy(catalog.policies["pol"], ag._checked_queries(), catalog, {})
+    catalog = ag._declared.catalog
+    plan = plan_policy(catalog.policies["pol"], ag._declared.checked_queries, catalog, {})
     stage = SuppressStage(plan, catalog.streams["s"])
 
     def one(name: str, at: int) -> StreamRows:

@@ -19,7 +19,7 @@ def session(script: str, before: dict[str, list[tuple[Any, ...]]]) -> Session:
     ag = Session(engine="local")
     ag.sql(script)
     for name, rows in before.items():
-        columns = [c.name for c in ag._catalog.tables[name].columns]
+        columns = [c.name for c in ag._declared.catalog.tables[name].columns]
         if rows:
             ag.bind(name, [dict(zip(columns, row, strict=True)) for row in rows])
     return ag
@@ -55,8 +55,8 @@ def reads_of(ag: Session) -> list[tuple[str, int, str, Any, Any]]:
         whose = known.get("who", known.get("worker"))
         reads.append((reader, match.moment[0], table, whose, value))
 
-    used = ag._used(ag._acting_now(), ag._bound)
-    run = ActingRun(used, ag._local_runner(), seen)
+    used = ag._pushed.used(ag._declared.acting_for(), ag._bound.rows)
+    run = ActingRun(used, ag._bound.local_runner(), seen)
     with suppress(DataError):
         assert run.state is not None
     return reads

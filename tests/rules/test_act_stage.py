@@ -27,8 +27,8 @@ Cuts = list[int]
 
 def stage_of(ag: Session) -> tuple[ActStage, dict[str, pa.Table]]:
     """Return the stage of a session, as it comes out elsewhere, and all candidates."""
-    stage = ActStage.of(ag._catalog, ag._checked_queries(), ag._bound)
-    runner = ag._local_runner()
+    stage = ActStage.of(ag._declared.catalog, ag._declared.checked_queries, ag._bound.rows)
+    runner = ag._bound.local_runner()
     return (
         pickle.loads(pickle.dumps(stage)),
         {name: runner.table(name) for name in stage.acting.candidates},

@@ -120,7 +120,7 @@ def expected_of(script: Script, events: list[Event]) -> tuple[Outcome, dict[Any,
 
 def check_effects(ag: Session, script: Script, expected: Outcome, names: dict[Any, str]) -> None:
     for table in ("status", "log"):
-        if table in ag._acting_now().world.tables:
+        if table in ag._declared.acting_for().world.tables:
             assert contents_of(ag, table) == [tuple(row) for row in expected.tables[table]]
             assert _changes(ag, table) == [c[1:] for c in expected.changes if c[0] == table]
     for rule in script.rules:
@@ -142,10 +142,10 @@ def _changes(ag: Session, table: str) -> list[Any]:
 def stops(ag: Session, expected: Outcome) -> bool:
     """Return whether the run stops, which it must do at the moment of the reference."""
     if expected.stopped is None:
-        ag._acting_state()
+        ag._acted.state()
         return False
     with pytest.raises(DataError, match=f"at {expected.stopped}: "):
-        ag._acting_state()
+        ag._acted.state()
     return True
 
 
@@ -173,8 +173,8 @@ def test_every_read_is_that_of_the_reference(case: tuple[Script, list[Event]]) -
     def seen(reader: str, match: Any, table: str, value: Any) -> None:
         reads.append((reader, match.moment[0], table, value))
 
-    used = ag._used(ag._acting_now(), ag._bound)
-    run = ActingRun(used, ag._local_runner(), seen)
+    used = ag._pushed.used(ag._declared.acting_for(), ag._bound.rows)
+    run = ActingRun(used, ag._bound.local_runner(), seen)
     if expected.stopped is None:
         assert run.state is not None
         assert sorted(reads, key=str) == sorted(expected.reads, key=str)

@@ -35,7 +35,7 @@ def ended(script: str, text: str, **before: list[tuple[Any, ...]]) -> Session:
     live = session(STREAM + script, before)
     pushed(live, events(text))
     for table in ("status", "log"):
-        if table in ag._acting_now().world.tables:
+        if table in ag._declared.acting_for().world.tables:
             assert contents_of(live, table) == contents_of(ag, table)
             assert live.changes(table).equals(ag.changes(table))
     return ag
@@ -263,7 +263,7 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_not_evaluated_is_refused_with_its_place(what: str) -> None:
     ag = bind(session(STREAM + REFUSED[what], {"status": [("u", "x")]}), events("A1"))
-    asked = ag._catalog.rules.get("r1") or ag._catalog.rules.get("r")
+    asked = ag._declared.catalog.rules.get("r1") or ag._declared.catalog.rules.get("r")
     asked = "q" if asked is None else asked.name
     with pytest.raises(QueryError, match="P003") as raised:
         ag.table(asked)
@@ -282,7 +282,7 @@ def test_what_a_query_finds_never_changes_by_a_rule_that_listens_to_it() -> None
 def test_a_query_that_is_refused_does_not_stop_rules_that_do_not_need_it() -> None:
     ag = session(STREAM + REJECTING + REFUSED["selects"].replace("QUERY q", "QUERY p")
                  .replace("status", "other"), {})  # fmt: skip
-    ag._partly = True
+    ag._pushed.partly = True
     with pytest.warns(UserWarning, match="query p cannot be evaluated"):
         pushed(ag, events("A1"))
     assert contents_of(ag, "log") == [("u", 1)]
@@ -299,7 +299,7 @@ def test_a_probability_that_is_refused_is_left_out_of_what_is_pushed() -> None:
         WHERE 'x' = (SELECT colour FROM status WHERE worker = a.worker) RETURN PROBABILITY BY TIME;
         """
     ag = session(STREAM + script, {"status": [("u", "x")]})
-    ag._partly = True
+    ag._pushed.partly = True
     with pytest.warns(UserWarning, match="cannot be evaluated, and push leaves it out"):
         assert ag.push("s", events("A1")[0][1]) == []
 

@@ -123,7 +123,7 @@ def flying(case: Case, scheduler: Any, grain: Any) -> Session:
     ag = Session(engine="local", scheduler=scheduler, locks=grain)
     ag.sql(case.script)
     for name, rows in case.before.items():
-        columns = [c.name for c in ag._catalog.tables[name].columns]
+        columns = [c.name for c in ag._declared.catalog.tables[name].columns]
         if rows:
             ag.bind(name, [dict(zip(columns, row, strict=True)) for row in rows])
     return ag
@@ -190,7 +190,7 @@ def test_no_order_that_locks_allow_changes_anything(
     columns = ("worker", "colour")
     if script.status:
         ag.bind("status", [dict(zip(columns, row, strict=True)) for row in script.status])
-    acting = ag._live_runner().acting
+    acting = ag._pushed.runner().acting
     assert acting is not None
     assert acting.flights is not None
     if data.draw(st.booleans()):

@@ -27,7 +27,9 @@ CREATE QUERY q ON s PATTERN A a WITHIN 5;
 def matches(text: str, rows: pa.Table) -> int:
     ag = Session(engine="local")
     ag.sql(text)
-    network = Network.of(["q"], {n: query for n, (query, _) in ag._queries.items()}, ag._catalog)
+    network = Network.of(
+        ["q"], {n: query for n, (query, _) in ag._declared.queries.items()}, ag._declared.catalog
+    )
     packer = Packer(network.bases["s"], Executor(network).schemas["s"])
     blobs = []
     for k in range(rows.num_rows):

@@ -28,8 +28,8 @@ SCHEMA = pa.schema([("tag", pa.string()), ("t", pa.int64()), ("kind", pa.string(
 def lesson() -> Lesson:
     ag = Session(engine="local")
     ag.sql(STREAM + QUERY)
-    plan = plan_match(ag._queries["q"][0], ag._catalog)
-    return lesson_of(plan, ag._catalog.streams["h"], ((0, 1, 2),), {})
+    plan = plan_match(ag._declared.queries["q"][0], ag._declared.catalog)
+    return lesson_of(plan, ag._declared.catalog.streams["h"], ((0, 1, 2),), {})
 
 
 def instances(rows: list[dict[str, Any]], size: int) -> list[tuple[float | None, ...]]:
@@ -98,13 +98,14 @@ def test_more_instances_than_the_limit_are_sampled_alike_each_time(
         "CREATE GAPS g ON q LEARN FROM h;"
     )
     rows = [{"tag": k, "kind": kind, "t": t} for k in range(40) for kind, t in (("A", 0), ("B", k))]
-    query = ag._queries["q"][0]
+    query = ag._declared.queries["q"][0]
     monkeypatch.setenv("AUGURY_HISTORY_LIMIT", "10")
     one, other = (
-        learned(query, ag._catalog, {"h": pa.Table.from_pylist(own)}) for own in (rows, rows[::-1])
+        learned(query, ag._declared.catalog, {"h": pa.Table.from_pylist(own)})
+        for own in (rows, rows[::-1])
     )
     monkeypatch.setenv("AUGURY_HISTORY_LIMIT", "1000")
-    whole = learned(query, ag._catalog, {"h": pa.Table.from_pylist(rows)})
+    whole = learned(query, ag._declared.catalog, {"h": pa.Table.from_pylist(rows)})
     assert one.gaps == other.gaps
     assert one.gaps != whole.gaps
 
@@ -130,6 +131,6 @@ def test_a_history_that_lacks_what_the_query_reads_or_has_it_otherwise_is_refuse
 ) -> None:
     ag = Session(engine="local")
     ag.sql(STREAM.replace("STREAM h", "STREAM s") + stream + QUERY.replace("ON h", "ON s"))
-    plan = plan_match(ag._queries["q"][0], ag._catalog)
+    plan = plan_match(ag._declared.queries["q"][0], ag._declared.catalog)
     with pytest.raises(DataError, match=told):
-        lesson_of(plan, ag._catalog.streams["h"], ((0, 1, 2),), {})
+        lesson_of(plan, ag._declared.catalog.streams["h"], ((0, 1, 2),), {})

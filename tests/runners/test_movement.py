@@ -22,8 +22,8 @@ def movements(options: dict[str, str], sketch: Sketch = EVERY_OTHER) -> Movement
     ag.sql(f"CREATE STREAM a {STREAM} CREATE STREAM b {STREAM}")
     for name, rest in options.items():
         ag.sql(f"CREATE QUERY {name} ON a, b PATTERN SEQ(A x, B y) WITHIN 5 {rest};")
-    queries = {name: query for name, (query, _) in ag._queries.items()}
-    network = Network.of(list(options), queries, ag._catalog)
+    queries = {name: query for name, (query, _) in ag._declared.queries.items()}
+    network = Network.of(list(options), queries, ag._declared.catalog)
     known = {name: {"a": sketch, "b": sketch} for name in options}
     return Movements(network, 4, True, known)
 
@@ -90,8 +90,8 @@ def test_explain_tells_of_movement_where_rows_are_cut_by_time(name: str) -> None
         "KEY k TIME t PROBABILITY p ALTERNATIVES (place);"
     )
     ag.sql(VARIOUS[name])
-    queries = {name: query for name, (query, _) in ag._queries.items()}
-    network = Network.of(["q"], queries, ag._catalog)
+    queries = {name: query for name, (query, _) in ag._declared.queries.items()}
+    network = Network.of(["q"], queries, ag._declared.catalog)
     is_cut = sharding_of(network, bounded=True, parts=4).kind == "time"
     told = json.loads(ag.explain("q", "json"))["movement"]
     assert is_cut == (name == "plain")

@@ -78,8 +78,8 @@ def test_time_goes_on_from_a_checkpoint() -> None:
 def test_a_silent_stream_holds_others_back_no_longer_than_it_may() -> None:
     ag = session()
     now = [0.0]
-    ag._live_runner().silence.clock = lambda: now[0]
-    ag._live_runner().silence.heard["alarms"] = 0.0
+    ag._pushed.runner().silence.clock = lambda: now[0]
+    ag._pushed.runner().silence.heard["alarms"] = 0.0
     ag.push("doors", door(1))
     ag.push("alarms", {"id": 1, "tag": "x", "t": 2})
     # A match of both is known once no row before its end can come on either.
@@ -105,7 +105,7 @@ def test_idle_needs_a_while() -> None:
 
 
 def test_a_streaming_run_says_that_it_waits_for_silent_streams() -> None:
-    streams = session()._catalog.streams
+    streams = session()._declared.catalog.streams
     refuse_idle([streams["alarms"]])
     with pytest.raises(PlanError, match="alarms is IDLE AFTER a while, beside other streams"):
         refuse_idle([streams["doors"], streams["alarms"]])

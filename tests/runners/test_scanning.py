@@ -45,7 +45,9 @@ from spark.queries import NAMES, SCHEMA, events, local, script
 def network_of(name: str, text: str = "") -> Network:
     ag = Session(engine="local")
     ag.sql(text or script())
-    return Network.of([name], {n: query for n, (query, _) in ag._queries.items()}, ag._catalog)
+    return Network.of(
+        [name], {n: query for n, (query, _) in ag._declared.queries.items()}, ag._declared.catalog
+    )
 
 
 def scan_of(network: Network, paths: list[Path], shards: int) -> Scan:

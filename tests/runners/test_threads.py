@@ -43,8 +43,8 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def in_one(rows: pa.Table) -> list[dict[str, Any]]:
     ag = Session(engine="local")
     ag.sql(script())
-    queries = {name: query for name, (query, _) in ag._queries.items()}
-    runner = Evaluator(ag._catalog, queries, {"s": rows})
+    queries = {name: query for name, (query, _) in ag._declared.queries.items()}
+    runner = Evaluator(ag._declared.catalog, queries, {"s": rows})
     return [row for name in NAMES for row in runner.table(name).to_pylist()]
 
 

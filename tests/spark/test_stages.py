@@ -22,7 +22,7 @@ Tables = dict[str, Rows]
 
 def frame(spark: Any, ag: Session, name: str, rows: Rows) -> Any:
     """Return rows as a DataFrame with the columns of a stream or table."""
-    declared = ag._catalog.stream(name) or ag._catalog.table(name)
+    declared = ag._declared.catalog.stream(name) or ag._declared.catalog.table(name)
     assert declared is not None
     names = [column.name for column in declared.columns]
     kinds = {"STRING": pa.string(), "LONG": pa.int64(), "DOUBLE": pa.float64()}

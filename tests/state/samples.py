@@ -74,8 +74,8 @@ def places() -> list[dict[str, Any]]:
 def shard() -> Executor:
     """Return the shard of a streaming run on Spark that the samples of its state belong to."""
     ag = session()
-    queries = {name: query for name, (query, _) in ag._queries.items()}
-    return Executor(Network.of(["taken", "twice"], queries, ag._catalog), stores=True)
+    queries = {name: query for name, (query, _) in ag._declared.queries.items()}
+    return Executor(Network.of(["taken", "twice"], queries, ag._declared.catalog), stores=True)
 
 
 CHAINS = """
@@ -90,8 +90,8 @@ def chain_shard() -> ChainShard:
     """Return the shard that carries probabilities, to which the samples of its state belong."""
     ag = Session(engine="local")
     ag.sql(CHAINS)
-    queries = {name: query for name, (query, _) in ag._queries.items()}
-    return ChainShard(Network.of(["moving"], queries, ag._catalog))
+    queries = {name: query for name, (query, _) in ag._declared.queries.items()}
+    return ChainShard(Network.of(["moving"], queries, ag._declared.catalog))
 
 
 def places_of(own: ChainShard, rows: list[dict[str, Any]]) -> dict[str, pa.Table]:
@@ -145,8 +145,8 @@ def act_stage() -> tuple[ActStage, dict[str, pa.Table]]:
     names = ("id", "worker", "action", "t", "seq")
     walk = [(k, "ann" if k % 2 else "bob", "ENTER", k, k) for k in range(8)]
     ag.bind("doors", [dict(zip(names, row, strict=True)) for row in walk])
-    stage = ActStage.of(ag._catalog, ag._checked_queries(), ag._bound)
-    return stage, {name: ag._local_runner().table(name) for name in stage.acting.candidates}
+    stage = ActStage.of(ag._declared.catalog, ag._declared.checked_queries, ag._bound.rows)
+    return stage, {name: ag._bound.local_runner().table(name) for name in stage.acting.candidates}
 
 
 def acted() -> tuple[ActStage, ActState]:
@@ -174,8 +174,8 @@ def suppress_stage(version: int) -> SuppressStage:
     """
     ag = Session(engine="local")
     ag.sql(WARD.format("ONLINE" if version == 1 else ""))
-    catalog = ag._catalog
-    plan = plan_policy(catalog.policies["discreet"], ag._checked_queries(), catalog, {})
+    catalog = ag._declared.catalog
+    plan = plan_policy(catalog.policies["discreet"], ag._declared.checked_queries, catalog, {})
     return SuppressStage(plan, catalog.streams["ward"])
 
 

@@ -72,7 +72,7 @@ def push(url: str, seed: int, kill_at: int, checkpoint: str | None) -> None:
         head, _, state = saved.read_bytes().partition(b"\n")
         start = int(head)
         ag.restore(state)
-    acting = ag._live_runner().acting
+    acting = ag._pushed.runner().acting
     assert acting is not None
     assert acting.stores is not None
     acting.stores.stores["ward"].between = step

@@ -39,7 +39,7 @@ def filled(case: Case, url: str) -> None:
     ag = opened(case, url)
     kinds = {"STRING": "TEXT", "LONG": "BIGINT"}
     for name, rows in case.before.items():
-        table = ag._catalog.tables[name]
+        table = ag._declared.catalog.tables[name]
         columns = ", ".join(f"{c.name} {kinds[c.type.value]}" for c in table.columns)
         key = f", PRIMARY KEY ({', '.join(table.key)})" if table.key else ""
         asked(url, f"CREATE TABLE {name} ({columns}{key})")
@@ -168,10 +168,10 @@ def test_what_cannot_be_written_is_not_told_and_comes_with_the_next_push(
     ag, rows = opened(N10, url), rows_of(N10)
     for row in rows:
         ag.push(*row)
-    assert ag._live is not None
-    assert ag._live.acting is not None
-    assert ag._live.acting.stores is not None
-    store = ag._live.acting.stores.stores["ward"]
+    assert ag._pushed.live is not None
+    assert ag._pushed.live.acting is not None
+    assert ag._pushed.live.acting.stores is not None
+    store = ag._pushed.live.acting.stores.stores["ward"]
 
     def break_off(_: str) -> None:
         raise StoreError("the line is dead")

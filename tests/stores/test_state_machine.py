@@ -122,7 +122,7 @@ class Sessions(RuleBasedStateMachine):
         self.colour = colour
         self.ag.sql(PAINT.format(how="OR REPLACE ", colour=colour))
         # What comes from now on is by the new rule, also after a crash.
-        self._quietly(self.ag._live_runner)
+        self._quietly(self.ag._pushed.runner)
 
     @rule()
     def save(self) -> None:

@@ -157,6 +157,9 @@ class Skip:
     having: Having | None = None
 
 
+Tellings = Literal["LAST", "EVERY", "EVERY AND FINAL"]
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
     """A query that has passed every rule.
@@ -168,6 +171,8 @@ class CheckedQuery:
     result column of `group_by[k]`. `lookups` are the conjuncts with subqueries, which are tested on
     the whole match. `over` is how far back a probability by time looks, in ticks or
     microseconds; None is that time alone. `each_event` lets the answer have a row per event.
+    `tellings` says which rows of a match that is told again are found: what acts needs every one,
+    and where a rule waits for the last one to know that it was the last.
     """
 
     name: str
@@ -203,6 +208,7 @@ class CheckedQuery:
     lookups: tuple[Conjunct, ...] = ()
     after_match: Skip | None = None
     each_event: bool = False
+    tellings: Tellings = "LAST"
 
     def column_of(self, component: int, attribute: str) -> Column | None:
         """Return the column that `attribute` of a component is, by the first stream that has it."""

@@ -117,12 +117,15 @@ def _bind(data: Iterable[str], *sessions: Session) -> None:
 
 
 def _names(ag: Session) -> set[str]:
-    return {*(name.lower() for name in ag.streams), *ag._catalog.tables}
+    return {*(name.lower() for name in ag.streams), *ag._declared.catalog.tables}
 
 
 def _declared(ag: Session, given: Mapping[str, str]) -> Iterable[tuple[str, str]]:
     """Yield the files that a script reads FROM, but for those that are given."""
-    declared: dict[str, StreamSchema | TableSchema] = {**ag._catalog.streams, **ag._catalog.tables}
+    declared: dict[str, StreamSchema | TableSchema] = {
+        **ag._declared.catalog.streams,
+        **ag._declared.catalog.tables,
+    }
     for name, each in declared.items():
         source = each.source
         if source is None or name in given:
@@ -156,7 +159,7 @@ def _rows(place: str) -> Any:
 
 def _report(ag: Session) -> dict[str, Any]:
     """Return what rules would do: firings by day, and changes by table."""
-    catalog = ag._catalog
+    catalog = ag._declared.catalog
     if not catalog.rules:
         raise AuguryError("there is no rule in this script; declare one with CREATE RULE")
     rules = {}
@@ -201,7 +204,7 @@ def _told(ag: Session) -> dict[str, set[str]]:
         answer = ag.table(name)
         if "match_id" in answer.column_names:
             found[f"query {name}"] = set(answer.column("match_id").to_pylist())
-    for rule in ag._catalog.rules.values():
+    for rule in ag._declared.catalog.rules.values():
         fired = ag.table(rule.name).column("firing_id").to_pylist()
         found[f"rule {rule.name}"] = set(fired)
     return found

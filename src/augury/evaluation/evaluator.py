@@ -39,7 +39,6 @@ from augury.evaluation.memory_guard import memory_errors_named
 from augury.evaluation.owner_matches import (
     FirstTellings,
     OwnerMatches,
-    without_owners,
 )
 from augury.evaluation.probability.beliefs import is_plain, keyed_beliefs
 from augury.evaluation.probability.chain_inputs import chain_inputs_of
@@ -59,7 +58,12 @@ from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.lineage import Formula
 from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
-from augury.planning.evaluated import reads_owners, refuse_identified, refuse_unfollowed
+from augury.planning.evaluated import (
+    reads_owners,
+    refuse_identified,
+    refuse_unfollowed,
+    without_owners,
+)
 from augury.planning.graph import asks_whether, stage_of
 from augury.planning.join_program import join_program
 from augury.planning.match_plan import MatchPlan, plan_match
@@ -218,8 +222,12 @@ class Evaluator:
             matches = OwnerMatches(query, plan, *found.possible(), inputs, identities)
             log = matches.log()
             own.rows_in, own.rows_out = source.table.num_rows, log.num_rows
+            candidates = matches.candidates() if query.tellings != "LAST" else None
         self.logs[query.name.lower()] = log
-        self.answers[query.name.lower()] = latest(log, floor_of(query.having))
+        is_asked = candidates is None
+        self.answers[query.name.lower()] = (
+            latest(log, floor_of(query.having)) if is_asked else candidates
+        )
 
     def _by_matches(self, query: CheckedQuery) -> pa.Table:
         """Return the matches of a query; those that others read keep what they are made of."""

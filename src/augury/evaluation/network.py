@@ -25,7 +25,6 @@ from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.analysis.expressions.walk import tables_read
 from augury.evaluation.asked import Asked
 from augury.evaluation.encoding import rows_of_table
-from augury.evaluation.owner_matches import without_owners
 from augury.evaluation.stream_rows import StreamRows
 from augury.evaluation.ties import TieRule, tie_rule
 from augury.language.printer import to_text
@@ -35,7 +34,7 @@ from augury.matching.pattern import Pattern
 from augury.operator import NEVER_YET
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.distribution.reachable import least_chance
-from augury.planning.evaluated import reads_owners, refuse_identified, unmatched
+from augury.planning.evaluated import reads_owners, refuse_identified, unmatched, without_owners
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
 from augury.planning.graph import Graph, asks_whether, graph_of, is_by_time, lists_matches
 from augury.planning.match_plan import MatchPlan, Play, plan_match

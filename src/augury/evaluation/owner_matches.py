@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -27,15 +28,11 @@ from augury.evaluation.stream_rows import StreamRows
 from augury.identity.telling import SAMPLED
 from augury.identity.tracks import Claim, Done, Telling, TooManyTracksError, Tracks
 from augury.matching.lineage import TRUE, All, AtMost, Formula, Is, Not, Truth, literals
+from augury.planning.acting.columns import TOLD_AT, TOLD_HOW, TOLD_SHOWN
 from augury.planning.match_plan import MatchPlan
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.records import Matches
-
-
-def without_owners(query: CheckedQuery) -> CheckedQuery:
-    """Return the query that lists all that may be a match, whoever the owners are."""
-    streams = tuple(replace(stream, is_identified=False) for stream in query.streams)
-    return replace(query, streams=streams, having=None)
+from augury.rules.plan import AGAIN, FINAL, FIRST
 
 
 @dataclass(frozen=True)
@@ -81,10 +78,43 @@ class OwnerMatches:
     def log(self) -> pa.Table:
         """Return every telling of a match that HAVING shows, and the first that it no more does."""
         told = sorted(self._tellings(), key=lambda each: (each.at, each.claim))
-        shown = [told[k] for k in _shown(told, floor_of(self.query.having))]
+        return self._rows([told[k] for k in _shown(told, floor_of(self.query.having))])
+
+    def candidates(self) -> pa.Table:
+        """Return every telling, shown or not, for rules and tables that are read.
+
+        Each says when it was told, and whether for the first time; where a rule waits for it, the
+        last one comes once more when the match can no longer be told again.
+        """
+        told = sorted(self._tellings(), key=lambda each: (each.at, each.claim))
+        how = [AGAIN if each.revision else FIRST for each in told]
+        if self.query.tellings == "EVERY AND FINAL":
+            last = {each.claim: each for each in told}
+            final = [replace(each, at=self._final(each)) for each in last.values()]
+            told, how = [*told, *final], how + [FINAL] * len(final)
+        order = sorted(range(len(told)), key=lambda k: (told[k].at, how[k], told[k].claim))
+        told, floor = [told[k] for k in order], floor_of(self.query.having)
+        more = {
+            TOLD_AT: pa.array([each.at for each in told], pa.int64()),
+            TOLD_HOW: pa.array([how[k] for k in order], pa.int64()),
+            TOLD_SHOWN: pa.array([each.confidence > floor for each in told], pa.bool_()),
+        }
+        rows = self._rows(told)
+        for name, column in more.items():
+            rows = rows.append_column(name, column)
+        return rows
+
+    def _final(self, told: Telling) -> int:
+        """Return when a match can no longer be told again."""
+        items = slice(*self.matches.first_item[told.claim : told.claim + 2].tolist())
+        last = int(self.inputs.time[self.matches.row[items]].max())
+        return max(told.at, last + self.identities.identifier.within)
+
+    def _rows(self, told: list[Telling]) -> pa.Table:
+        """Return the rows of tellings, which come in the order of time."""
         tables = []
-        for at in sorted({each.at for each in shown}):
-            own = [each for each in shown if each.at == at]
+        for at, same in groupby(told, key=lambda each: each.at):
+            own = list(same)
             matches = self.matches.only(np.array([each.claim for each in own], np.int64))
             matches = replace(
                 matches.settled(np.array([each.confidence for each in own])),

@@ -45,7 +45,7 @@ class Keyword:
 _CALLED = ("LPAR",)
 _NAMED = ("WORD", "QUOTED")
 _MEASURE = ("LPAR", "COMMA", "AS")
-_AFTER_A_RULES_QUERY = ("REFERENCING", "FOR", "WHEN", "ON", "DO", "BEGIN", "IF")
+_AFTER_A_RULES_QUERY = ("REFERENCING", "FOR", "AFTER", "WHEN", "ON", "DO", "BEGIN", "IF")
 
 
 def _words(topic: Topic, text: str) -> dict[str, Keyword]:
@@ -86,6 +86,7 @@ KEYWORDS: dict[str, Keyword] = {
     **_words("forecast", "FORECAST INDEPENDENT EDGES SMOOTHING ONLINE ARRIVALS POISSON STEADY"),
     **_words("rule", "STORE AT UNCERTAIN RULE REPLACE REFERENCING NEW FOR EACH BEGIN DO"),
     **_words("rule", "INSERT INTO VALUES CONFLICT NOTHING UPDATE SET DELETE ERROR REJECT"),
+    **_words("rule", "REVISIONS"),
     "OUTPUT": Keyword("OUTPUT", "rule", frozenset(_NAMED), frozenset(_AFTER_A_RULES_QUERY)),
     **_words("model", "POSITIONS CELLS WALLS ANTENNAS SPEED REST PARTICLES SMOOTHED"),
     **_words("model", "MOVES OBJECTS OWNER PLACE ENTER EXIT HALL DOORS FROM_PLACE PREFER"),

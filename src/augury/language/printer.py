@@ -388,6 +388,8 @@ def _rule(node: CreateRule) -> Iterator[str]:
     replace = "OR REPLACE " if node.replaces else ""
     yield f"CREATE {replace}RULE {name_text(node.name)} ON OUTPUT {name_text(node.query)}"
     yield f"REFERENCING NEW AS {name_text(node.event)} FOR EACH EVENT"
+    if node.waits:
+        yield "AFTER REVISIONS"
     if node.when is not None:
         yield f"WHEN {expression_text(node.when)}"
     if node.rejects:

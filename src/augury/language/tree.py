@@ -512,7 +512,7 @@ class CreateRule(Node):
     """CREATE RULE: what is done to tables for each match of a query.
 
     `event` is the name of the match in WHEN and in the changes. `rejects` is ON ERROR REJECT,
-    `replaces` is OR REPLACE.
+    `replaces` is OR REPLACE, `waits` is AFTER REVISIONS.
     """
 
     name: str
@@ -522,6 +522,7 @@ class CreateRule(Node):
     when: Expression | None = None
     rejects: bool = False
     replaces: bool = False
+    waits: bool = False
     query_span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

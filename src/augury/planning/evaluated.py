@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
@@ -54,6 +55,12 @@ def _refused(query: CheckedQuery) -> Refused | None:
 def reads_owners(query: CheckedQuery) -> bool:
     """Return whether a query reads events whose owners are in doubt."""
     return any(stream.is_identified for stream in query.streams)
+
+
+def without_owners(query: CheckedQuery) -> CheckedQuery:
+    """Return the query that lists all that may be a match, whoever the owners are."""
+    streams = tuple(replace(stream, is_identified=False) for stream in query.streams)
+    return replace(query, streams=streams, having=None)
 
 
 def refuse_unfollowed(query: CheckedQuery) -> None:

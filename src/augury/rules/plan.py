@@ -14,8 +14,10 @@ from augury.rules.reading import Member, Reading, Subquery
 
 Value = Callable[[Reading], Any]
 # When something is known: its time, whether after all events of that time, the number of the stream
-# as declared, and the tie-breaker (in a tuple, so that none is the least).
-Moment = tuple[int, bool, int, tuple[Any, ...]]
+# as declared, and the tie-breaker (in a tuple, so that none is the least). What is told again comes
+# after all that is told first at a time, and that nothing more is told comes last.
+Moment = tuple[int, int, int, tuple[Any, ...]]
+FIRST, AFTER_EVENTS, AGAIN, FINAL = range(4)
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,8 @@ Change = Insert | Update | Delete
 class Rule:
     """For each match of a query for which `when` is true, the changes, in order.
 
-    `uses` are the values of a match that it looks at, `reads` the tables, in conditions.
+    `uses` are the values of a match that it looks at, `reads` the tables, in conditions. One that
+    `waits` looks at what is told of a match last, when it can no longer be told again.
     """
 
     name: str
@@ -87,6 +90,7 @@ class Rule:
     rejects: bool = False
     uses: frozenset[str] = frozenset()
     reads: tuple[Subquery | Member, ...] = ()
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,8 @@ class ActiveQuery:
     """A query whose matches act or are tested; `over` are the queries of the world that it reads.
 
     What it has found may be needed for `memory` after its last event; None is for ever. It is
-    `read` where another query of the world is over it. `clock` shows a time to people.
+    `read` where another query of the world is over it. `clock` shows a time to people. Its matches
+    may be told again for as long as `revised`; None: they are told once.
     """
 
     name: str
@@ -116,6 +121,7 @@ class ActiveQuery:
     memory: int | None = None
     read: bool = False
     clock: Callable[[int], str] = str
+    revised: int | None = None
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,18 @@ from typing import Any, NamedTuple
 
 from augury.errors import DataError
 from augury.rules.contents import Contents, Row
-from augury.rules.plan import Change, Delete, Insert, Moment, Rule, Set, Update, World
+from augury.rules.plan import (
+    AGAIN,
+    FINAL,
+    Change,
+    Delete,
+    Insert,
+    Moment,
+    Rule,
+    Set,
+    Update,
+    World,
+)
 from augury.rules.reading import Reading, Seen
 
 
@@ -25,7 +36,8 @@ class Candidate(NamedTuple):
     """A match as far as events decide it.
 
     `order` is the place of its last event, `moment` when it is known; `present` are the components
-    that have an event, `over` the matches that it is made of, by query of the world.
+    that have an event, `over` the matches that it is made of, by query of the world. One that
+    HAVING does not show (`is_shown`) is tested, since it may be shown later, but no rule hears it.
     """
 
     query: str
@@ -36,6 +48,21 @@ class Candidate(NamedTuple):
     match: Mapping[str, Any]
     present: frozenset[str] = frozenset()
     over: tuple[tuple[str, str], ...] = ()
+    is_shown: bool = True
+
+    @property
+    def is_again(self) -> bool:
+        """Whether it was told before."""
+        return self.moment[1] >= AGAIN
+
+
+@dataclass
+class Followed:
+    """A match that may be told again: when it was first, whether it stands, and who acted on it."""
+
+    since: int
+    stands: bool
+    fired: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -70,12 +97,14 @@ class State:
     """Tables, what waits for its moment, and what has happened.
 
     `found` has the matches that others are made of: their places, and whether they passed, which is
-    None until they are settled. `reached` is the last moment that was settled.
+    None until they are settled. `followed` are matches that may be told again, by query. `reached`
+    is the last moment that was settled.
     """
 
     tables: dict[str, Contents]
     waiting: list[tuple[Moment, int, Candidate]] = field(default_factory=list)
     found: dict[str, dict[str, tuple[Moment, bool | None]]] = field(default_factory=dict)
+    followed: dict[str, dict[str, Followed]] = field(default_factory=dict)
     counts: dict[tuple[str, Row], int] = field(default_factory=dict)
     firings: list[Firing] = field(default_factory=list)
     rejected: list[Firing] = field(default_factory=list)
@@ -177,6 +206,8 @@ class Stage:
         state.rejected += rejected
         state.reached = found[0].moment
         self._remember(state, found, passed)
+        for fired in (*done, *rejected):
+            self._follow(state, fired)
         return passed
 
     def pass_over(self, state: State, found: list[Candidate]) -> None:
@@ -184,11 +215,22 @@ class Stage:
         self._remember(state, found, [])
 
     def _remember(self, state: State, found: list[Candidate], passed: list[Candidate]) -> None:
-        """Remember which of the matches that others are made of passed."""
+        """Remember which of the matches passed that others are made of, or that are told again."""
         for each in found:
-            if self.world.queries[each.query].read:
+            query = self.world.queries[each.query]
+            if query.read:
                 did = any(other is each for other in passed)
                 state.found[each.query][each.match_id] = (each.order, did)
+            if query.revised is not None and not each.is_again:
+                did = any(other is each for other in passed)
+                known = state.followed.setdefault(each.query, {})
+                known[each.match_id] = Followed(each.moment[0], did)
+
+    def _follow(self, state: State, fired: Firing) -> None:
+        """Remember who acted on a match that may be told again."""
+        query = next(rule.query for rule in self.world.rules if rule.name == fired.rule)
+        if (known := state.followed.get(query)) is not None:
+            known[fired.match_id].fired.add(fired.rule)
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -210,6 +252,10 @@ class Stage:
         if len(found) > 1:
             found = sorted(found, key=lambda c: (places[c.query], c.start, c.match_id))
         for each in found:
+            if each.is_again:
+                # It is tested once, at its own moment.
+                passed += [each] * state.followed[each.query][each.match_id].stands
+                continue
             there = all(lower in now or _has_passed(state, lower) for lower in each.over)
             if there and self._holds(state, each):
                 passed.append(each)
@@ -236,7 +282,12 @@ class Stage:
         """Return the firings of a moment, in order, and those whose WHEN cannot be told."""
         firings: list[tuple[Rule, Candidate]] = []
         rejected: list[Firing] = []
-        due = [(*own, each) for each in passed for own in self._listening.get(each.query, ())]
+        due = [
+            (*own, each)
+            for each in passed
+            for own in self._listening.get(each.query, ())
+            if self._hears(state, own[1], each)
+        ]
         if len(passed) > 1:
             due.sort(key=lambda each: (each[0], each[2].start, each[2].match_id))
         for _, rule, match in due:
@@ -246,6 +297,14 @@ class Stage:
             except DataError as error:
                 rejected.append(self._put_aside(rule, match, error))
         return firings, rejected
+
+    def _hears(self, state: State, rule: Rule, match: Candidate) -> bool:
+        """Return whether a rule tries a row of a match: not one taken back, nor after it fired."""
+        if not match.is_shown or rule.waits != (match.moment[1] == FINAL):
+            return False
+        if not match.is_again:
+            return True
+        return rule.name not in state.followed[match.query][match.match_id].fired
 
     def _reading(self, state: State, reader: str, match: Candidate) -> Reading:
         return Reading(state.tables, match.match, seen=self._seen(reader, match))
@@ -267,6 +326,10 @@ class Stage:
                 ]
                 for key in gone:
                     del known[key]
+        for name, each in state.followed.items():
+            revised = self.world.queries[name].revised or 0
+            for key in [key for key, own in each.items() if own.since + revised < before]:
+                del each[key]
 
     # A firing ---------------------------------------------------------------------------------
 

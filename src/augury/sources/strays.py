@@ -6,11 +6,10 @@ Where some file has the ending of its format, those without it are strays. Where
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
-from augury.errors import RowsWarning
+from augury.errors import RowsWarning, warn
 
 # By format, the endings of its files, in front of that of a compression.
 ENDINGS = {
@@ -52,9 +51,8 @@ def warn_of_strays(name: str, form: str, place: str, strays: Sequence[str]) -> N
     names = [PurePosixPath(stray).name for stray in strays]
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     verb = "is" if len(names) == 1 else "are"
-    warnings.warn(
+    warn(
         f"{', '.join(names[:_MOST_NAMED])}{more} in {place!r} {verb} skipped, because {name} is "
         f"read from the {form} files there",
         RowsWarning,
-        stacklevel=2,
     )

@@ -16,12 +16,14 @@ import pyarrow.compute as pc
 
 from augury.evaluation.acting.candidates import Found, place_of
 from augury.evaluation.encoding import whole
-from augury.planning.acting.columns import HIDDEN
+from augury.planning.acting.columns import HIDDEN, TOLD_AT, TOLD_HOW
 from augury.planning.acting.moments import Candidates
 from augury.records import Flags, Words
+from augury.rules.plan import AGAIN
 
-# Further columns of a candidate: when it is known, whether after all events of that time, the
-# number of the stream of its last event, and for each stream that event's tie-breaker.
+# Further columns of a candidate: when it is known, whether after all events of that time (and after
+# what else, see `rules.plan`), the number of the stream of its last event, and for each stream that
+# event's tie-breaker.
 TIME, AFTER, STREAM, TIE = (f"{HIDDEN}{word}" for word in ("time", "after", "stream", "tie"))
 
 
@@ -32,12 +34,16 @@ def placed(made: Candidates, rows: pa.Table, found: Found) -> pa.Table:
     else:
         streams, ties = _places(made, rows)
     ends = whole(rows.column("end_ts"))
-    after = np.full(rows.num_rows, made.lag > 0)
+    after = np.full(rows.num_rows, int(made.lag > 0))
     times = ends + made.lag
     if made.end != "event":
         is_open = _open(made, rows)
         after, first = after | is_open, whole(rows.column("start_ts"))
         times = np.where(is_open, first + made.window + made.lag, times)
+    if TOLD_HOW in rows.column_names:
+        how, told = whole(rows.column(TOLD_HOW)), whole(rows.column(TOLD_AT))
+        after = np.where(how >= AGAIN, how, after)
+        times = np.where(how >= AGAIN, np.maximum(told, times), times)
     for name, column in {TIME: times, AFTER: after, STREAM: streams}.items():
         rows = rows.append_column(name, pa.array(column))
     for number, column in ties.items():
@@ -148,9 +154,9 @@ class InOrder:
 def in_order(tables: Sequence[pa.Table]) -> InOrder:
     """Return candidates that know their moments in the order of these."""
     sizes = [table.num_rows for table in tables]
-    times, after = _joined(tables, TIME), _joined(tables, AFTER).astype(np.bool_)
-    streams = np.where(after, 0, _joined(tables, STREAM))
-    ranks = _tie_ranks(tables, np.where(after, -1, streams))
+    times, after = _joined(tables, TIME), _joined(tables, AFTER)
+    streams = np.where(after > 0, 0, _joined(tables, STREAM))
+    ranks = _tie_ranks(tables, np.where(after > 0, -1, streams))
     keys = (ranks, streams, after, times)
     order = np.lexsort(keys)
     differs = np.zeros(len(order), np.bool_)

@@ -24,15 +24,16 @@ from augury.errors import DataError
 from augury.evaluation.acting import stored_state, tables
 from augury.evaluation.acting.candidates import lower_of
 from augury.evaluation.acting.placed import AFTER, STREAM, TIE, TIME, in_order, placed
+from augury.evaluation.answers.revisions import last_revisions
 from augury.evaluation.codec import Format, fingerprint
 from augury.evaluation.encoding import whole
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
-from augury.planning.acting.columns import HIDDEN
+from augury.planning.acting.columns import HIDDEN, TOLD_HOW, TOLD_SHOWN
 from augury.planning.acting.shards import Shards, shards_of
 from augury.planning.acting.world import Acting, acting_of
-from augury.rules.plan import Moment
+from augury.rules.plan import FINAL, FIRST, Moment
 from augury.rules.stage import Candidate, Firing, Stage, State
 
 FORMAT = Format(b"AUGURYAC", 1)
@@ -287,7 +288,14 @@ def _from(rows: pa.Table, time: int) -> pa.Table:
 
 
 def shown(rows: pa.Table) -> pa.Table:
-    """Return candidates without the columns that only moments and tests need."""
+    """Return candidates without the columns that only moments and tests need.
+
+    Of matches that were told more than once the last row is shown, if HAVING shows it.
+    """
+    if TOLD_HOW in rows.column_names:
+        told = rows.filter(pc.less(rows.column(TOLD_HOW), FINAL))
+        rows = last_revisions(told)
+        rows = rows.filter(rows.column(TOLD_SHOWN))
     return rows.select([each for each in rows.column_names if not each.startswith(HIDDEN)])
 
 
@@ -324,6 +332,8 @@ class _Reader:
         self.streams = whole(rows.column(STREAM)).tolist()
         self.ends = whole(rows.column("end_ts")).tolist() if own.read else []
         self.ties = self._ties()
+        told = TOLD_SHOWN in rows.column_names
+        self.shown = rows.column(TOLD_SHOWN).to_pylist() if told else None
         self.present = _always(self.made.query)
         looks = bool(self.made.lower) or self.present is None
         self.events = rows.column("events").to_pylist() if looks else []
@@ -354,8 +364,9 @@ class _Reader:
 
     def __call__(self, k: int) -> Candidate:
         stream, tie, time = self.streams[k], self.ties[k], self.times[k]
-        moment: Moment = (time, True, 0, ()) if self.after[k] else (time, False, stream, tie)
-        order: Moment = (self.ends[k], False, stream, tie) if self.ends else moment
+        after = self.after[k]
+        moment: Moment = (time, after, 0, ()) if after else (time, FIRST, stream, tie)
+        order: Moment = (self.ends[k], FIRST, stream, tie) if self.ends else moment
         match = dict(zip(self.names, self.values[k], strict=True)) if self.names else {}
         present, over = self.present, tuple[tuple[str, str], ...]()
         if self.events:
@@ -363,8 +374,9 @@ class _Reader:
             over = lower_of(self.made, events)
             present = present or frozenset(event["component"] for event in events)
         start = self.starts[k]
+        present, is_shown = present or frozenset(), self.shown is None or self.shown[k]
         return Candidate(
-            self.query, self.ids[k], start, order, moment, match, present or frozenset(), over
+            self.query, self.ids[k], start, order, moment, match, present, over, is_shown
         )
 
 

@@ -75,6 +75,7 @@ ACTIONS: dict[str, Action] = {
     "replace_rule": _rule(replaces=True),
     "referencing_clause": name_clause("REFERENCING", "event"),
     "for_each_clause": clause("FOR EACH EVENT", "each", value=True),
+    "after_revisions_clause": clause("AFTER REVISIONS", "waits", value=True),
     "when_clause": value_clause("WHEN", "when"),
     "reject_clause": clause("ON ERROR REJECT", "rejects", value=True),
     "rule_body": _body,

@@ -17,13 +17,15 @@ def table_plan(table: TableSchema) -> TablePlan:
     return TablePlan(table.name, columns, tuple(columns.index(name) for name in table.key))
 
 
-def rule_plan(rule: tree.CreateRule, catalog: Catalog, match: Mapping[str, DataType]) -> Rule:
+def rule_plan(
+    rule: tree.CreateRule, catalog: Catalog, match: Mapping[str, DataType], *, waits: bool
+) -> Rule:
     """Return a rule whose match has columns of these types."""
     names = Names(catalog.tables, match, rule.event)
     when = None if rule.when is None else value_of(rule.when, names)
     changes = tuple(_change(each, names) for each in rule.changes)
     uses, reads = frozenset(names.used), tuple(names.lookups)
-    return Rule(rule.name, rule.query, changes, when, rule.rejects, uses, reads)
+    return Rule(rule.name, rule.query, changes, when, rule.rejects, uses, reads, waits)
 
 
 def _change(change: tree.Change, names: Names) -> Change:

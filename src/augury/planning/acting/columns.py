@@ -16,6 +16,8 @@ from augury.rules.plan import Condition
 
 # Columns of candidates that no answer shows; users cannot write such names.
 HIDDEN = "\0"
+# Of matches that are told again: when a row was told, how, and whether HAVING shows it.
+TOLD_AT, TOLD_HOW, TOLD_SHOWN = (f"{HIDDEN}{word}" for word in ("told at", "how", "shown"))
 
 
 @dataclass

@@ -12,6 +12,7 @@ from augury.language import expressions as ex
 from augury.matching.ends import ends_late
 from augury.planning.acting.columns import Hidden
 from augury.planning.acting.refusals import not_yet
+from augury.planning.evaluated import without_owners
 from augury.planning.match_plan import plan_match
 
 # When a match is known: with its last event, at the end of its window, or at that end unless a
@@ -48,7 +49,7 @@ class Candidates:
 def ending(made: Candidates, catalog: Catalog, hidden: Hidden) -> Candidates:
     """Return candidates with the moment at which each is known."""
     query = made.query
-    pattern = plan_match(replace(query, learn_gaps_from=None), catalog).pattern
+    pattern = plan_match(without_owners(replace(query, learn_gaps_from=None)), catalog).pattern
     if not ends_late(pattern):
         return made
     if query.within is None or query.within.events:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from augury.analysis.checked import CheckedQuery
+from augury.analysis.checked import CheckedQuery, Tellings
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.expressions.walk import tables_read
 from augury.language import expressions as ex
@@ -25,6 +25,7 @@ from augury.planning.acting.whom import (
     heard_names,
     tested_names,
 )
+from augury.planning.evaluated import reads_owners, refuse_identified, refuse_unfollowed
 from augury.planning.refusal import PlanError
 from augury.rules.plan import ActiveQuery, TablePlan, World
 
@@ -88,7 +89,12 @@ class _Planning:
         if faults:
             return Acting(refused=self.refused, fault=min(faults))
         rules = tuple(
-            rule_plan(rule, self.catalog, self.made[rule.query.lower()].columns)
+            rule_plan(
+                rule,
+                self.catalog,
+                self.made[rule.query.lower()].columns,
+                waits=rule.waits and self._revised(self.queries[rule.query.lower()]) is not None,
+            )
             for rule in self.catalog.rules.values()
         )
         return Acting(self.made, World(self._tables(), self.active, rules), self.refused)
@@ -114,6 +120,9 @@ class _Planning:
         over_tested = not self.tested.isdisjoint(lower)
         refuse_places((t for c in conjuncts for t in tables_read(c.expression)), self.catalog)
         refuse_unsettled(query, conjuncts, over_tested)
+        refuse_identified(self.queries[each] for each in lower)
+        if reads_owners(query):
+            refuse_unfollowed(query)
         refuse_selection(query, conjuncts, self.catalog)
         hidden = Hidden(query)
         conditions = [hidden.condition(c, self.catalog) for c in conjuncts]
@@ -124,6 +133,7 @@ class _Planning:
             conjuncts=tuple(c for c in query.conjuncts if c not in active),
             lookups=(),
             outputs=(*query.outputs, *hidden.outputs),
+            tellings=self._tellings(name, query),
         )
         made = Candidates(found, columns_of(query), ties, lowers, lag=self._lag(lower))
         self.made[name] = ending(made, self.catalog, hidden)
@@ -134,7 +144,21 @@ class _Planning:
             self._memory(),
             any(s.query == query.name for q in self.queries.values() for s in q.streams),
             clock_of(query),
+            self._revised(query),
         )
+
+    def _revised(self, query: CheckedQuery) -> int | None:
+        """Return for how long after its last event a match may be told again; None: it is not."""
+        owners = self.catalog.identified
+        found = [owners[s.name.lower()] for s in query.streams if s.name.lower() in owners]
+        return next((own.within for own in found if own.statement.revise != "NEVER"), None)
+
+    def _tellings(self, name: str, query: CheckedQuery) -> Tellings:
+        if not reads_owners(query):
+            return "LAST"
+        rules = [rule for rule in self.catalog.rules.values() if rule.query.lower() == name]
+        waits = self._revised(query) is not None and any(rule.waits for rule in rules)
+        return "EVERY AND FINAL" if waits else "EVERY"
 
     def _lag(self, lower: list[str]) -> int:
         """Return how much later than its own end a match is known, for those that it is made of."""

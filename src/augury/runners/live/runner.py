@@ -8,7 +8,6 @@ then an event may come that breaks it, or makes a better one.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -18,7 +17,7 @@ import pyarrow as pa
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.declarations.forecasts import CheckedForecast
-from augury.errors import AuguryError, DataError, ModelError
+from augury.errors import AuguryError, DataError, ModelError, warn
 from augury.evaluation.encoding import declaration_of, rows_of_table
 from augury.evaluation.identifying import Identities
 from augury.evaluation.learning.learned_gaps import learned
@@ -420,7 +419,7 @@ class LiveRunner:
             raise PlanError(NOT_EVALUATED, said.replace("push leaves it out: ", ""), hint)
         # One query must not stop the others. The warning points at the call of `push`.
         self._left_out.add(name)
-        warnings.warn(reason, stacklevel=6)
+        warn(reason)
 
 
 def _refuse_correlated(query: CheckedQuery) -> None:

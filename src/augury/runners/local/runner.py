@@ -6,7 +6,6 @@ many and a query can be cut, threads take a part each (`runners.local.threads`).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +16,7 @@ import pyarrow as pa
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.analysis.declarations.forecasts import CheckedForecast
+from augury.errors import warn
 from augury.evaluation.answers.answers import Answers, as_rows
 from augury.evaluation.answers.schemas import answer_schema, chosen
 from augury.evaluation.encoding import declaration_of
@@ -79,7 +79,7 @@ class LocalRunner:
         state = stage.start()
         for component in stage.never_met(state):
             told = f"no event of {forecast.learn_from} fits {component}, so every forecast is 0"
-            warnings.warn(f"forecast {forecast.name}: {told} ({NEVER_MET})", stacklevel=4)
+            warn(f"forecast {forecast.name}: {told} ({NEVER_MET})")
         rows = {each.name.lower(): self._ordered(each.name) for each in forecast.query.streams}
         _, answers = stage.advance(state, rows, ALWAYS)
         return answers.found[forecast.name]
