@@ -14,6 +14,8 @@ from typing import Any
 from augury.errors import StateError
 from augury.sinks.committed import Places
 
+# What a checkpoint of this process has among its texts, and one of Spark has not.
+LOCAL = "the local engine"
 _NAME = "augury.json"
 _LAYOUT = 1
 
@@ -30,18 +32,11 @@ class Identity:
     oldest: int = 1
 
 
-def claim(spark: Any, folder: str, identity: Identity) -> str:
+def claim(store: Places, folder: str, identity: Identity) -> str:
     """Return the run's own id: a new one for an empty folder, else that of the checkpoint.
 
     Raises `StateError` where the checkpoint is of other queries, or of another form of state.
     """
-    from augury.sinks.store import Store
-
-    return claim_in(Store(spark, folder), folder, identity)
-
-
-def claim_in(store: Places, folder: str, identity: Identity) -> str:
-    """Return the run's own id, of a checkpoint whose files are at hand; see `claim`."""
     stored = store.read(_NAME)
     if stored is None:
         _expect_empty(store, folder)

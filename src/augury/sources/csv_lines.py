@@ -136,7 +136,8 @@ class _Lines:
         inside = np.zeros(len(data) + 1, np.int8)
         inside[quotes] = np.where(opens, 1, -1)
         outside = seps & (np.cumsum(inside[:-1]) == 0)
-        return ~odd & (self._counts(np.flatnonzero(outside)) == len(form.names) - 1)
+        good: np.ndarray = ~odd & (self._counts(np.flatnonzero(outside)) == len(form.names) - 1)
+        return good
 
     def text(self, k: int) -> str:
         """Return a line as it was written."""
@@ -149,12 +150,10 @@ class _Lines:
         alone = np.flatnonzero(~self.plain)
         rows = [self._row(int(k)) for k in alone]
         names = list(self.form.names)
-        places = {f"{k}": pa.array([row[k] for row in rows], pa.string()) for k in range(len(names))}
+        columns = [pa.array([row[k] for row in rows], pa.string()) for k in range(len(names))]
         others = np.flatnonzero(self.plain)
-        rest = b"".join(
-            self.block[self.starts[k] : self.stops[k]] + b"\n" for k in others.tolist()
-        )
-        parts = [self._parsed(rest), pa.table(list(places.values()), names)]
+        rest = b"".join(self.block[self.starts[k] : self.stops[k]] + b"\n" for k in others.tolist())
+        parts = [self._parsed(rest), pa.table(columns, names)]
         order = np.argsort(np.concatenate([others, alone]), kind="stable")
         return pa.concat_tables(parts).combine_chunks().take(pa.array(order))
 
@@ -244,5 +243,3 @@ def _written_field(value: str | None) -> str:
         escaped = text.replace('"', '\\"')
         return f'"{escaped}"'
     return text
-
-

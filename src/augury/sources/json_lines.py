@@ -47,7 +47,7 @@ def read_texts(
         found[name] = values_of(given, kind, forms)
         for k, read in enumerate(found[name].is_valid().to_pylist()):
             if values[k] is not None and not read and _comes_first(reasons[k], name, columns):
-                reasons[k] = unfit_text(name, kind, values[k], forms)
+                reasons[k] = unfit_text(name, kind, str(values[k]), forms)
     raw = pa.array([text for _, _, text in rows], pa.string())
     return pa.table({**found, RAW: raw, FAULT: pa.array(reasons, pa.string())})
 
@@ -110,7 +110,6 @@ class _Reader:
         return row, reason, text
 
 
-# Numbers that are too great for a double are infinite, as Java reads them.
 _DECODER = json.JSONDecoder()
 
 
@@ -120,11 +119,17 @@ def _value(given: Any, kind: str) -> Any:
         return _as_text(given)
     if kind == "BOOLEAN":
         return given if isinstance(given, bool) else _MISSING
-    if kind == "DOUBLE":
-        if isinstance(given, str):
-            return _NUMBERS.get(given, _MISSING)
-        is_number = isinstance(given, int | float) and not isinstance(given, bool)
-        return float(given) if is_number else _MISSING
+    return _number(given) if kind == "DOUBLE" else _whole(given)
+
+
+def _number(given: Any) -> Any:
+    if isinstance(given, str):
+        return _NUMBERS.get(given, _MISSING)
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    return float(given) if is_number else _MISSING
+
+
+def _whole(given: Any) -> Any:
     if isinstance(given, bool) or not isinstance(given, int | float):
         return _MISSING
     if not math.isfinite(given) or given != int(given) or not _LEAST <= given <= _MOST:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -56,7 +56,7 @@ class LocalFiles:
                 f"stream {declared.name} has no FROM; add one, bind its rows from Python, or name "
                 f"its place with --source {declared.name}=parquet:PATH"
             )
-        roles = tuple(needed(declared)) if hasattr(declared, "time") else ()
+        roles = tuple(needed(cast("DeclaredStream", declared))) if hasattr(declared, "time") else ()
         found = cls(declared, source, roles)
         reason = why_not_local(source)
         if reason is not None:

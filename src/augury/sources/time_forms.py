@@ -12,8 +12,9 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_LONG = "january february march april may june july august september october november december"
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_LONG = ["january", "february", "march", "april", "may", "june", "july", "august", "september"]
+_LONG += ["october", "november", "december"]
 _DAYS = r"(?:[A-Za-z]+)"
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|.", re.DOTALL)
 _ZONE = r"(?P<zone>Z|[+-]\d{2}(?::?\d{2})?)"
@@ -41,7 +42,7 @@ def form_of(pattern: str) -> re.Pattern[str] | None:
 def _part(letter: str, count: int) -> str | None:
     name = _PARTS.get(letter)
     if letter in "ML" and count >= 3:
-        words = _MONTHS if count == 3 else _LONG.split()
+        words = _MONTHS if count == 3 else _LONG
         return f"(?P<word>{'|'.join(words)})"
     if name == "year":
         return r"(?P<short>\d{2})" if count == 2 else r"(?P<year>\d{4})"
