@@ -92,9 +92,7 @@ def test_a_bounded_run_writes_what_a_session_finds(home: Path, form: str) -> Non
     shown = run("--source", "reads=json:in", "--sink", f"theft={form}:hits")
     assert shown.exit_code == 0, shown.output
     assert written("hits", form) == pytest.approx(expected())
-    (bad,) = pq.read_table(
-        "augury-checkpoints/store-batch-side-tables/rejected/reads"
-    ).to_pylist()
+    (bad,) = pq.read_table("augury-checkpoints/store-batch-side-tables/rejected/reads").to_pylist()
     assert (bad["raw"], bad["reason"]) == ("{oops", "the text is not a JSON object")
     assert shown.output.startswith("1 row of reads rejected: see ")
 
@@ -203,9 +201,7 @@ def test_who_names_no_engine_is_told_which_it_is(home: Path) -> None:
 
 # What else can be asked ---------------------------------------------------------------------------
 
-RULES = READS.replace("LATENESS 1 MINUTE", "FROM json 'in'").replace(
-    "RETURN z.tag AS item", ""
-) + (
+RULES = READS.replace("LATENESS 1 MINUTE", "FROM json 'in'").replace("RETURN z.tag AS item", "") + (
     "CREATE STORE ward AT 'sqlite:///ward.db';\n"
     "CREATE TABLE wanted (tag STRING, n LONG) KEY tag STORE ward;\n"
     "CREATE RULE note ON theft WHEN new.confidence > 0.4\n"

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from augury.analysis.declarations.catalog import StreamSchema
+from augury.analysis.declarations.catalog import StreamSchema, TableSchema
 from augury.analysis.declarations.targets import collide, overlap
 from augury.analysis.script import Checked, check_text
 from augury.cli import places, scripts
@@ -32,6 +32,7 @@ from augury.language.tree import (
     Write,
 )
 from augury.planning.acting.whom import acting_names
+from augury.planning.refusal import PlanError
 
 _CONSOLE = External("console")
 
@@ -62,8 +63,15 @@ class Job:
     checked: Checked
     queries: tuple[str, ...]
     streams: Mapping[str, StreamSchema]
+    tables: Mapping[str, TableSchema]
     targets: Mapping[str, list[External]]
     streaming: bool
+
+    def blamed(self, error: PlanError) -> QueryError:
+        """Return an error with its place in the script: at the latest that of what is run."""
+        run = {name.lower() for name in self.queries}
+        spans = [each.span for each in self.checked.queries if each.name.lower() in run]
+        return error.at(Source(self.name, self.text), *spans[:1])
 
     @property
     def uses_kafka(self) -> bool:
@@ -107,7 +115,8 @@ def make_job(text: str, name: str, flags: Flags) -> Job:
         streaming = flags.streaming
     chosen = {query.lower(): targets.get(query.lower(), [_CONSOLE]) for query in queries}
     _keep_apart(chosen, streams)
-    return Job(text, name, checked, queries, streams, chosen, streaming)
+    tables = _tables(checked, flags)
+    return Job(text, name, checked, queries, streams, tables, chosen, streaming)
 
 
 def _has_no_end(stream: StreamSchema) -> bool:
@@ -187,12 +196,29 @@ def _by_itself(checked: Checked, names: Mapping[str, str]) -> list[str]:
 def _streams(checked: Checked, names: Sequence[str], flags: Flags) -> dict[str, StreamSchema]:
     """Return the declared streams that are read, with the sources of the flags."""
     found = {each.name.lower(): each for each in _read(checked, names)}
-    declared = [s.name for s in checked.catalog.streams.values()]
-    for name, given in places.known(flags.sources, "--source", declared).items():
+    for name, given in _sources(checked, flags).items():
         if name in found:
             source = places.with_options_of(given[-1], found[name].source)
             found[name] = replace(found[name], source=source)
     return found
+
+
+def _sources(checked: Checked, flags: Flags) -> dict[str, list[External]]:
+    """Return where flags say that rows lie, of streams and of tables."""
+    catalog = checked.catalog
+    declared = [each.name for each in catalog.streams.values()]
+    declared += [each.name for each in catalog.tables.values()]
+    return places.known(flags.sources, "--source", declared)
+
+
+def _tables(checked: Checked, flags: Flags) -> dict[str, TableSchema]:
+    """Return the tables that have rows to be read, with the sources of the flags."""
+    found = dict(checked.catalog.tables)
+    for name, given in _sources(checked, flags).items():
+        if name in found:
+            source = places.with_options_of(given[-1], found[name].source)
+            found[name] = replace(found[name], source=source)
+    return {name: table for name, table in found.items() if table.source is not None}
 
 
 def _read(checked: Checked, names: Sequence[str]) -> list[StreamSchema]:

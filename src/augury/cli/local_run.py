@@ -12,7 +12,7 @@ from augury.cli import findings
 from augury.cli.progress import Reporter
 from augury.cli.signals import ending_on_signals, stopping_on_signals
 from augury.cli.summing_up import sum_up, tell_ties
-from augury.errors import DataError, RowsWarning, Source
+from augury.errors import DataError, RowsWarning
 from augury.planning.refusal import PlanError
 from augury.runners.local.committing import Committing
 from augury.runners.local.delivery import (
@@ -83,7 +83,7 @@ def _prepared(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Report
         commits = _commits(declared, wanted, run_id)
         parts = parts_of(declared, wanted, streaming=job.streaming)
     except PlanError as error:
-        raise error.at(Source(job.name, job.text)) from error
+        raise job.blamed(error) from error
     read = dict.fromkeys(name for part in parts for name in part.network.bases)
     files = {name: LocalFiles.of(job.streams[name]) for name in read}
     delivery = LocalDelivery(_sinks(job, flags, given, wanted, run_id, reporter))
@@ -105,11 +105,7 @@ def _claimed(job: Job, flags: Flags) -> str:
 def _bound(job: Job) -> dict[str, Any]:
     """Return the rows of all tables and histories that lie in files."""
     catalog = job.checked.catalog
-    found = {
-        name: rows_of_files(LocalFiles.of(table))
-        for name, table in catalog.tables.items()
-        if table.source is not None
-    }
+    found = {name: rows_of_files(LocalFiles.of(table)) for name, table in job.tables.items()}
     for name, stream in catalog.streams.items():
         if name not in job.streams and stream.source is not None:
             found[name] = rows_of_files(LocalFiles.of(stream))

@@ -6,16 +6,21 @@ import contextlib
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from augury.cli import findings
 from augury.cli.progress import Reporter
 from augury.cli.signals import ending_on_signals, stopping_on_signals
 from augury.cli.summing_up import sum_up, tell_ties
 from augury.errors import DataError, RowsWarning
+from augury.planning.refusal import PlanError
 
 if TYPE_CHECKING:
     from augury.cli.job import Flags, Job
+    from augury.evaluation.acting.stores import Stores
     from augury.runners.process.running import Trigger
+    from augury.runners.spark.asked_together import Together
+    from augury.runners.wanted import Wanted
     from augury.sinks.delivery import Delivery
     from augury.sinks.sink import Sink
 
@@ -36,7 +41,7 @@ def run_on_spark(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Rep
     with ending_on_signals(reporter), readable_failures():
         spark, is_ours = spark_session(launch)
         try:
-            _deliver(spark, job, flags, _trigger(given), reporter)
+            _deliver(spark, job, flags, given, reporter)
         finally:
             if is_ours:
                 spark.stop()
@@ -48,21 +53,30 @@ def _trigger(given: Mapping[str, Any]) -> Trigger:
     return Trigger(given["trigger"], given["once"])
 
 
-def _deliver(spark: Any, job: Job, flags: Flags, trigger: Trigger, reporter: Reporter) -> None:
+def _deliver(
+    spark: Any, job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporter
+) -> None:
     from augury.runners.process.running import run_batch, run_stream
+    from augury.runners.spark.asked_together import StoreSink
+    from augury.runners.wanted import WRITTEN
     from augury.sinks.delivery import Delivery
 
-    with _said(reporter):
-        pipeline = _pipeline(spark, job)
     run_id = _claimed(spark, job, flags)
-    delivery = Delivery(pipeline, _sinks(spark, job, flags, run_id, reporter))
+    with _said(reporter):
+        wanted, stores, pipeline = _asked(spark, job, audits=given["audit"] is not None)
+    sinks = _sinks(spark, job, flags, run_id, reporter, wanted)
+    _add_asked(sinks, job, given, wanted)
+    if stores is not None:
+        run = run_id if job.streaming else uuid4().hex
+        sinks["match", WRITTEN.key] = [StoreSink(stores, run)]
+    delivery = Delivery(pipeline, sinks)
     delivery.open()
     reporter.in_ticks = any(stream.time_is_ticks for stream in job.streams.values())
     reporter.tell("start", queries=list(job.queries), streaming=job.streaming)
     with stopping_on_signals(delivery, reporter):
         if job.streaming:
             watch = lambda progress: reporter.progress(progress, delivery)  # noqa: E731
-            run_stream(pipeline.answers, delivery, flags.checkpoint, trigger, watch)
+            run_stream(pipeline.answers, delivery, flags.checkpoint, _trigger(given), watch)
         else:
             run_batch(pipeline.answers, delivery)
     sum_up(delivery, flags.aside(streaming=job.streaming), reporter)
@@ -83,15 +97,32 @@ def _said(reporter: Reporter) -> Iterator[None]:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
-def _pipeline(spark: Any, job: Job) -> Any:
-    from augury.session import Session
+def _asked(spark: Any, job: Job, *, audits: bool) -> tuple[Wanted, Stores | None, Together]:
+    """Return what is asked for, and the pass that gives it; stores are claimed for it."""
+    from augury.evaluation.acting.opened import opened
+    from augury.runners.spark.asked_together import together
+    from augury.runners.spark.runner import SparkRunner
+    from augury.runners.wanted import wanted_of
     from augury.sources import spark_sources
 
-    session = Session(spark)
-    session.sql(job.text, name=job.name)
-    for stream in job.streams.values():
-        session.bind(stream.name, spark_sources.read(spark, stream, job.streaming))
-    return session.pipeline(job.queries, tells_faults=True)
+    catalog = job.checked.catalog
+    queries = {query.name.lower(): query for query in job.checked.queries}
+    forecasts = {each.name.lower(): each for each in job.checked.forecasts}
+    try:
+        wanted = wanted_of(catalog, queries, job.queries, streaming=job.streaming, audits=audits)
+        stores = opened(catalog, wanted.acting.world.tables)
+        if stores is not None:
+            stores.claim()
+            stores.load()
+        bound = {
+            name: spark_sources.read(spark, stream, job.streaming)
+            for name, stream in job.streams.items()
+        }
+        bound |= {n: spark_sources.read_table(spark, each) for n, each in job.tables.items()}
+        runner = SparkRunner(spark, catalog, queries, bound, forecasts=forecasts)
+        return wanted, stores, together(runner, wanted)
+    except PlanError as error:
+        raise job.blamed(error) from error
 
 
 def _claimed(spark: Any, job: Job, flags: Flags) -> str:
@@ -108,7 +139,7 @@ def _claimed(spark: Any, job: Job, flags: Flags) -> str:
 
 
 def _sinks(
-    spark: Any, job: Job, flags: Flags, run_id: str, reporter: Reporter
+    spark: Any, job: Job, flags: Flags, run_id: str, reporter: Reporter, wanted: Wanted
 ) -> dict[tuple[str, str], list[Sink]]:
     from augury.evaluation.answers.revisions import floor_of
     from augury.sinks.choice import Choice
@@ -117,7 +148,7 @@ def _sinks(
     floors = {query.name.lower(): floor_of(query.having) for query in job.checked.queries}
     choice = Choice(spark, run_id, flags.checkpoint, reporter.row, floors)
     found = {
-        ("match", query): [choice.sink(query, target) for target in targets]
+        wanted.place(query): [choice.sink(query, target) for target in targets]
         for query, targets in job.targets.items()
     }
     for kind in ("late", "rejected"):
@@ -125,6 +156,22 @@ def _sinks(
             path = f"{flags.aside(streaming=job.streaming)}/{kind}/{name}"
             found[kind, name] = [FolderSink(spark, path, "parquet", Owner(run_id, name))]
     return found
+
+
+def _add_asked(
+    sinks: dict[tuple[str, str], list[Sink]], job: Job, given: Mapping[str, Any], wanted: Wanted
+) -> None:
+    """Add where the decisions of policies go; of their streams nothing else is told."""
+    from augury.runners.local.delivery import AuditFile
+    from augury.runners.spark.asked_together import ArrowSink
+
+    for each in wanted.asked.values():
+        if each.kind == "audit":
+            file = AuditFile(given["audit"], is_new=not job.streaming)
+            sinks["match", each.key.lower()] = [ArrowSink(file)]
+    for kind, name in list(sinks):
+        if kind != "match" and name in job.checked.catalog.guarded:
+            del sinks[kind, name]
 
 
 def _refuse_nothing_but_bad_rows(spark: Any, job: Job, delivery: Delivery) -> None:

@@ -2,9 +2,9 @@
 
 A line is a row: a quote that is not closed spoils its own line and no other. Plain lines, where
 quotes stand around whole fields or nowhere, are parsed by Arrow at once; any other is parsed by
-itself, as Spark would (an unescaped quote inside of a quoted field ends the quoting). Empty fields
-are NULL. A line of another length, a field that is none of its type, and bytes that are no UTF-8
-become the fault of their row.
+itself, as Spark would (behind an unescaped quote inside of a quoted field nothing is quoted).
+Empty fields are NULL. A line of another length, a field that is none of its type, and bytes that
+are no UTF-8 become the fault of their row.
 """
 
 from __future__ import annotations
@@ -217,7 +217,10 @@ def _field(line: str, at: int, form: CsvForm) -> tuple[str, int]:
 
 
 def _quoted(line: str, at: int, form: CsvForm) -> tuple[str, int] | None:
-    """Return a quoted field; None where its quote is not closed in front of a separator."""
+    """Return a quoted field; None where a quote is closed elsewhere than before a separator.
+
+    One that is not closed goes to the end of the line.
+    """
     found = ""
     while at < len(line):
         one, two = line[at], line[at + 1 : at + 2]
@@ -227,7 +230,7 @@ def _quoted(line: str, at: int, form: CsvForm) -> tuple[str, int] | None:
             return (found, at + 1) if two in ("", form.sep) else None
         else:
             found, at = found + one, at + 1
-    return None
+    return found, at
 
 
 def _written(row: dict[str, Any], form: CsvForm) -> str:
