@@ -13,7 +13,7 @@ import click
 
 from augury.cli import findings
 from augury.cli.tables import Tables
-from augury.sinks.plain_rows import finite
+from augury.sinks.plain_json import finite
 
 
 class Counted(Protocol):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from augury.sinks.plain_rows import as_json
+from augury.sinks.plain_json import as_json
 
 _FOR_TOOLS = {"query", "rule", "match_id", "firing_id", "revision", "n_missed", "events"}
 _LAST = ("confidence", "probability")

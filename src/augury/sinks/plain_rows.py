@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date
 from typing import Any, TextIO
 
@@ -13,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from augury.sinks.moments import moment_text
+from augury.sinks.plain_json import as_json, finite
 
 _WORDS = (pa.types.is_timestamp, pa.types.is_duration)
 _SECOND = 1_000_000
@@ -68,25 +68,6 @@ def interval_text(microseconds: int) -> str:
     fraction = f".{micros:06d}".rstrip("0") if micros else ""
     clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{fraction}"
     return f"INTERVAL '{sign}{days} {clock}' DAY TO SECOND"
-
-
-def as_json(value: Any) -> str:
-    """Return a value as JSON; what JSON has no number for is text."""
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except ValueError:
-        return json.dumps(finite(value), ensure_ascii=False)
-
-
-def finite(value: Any) -> Any:
-    """Return a value whose numbers JSON has."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, Mapping):
-        return {name: finite(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(inner) for inner in value]
-    return value
 
 
 def write_json(table: pa.Table, out: TextIO) -> None:
