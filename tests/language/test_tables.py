@@ -14,7 +14,7 @@ SIGNS = {
     *("LPAR", "RPAR", "LSQB", "RSQB", "LBRACE", "RBRACE", "COMMA", "DOT", "SEMICOLON", "PLUS"),
     *("MINUS", "STAR", "SLASH", "PERCENT", "QMARK", "BANG", "EQUAL", "LESSTHAN", "MORETHAN"),
     *("NE", "LE", "GE", "CONCAT", "EMPTYSET", "SIGMA", "STRATEGY", "UNIT", "STRING", "INT"),
-    *("DECIMAL", "NAME", "RELATION", END),
+    *("DECIMAL", "NAME", "RELATION", "ATSIGN", "COLON", "DOLLAR", END),
 }
 
 

@@ -113,31 +113,45 @@ def known_then(outcome: Outcome, as_of: int, number: int) -> dict[Any, Fraction]
 def told_matches(
     setting: Setting, events: list[Event], query: model.Query, *, waits: bool
 ) -> set[tuple[frozenset[Any], int, Fraction]]:
-    """Return every telling of a match as (match, revision, confidence).
+    """Return every telling of a match as (match, revision, confidence); see `all_told`."""
+    told = all_told(setting, events, query, waits=waits)
+    return {(match, revision, confidence) for match, revision, confidence, _ in told}
+
+
+def all_told(
+    setting: Setting,
+    events: list[Event],
+    query: model.Query,
+    *,
+    waits: bool,
+    kept: set[int] | None = None,
+) -> list[tuple[frozenset[Any], int, Fraction, int]]:
+    """Return every telling of a match as (match, revision, confidence, when).
 
     A match has pairs of component and (id, owner). One that `waits` ends with a negation: it is
-    known at first + W.
+    known at first + W. Only the events that were `kept` are seen, by whoever reads them.
     """
-    found: set[tuple[frozenset[Any], int, Fraction]] = set()
+    found: list[tuple[frozenset[Any], int, Fraction, int]] = []
     last: dict[Any, tuple[int, Fraction]] = {}
     trace = identify(setting, events).trace
     time_of = {event.id: event.time for event in events}
     for k, (_, as_of, worlds, so_far) in enumerate(trace):
         until = trace[k + 1][0] if k + 1 < len(trace) else None
-        weights = _match_weights(worlds, so_far, query)
+        seen = [each for each in so_far if kept is None or each.id in kept]
+        weights = _match_weights(worlds, seen, query)
         for match, weight in weights.items():
             times = [time_of[number] for _, ids in match for number, _ in ids]
             moment = min(times) + query.within[1] if waits and query.within else max(times)
             if match not in last and (until is None or moment // setting.step < until):
                 last[match] = (0, weight)
-                found.add((match, 0, weight))
+                found.append((match, 0, weight, moment))
         for match, (revision, told) in list(last.items()):
             weight = weights.get(match, Fraction(0))
             age = as_of - max(time_of[number] for _, ids in match for number, _ in ids)
             both = ({"is": told, "not": 1 - told}, {"is": weight, "not": 1 - weight})
             if age <= setting.within and _is_news(setting, *both):
                 last[match] = (revision + 1, weight)
-                found.add((match, revision + 1, weight))
+                found.append((match, revision + 1, weight, as_of))
     return found
 
 

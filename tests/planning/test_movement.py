@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from augury.analysis.script import Checked, check_text
@@ -73,6 +73,7 @@ def test_ranges_are_longer_than_what_they_share() -> None:
     assert layout.cuts == pytest.approx((500,), abs=10)
 
 
+@example(times=[0, -10, -10, -11, -11, -11, -11, -16], parts=6, movement="events")
 @given(
     times=st.lists(st.integers(-50, 50), max_size=40),
     parts=st.integers(1, 9),

@@ -64,16 +64,6 @@ def test_what_stands_between_derived_neighbours_is_kept(pattern: str) -> None:
     assert ag.table("st").num_rows == 0
 
 
-def test_subqueries_do_not_stand_beside_a_policy() -> None:
-    tested = """
-    CREATE TABLE st (id STRING, s STRING) KEY id;
-    CREATE QUERY sub ON ward PATTERN SEQ(A a, S b)
-    WHERE 'safe' = (SELECT s FROM st WHERE id = b.id) WITHIN 50;
-    """
-    with pytest.raises(QueryError, match="A126"):
-        session(WARD + tested + THERAPY + POLICY)
-
-
 def test_an_alias_comes_before_the_rows() -> None:
     ag = session(WARD + THERAPY + POLICY)
     ag.push("ward", rows(("A", 1)))

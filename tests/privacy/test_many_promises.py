@@ -35,7 +35,7 @@ METHODS: tuple[Method, ...] = ("GREEDY", "TYPES", "RATES", "PERIODIC", "HYBRID")
 
 @cache
 def schema() -> StreamSchema:
-    return session("")._catalog.streams["s"]
+    return session("")._declared.catalog.streams["s"]
 
 
 def played(wanted: tuple[str, int | None]) -> Played:

@@ -237,7 +237,7 @@ class _Script:
         name = statement.name.lower()
         again = statement.replaces and self.ledger.holder(name) == "rule"
         free = again or self._claim(statement.name, statement.span)
-        rule = read_rule(statement, self.ledger, self.findings)
+        rule = read_rule(statement, self.ledger, self.findings, self._checked)
         if rule is not None and free:
             # One that is replaced keeps its place among the rules.
             self.ledger.rules[name] = rule
@@ -353,15 +353,20 @@ class _Script:
         self.ledger.forecast_streams[name] = checked.schema
         self.ledger.sources[name] = self.findings.source
 
-    def _query_of(self, statement: CreateForecast) -> CheckedQuery | None:
-        """Return the query that a forecast is of, of this script or an earlier one."""
-        name = statement.query.lower()
+    def _checked(self, query: str) -> CheckedQuery | None:
+        """Return a query of this script or an earlier one; None where none has that name."""
+        name = query.lower()
         own = next((query for query in self.queries if query.name.lower() == name), None)
         earlier = self.ledger.queries.get(name)
         if own is None and earlier is not None:
             source = self.ledger.sources.get(name, self.findings.source)
             return read_query(earlier.name or name, earlier, self.ledger, Findings(source))
-        if own is None and not self.ledger.has_failed(name):
+        return own
+
+    def _query_of(self, statement: CreateForecast) -> CheckedQuery | None:
+        """Return the query that a forecast is of."""
+        own = self._checked(statement.query)
+        if own is None and not self.ledger.has_failed(statement.query.lower()):
             span = places.word(self.findings.source, statement.span, statement.query, "ON")
             self.findings.error("A029", *self._no_query(statement.query, span))
         return own

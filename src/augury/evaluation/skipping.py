@@ -232,14 +232,33 @@ class Candidates:
         """The matches in the order of their starts; of one start, as they are preferred."""
         start, items = self.start, self.items
         time, tie, row = items.time[start], items.tie[start], items.row[start]
-        if sorting.is_sorted(time, tie) and self._starts_stand_together(row):
+        if sorting.is_sorted(time, tie) and self._starts_follow_each_other(time, tie, row):
             return slice(None)
-        order: Words = np.lexsort((row, tie, time))
+        order: Words = np.argsort(self.turn, kind="stable")
         return order
 
-    def _starts_stand_together(self, row: Words) -> bool:
-        """Whether matches of one start follow each other: each start is met once, in order."""
-        return bool((row[1:] >= row[:-1]).all())
+    def _starts_follow_each_other(self, time: Words, tie: Words, row: Words) -> bool:
+        """Whether each start is met once, in order, and no two of them are at once."""
+        same = row[1:] == row[:-1]
+        at_once = (time[1:] == time[:-1]) & (tie[1:] == tie[:-1])
+        return bool((same | (~at_once & (row[1:] > row[:-1]))).all())
+
+    @cached_property
+    def turn(self) -> Words:
+        """The number of each match's start in their order; of events at once the id decides."""
+        rows, first, own = np.unique(
+            self.items.row[self.start], return_index=True, return_inverse=True
+        )
+        items = self.start[first]
+        columns = [pa.array(self.items.time[items]), pa.array(self.items.tie[items])]
+        columns += [self.inputs.ids.take(pa.array(rows)), pa.array(rows)]
+        names = ["time", "tie", "id", "row"]
+        keys = [(name, "ascending") for name in names]
+        order = pc.sort_indices(pa.table(columns, names=names), sort_keys=keys)
+        turns = np.empty(len(rows), np.int64)
+        turns[np.asarray(order)] = np.arange(len(rows))
+        found: Words = turns[own.reshape(-1)]
+        return found
 
     def best(self) -> Words:
         """Return the match that each start prefers, in the order of starts."""

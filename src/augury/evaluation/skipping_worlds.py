@@ -67,12 +67,9 @@ class InWorlds:
         """Yield the matches of each partition, by their starts, then as they are preferred."""
         own = self.candidates
         possible = [m for m in range(len(own.matches)) if self.formulas[m] != FALSE]
-        items, start = own.items, own.start
 
         def place(m: int) -> tuple[Any, ...]:
-            at = int(start[m])
-            first = int(items.time[at]), int(items.tie[at]), int(items.row[at])
-            return int(own.partition[m]), first, own.preference(m)
+            return int(own.partition[m]), int(own.turn[m]), own.preference(m)
 
         ordered = sorted(possible, key=place)
         for _, matches in groupby(ordered, key=lambda m: int(own.partition[m])):

@@ -11,11 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
+from augury.analysis.declarations.moves import REVISION
 from augury.errors import DataError
 from augury.evaluation.encoding import declaration_of, rows_of_table
+from augury.evaluation.evaluator import Evaluator
+from augury.evaluation.identifying import Identities
 from augury.evaluation.stages.suppress import Deciding, SuppressStage
 from augury.evaluation.stream_rows import StreamRows
 from augury.planning.policy_plan import plan_policy
@@ -24,11 +28,15 @@ from augury.sources.rows import conform, sift
 
 @dataclass(frozen=True)
 class Suppressed:
-    """A stream under a policy: its kept rows, and what was decided."""
+    """A stream under a policy: its kept rows, and what was decided.
+
+    `identities` is all that is told of the owners of what was kept.
+    """
 
     kept: StreamRows
     audit: pa.Table
     decider: Deciding
+    identities: Identities | None = None
 
 
 def gated(
@@ -43,7 +51,71 @@ def gated(
             state, rows = taught(stage, catalog, bound), _checked(stage.stream, bound)
             decider, passed = stage.advance(state, rows)
             found[policy.stream.lower()] = Suppressed(passed.kept, passed.audit, decider)
+    for policy in catalog.policies.values():
+        known = catalog.identified.get(policy.stream.lower())
+        if known is not None and known.statement.readings.lower() in bound:
+            plan = plan_policy(policy, queries, catalog, table_rows(catalog, bound))
+            stage = SuppressStage(plan, catalog.streams[policy.stream.lower()])
+            found[policy.stream.lower()] = _of_owners(stage, catalog, bound)
     return found
+
+
+def _of_owners(stage: SuppressStage, catalog: Catalog, bound: Mapping[str, pa.Table]) -> Suppressed:
+    """Decide about events by what was first told of their owners; what is told again follows."""
+    name = stage.plan.schema.statement.learn_from
+    history = None
+    if name is not None and name.lower() in catalog.identified:
+        history = _identities(catalog, name, bound).last
+    state = taught(stage, catalog, bound) if history is None else stage.start(history)
+    known = _identities(catalog, stage.stream.name, bound)
+    log = known.log
+    first = log.filter(pc.equal(log.column(REVISION), 0))
+    state, passed = stage.advance(state, replace(known.last, table=first))
+    kept = published(known, passed.kept.table.column(stage.stream.id))
+    return Suppressed(kept.last, passed.audit, state, kept)
+
+
+def published(known: Identities, ids: Any) -> Identities:
+    """Return what is told of some events, by their ids: nothing of others, nor of bad rows."""
+    schema, wanted = known.last.schema, pa.chunked_array(ids).combine_chunks()
+    table, log = (
+        rows.filter(pc.is_in(rows.column(schema.id), wanted))
+        for rows in (known.last.table, known.log)
+    )
+    bad = known.last.rejected.slice(0, 0)
+    return replace(known, last=replace(known.last, table=table, rejected=bad), log=log, resets=0)
+
+
+def _identities(catalog: Catalog, name: str, bound: Mapping[str, pa.Table]) -> Identities:
+    below = catalog.identified[name.lower()].statement.readings.lower()
+    rows = {below: _checked(catalog.streams[below], bound)}
+    return Evaluator(catalog, {}, dict(bound), rows).known(name)
+
+
+def owners_behind_policies(
+    catalog: Catalog, found: Mapping[str, Suppressed]
+) -> dict[str, Identities]:
+    """Return what readers are told of owners, by lower-case stream, of streams under a policy.
+
+    Streams AS SUPPRESS have the same, and histories nothing.
+    """
+    told = dict[str, Identities]()
+    for policy in catalog.policies.values():
+        own = found.get(policy.stream.lower())
+        if own is None or own.identities is None:
+            continue
+        known = told[policy.stream.lower()] = own.identities
+        for alias, kept in catalog.suppressed.items():
+            if kept.policy == policy.name:
+                last = replace(known.last, schema=catalog.streams[alias])
+                told[alias] = replace(known, last=last)
+        history = (policy.statement.learn_from or "").lower()
+        if history in catalog.identified:
+            told[history] = published(
+                replace(known, last=replace(known.last, schema=catalog.streams[history])),
+                known.log.column(known.last.schema.id).slice(0, 0),
+            )
+    return told
 
 
 def taught(stage: SuppressStage, catalog: Catalog, bound: Mapping[str, pa.Table]) -> Deciding:

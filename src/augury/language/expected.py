@@ -8,7 +8,7 @@ from augury.errors import Span
 from augury.language import codes
 from augury.language.findings import Findings
 from augury.language.keywords import CLAUSES, KEYWORDS, PATTERN_WORDS, UNITS
-from augury.language.lexer import SIGNS, Token
+from augury.language.lexer import SIGNS, SUBSCRIPTION_SIGNS, Token
 from augury.language.machine import Machine, Stuck
 from augury.language.nearest import nearest
 from augury.language.split import body_start
@@ -26,6 +26,7 @@ _PHRASES: dict[str, str] = {
     "EMPTYSET": '"{}"',
     END: "the end of the statement",
     **{kind: f'"{sign}"' for sign, kind in reversed(SIGNS.items()) if sign.isascii()},
+    **{SUBSCRIPTION_SIGNS[sign]: f'"{sign}"' for sign in "@:$"},
 }
 
 # Sets of terminals that one phrase stands for, tried in this order.
@@ -44,7 +45,9 @@ _FAMILIES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"INT", "DECIMAL"}), "a number"),
 )
 _SUBGOAL = frozenset({"RELATION", "SIGMA", "LPAR"})
-_START = _SUBGOAL | {"CREATE", "EXPLAIN", "WRITE", "PATTERN", "SEQUENCE", "EVENT"}
+_START = _SUBGOAL | {
+    *("CREATE", "EXPLAIN", "WRITE", "PATTERN", "SEQUENCE", "EVENT", "SUBSCRIPTION")
+}
 _EXPRESSION = frozenset(
     {
         *("NAME", "STRING", "INT", "DECIMAL", "NULL", "TRUE", "FALSE", "CASE", "CAST", "INTERVAL"),
@@ -84,7 +87,7 @@ _COVERED: dict[str, frozenset[str]] = {
     "a repetition": frozenset({"PLUS", "STAR", "QMARK", "LBRACE"}),
     "a number": frozenset({"INT", "DECIMAL"}),
 }
-_BODIES = frozenset({"PATTERN", "SEQUENCE", "EVENT"})
+_BODIES = frozenset({"PATTERN", "SEQUENCE", "EVENT", "SUBSCRIPTION"})
 _MOST = 4
 # Words that people put where none of them belongs.
 _TICKS = "where TIME is a LONG, a bare number counts ticks"

@@ -45,7 +45,9 @@ class Keyword:
 _CALLED = ("LPAR",)
 _NAMED = ("WORD", "QUOTED")
 _MEASURE = ("LPAR", "COMMA", "AS")
-_AFTER_A_RULES_QUERY = ("REFERENCING", "FOR", "AFTER", "WHEN", "ON", "DO", "BEGIN", "IF")
+_AFTER_A_RULES_QUERY = (
+    "REFERENCING", "FOR", "AFTER", "WHEN", "THROTTLE", "ON", "DO", "BEGIN", "IF",
+)  # fmt: skip
 
 
 def _words(topic: Topic, text: str) -> dict[str, Keyword]:
@@ -70,7 +72,7 @@ KEYWORDS: dict[str, Keyword] = {
     **_words("query", "RETURN AS OVER APPROXIMATE LIMIT CORRELATED SCORING AYAC LAW PAST PER"),
     **_unless("query", "PROBABILITY COUNT", _MEASURE),
     **_followed("query", "TOTAL", ("COUNT",)),
-    **_words("pattern", "PATTERN EVENT"),
+    **_words("pattern", "PATTERN EVENT SUBSCRIPTION WITH"),
     **_followed("pattern", "SEQUENCE SEQ ANY FIRST LAST", _CALLED),
     **_followed("pattern", "NEXT", (*_CALLED, *_NAMED)),
     **_words("pattern", "UNTIL"),
@@ -84,9 +86,10 @@ KEYWORDS: dict[str, Keyword] = {
     **_words("model", "MODEL HMM STATES INITIAL TRANSITION EMISSION STEP"),
     **_words("model", "FILTER SMOOTH VITERBI MAP MLE LAG PRUNE"),
     **_words("forecast", "FORECAST INDEPENDENT EDGES SMOOTHING ONLINE ARRIVALS POISSON STEADY"),
+    **_words("forecast", "HALF LIFE"),
     **_words("rule", "STORE AT UNCERTAIN RULE REPLACE REFERENCING NEW FOR EACH BEGIN DO"),
     **_words("rule", "INSERT INTO VALUES CONFLICT NOTHING UPDATE SET DELETE ERROR REJECT"),
-    **_words("rule", "REVISIONS"),
+    **_words("rule", "REVISIONS THROTTLE PER"),
     "OUTPUT": Keyword("OUTPUT", "rule", frozenset(_NAMED), frozenset(_AFTER_A_RULES_QUERY)),
     **_words("model", "POSITIONS CELLS WALLS ANTENNAS SPEED REST PARTICLES SMOOTHED"),
     **_words("model", "MOVES OBJECTS OWNER PLACE ENTER EXIT HALL DOORS FROM_PLACE PREFER"),
@@ -111,14 +114,15 @@ AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 # Words that open a clause of a query.
 CLAUSES: frozenset[str] = frozenset(
     {
-        *("ON", "PATTERN", "SEQUENCE", "EVENT", "WHERE", "AFTER", "USING", "WITHIN", "EVERY"),
+        *("ON", "PATTERN", "SEQUENCE", "EVENT", "SUBSCRIPTION", "WHERE", "AFTER", "USING"),
+        *("WITHIN", "EVERY"),
         *("ALL", "ALLOW", "MISS", "CORRELATED", "GROUP", "HAVING", "THRESHOLD", "RETURN"),
         *("APPROXIMATE", "MATCH", "SCORING", "OPTIONS"),
     }
 )
 
 # Words that open a pattern; in front of a parenthesis they never name one of Lahar's relations.
-PATTERN_WORDS = frozenset({"SEQUENCE", "SEQ", "NEXT", "AND", "OR", "ANY"})
+PATTERN_WORDS = frozenset({"SEQUENCE", "SEQ", "NEXT", "AND", "OR", "ANY", "SUBSCRIPTION"})
 
 # Keywords that some state of the parser accepts where it accepts a name too: the printer
 # puts names that are spelled so in backquotes (a test derives this set from the tables).

@@ -10,7 +10,9 @@ Invariant: what cannot be read becomes a diagnostic and no token; nothing raises
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -114,11 +116,22 @@ _INSTEAD = {
     ":": "write CAST(value AS TYPE) to convert",
     "\\": "strings have no backslash escapes; write '' for a quote",
 }
+# Signs of P-ToPSS, which have a meaning in a statement with SUBSCRIPTION only.
+SUBSCRIPTION_SIGNS: dict[str, str] = {
+    "@": "ATSIGN",
+    ":": "COLON",
+    "$": "DOLLAR",
+    "&": "AND",
+    "|": "OR",
+}
+_SUBSCRIPTION = re.compile(r"(?i:\bSUBSCRIPTION\b)")
+_CREATE = re.compile(r"(?i:\bCREATE\b)")
 _CONGRUENT = "\N{APPROXIMATELY EQUAL TO}"
 
 
 def scan(findings: Findings) -> Iterator[Token]:
     """Yield the tokens of the source; add a diagnostic for each stretch that is none."""
+    subscriptions = _Subscriptions(findings.source.text)
     new = partial(tuple.__new__, Token)  # half the time of Token(...), and this is a hot loop
     for match in _TOKEN.finditer(findings.source.text):
         kind = match.lastgroup or "DONE"
@@ -127,12 +140,34 @@ def scan(findings: Findings) -> Iterator[Token]:
         if kind == "SIGN":
             kind = SIGNS[text]
         elif kind in _SPECIAL:
+            if kind == "BAD" and text in SUBSCRIPTION_SIGNS and subscriptions.hold(start):
+                yield new((SUBSCRIPTION_SIGNS[text], text, start, end))
+                continue
             if kind in _UNREADABLE:
                 _refuse(findings, text, Span(start, end))
             if kind not in _QUOTES:
                 continue
             text = text[1:-1].replace(_QUOTES[kind] * 2, _QUOTES[kind])
         yield new((kind, text, start, end))
+
+
+@dataclass
+class _Subscriptions:
+    """Where a statement with SUBSCRIPTION stands, up to the next CREATE; looked for when asked."""
+
+    text: str
+    begins: list[int] | None = None
+    creates: list[int] = field(default_factory=list)
+
+    def hold(self, place: int) -> bool:
+        """Tell whether a place is in such a statement."""
+        if self.begins is None:
+            self.begins = [match.start() for match in _SUBSCRIPTION.finditer(self.text)]
+            self.creates = [match.start() for match in _CREATE.finditer(self.text)]
+        begins, creates = bisect_right(self.begins, place), bisect_right(self.creates, place)
+        if not begins:
+            return False
+        return not creates or self.begins[begins - 1] > self.creates[creates - 1]
 
 
 _QUOTES = {"STRING": "'", "QUOTED": "`"}

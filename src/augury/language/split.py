@@ -2,10 +2,10 @@
 
 Each statement is read on its own, so that an error in one hides nothing of the others. A `;` is not
 an end between the BEGIN and the END of a rule, nor where it is Lahar's sequence sign (inside a
-Lahar body, in front of what looks like a subgoal) nor in front of GROUP BY (DPCEP prints one
-there). CREATE STREAM and the like, outside all brackets, begin a statement even if the `;` before
-was forgotten; that is refused, and reading goes on. The EVENT of `WITHIN 1 EVENT` is read as
-EVENTS.
+Lahar body, in front of what looks like a subgoal) or P-ToPSS's (after SUBSCRIPTION, in front of a
+primitive), nor in front of GROUP BY (DPCEP prints one there). CREATE STREAM and the like, outside
+all brackets, begin a statement even if the `;` before was forgotten; that is refused, and reading
+goes on. The EVENT of `WITHIN 1 EVENT` is read as EVENTS.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ _FORECAST_CLAUSES = frozenset({"OF", "SMOOTHING", "LEARN", "ONLINE", "BY", "ARRI
 _CREATED = frozenset(
     {"STREAM", "TABLE", "QUERY", "GAPS", "MODEL", "CORRELATION", "FORECAST", "STORE", "RULE", "OR"}
 )
-_STARTS = frozenset({"CREATE", "EXPLAIN", "WRITE", "PATTERN", "SEQUENCE", "EVENT"})
+_STARTS = frozenset({"CREATE", "EXPLAIN", "WRITE", "PATTERN", "SEQUENCE", "EVENT", "SUBSCRIPTION"})
+# What may come after a primitive of a subscription.
+_AFTER_A_PRIMITIVE = frozenset(
+    {"SEMICOLON", "COMMA", "RPAR", "ATSIGN", "AND", "OR", "DONE", END, "MINUS"}
+)
 # Clauses whose keyword stands in front of a parenthesis, as a relation's name does.
 _CALLED_CLAUSES = frozenset({"OPTIONS", "APPROXIMATE", "SEQUENCE"})
 
@@ -46,8 +50,9 @@ def split(tokens: Iterable[Token], findings: Findings) -> Iterator[list[Token]]:
         if kind == "SEMICOLON":
             if _upper(following) == "GROUP" and _upper(second) == "BY":
                 continue
-            lahar = _opens_subgoal(following, second) and _in_lahar_body(collected)
-            if not lahar and not _in_changes(collected):
+            goes_on = _opens_subgoal(following, second) and _in_lahar_body(collected)
+            goes_on = goes_on or (_is_primitive(following, second) and _subscribes(collected))
+            if not goes_on and not _in_changes(collected):
                 yield from _ended(collected, Token(END, "", token.start, token.end))
                 collected, depth = [], 0
                 continue
@@ -120,6 +125,28 @@ def _opens_subgoal(token: Token, following: Token) -> bool:
         return True
     named = token.kind in {"WORD", "QUOTED"} and _upper(token) not in _STARTS
     return named and following.kind == "LPAR"
+
+
+def _is_primitive(token: Token, following: Token) -> bool:
+    """Tell whether a primitive of a subscription may stand here, or a bracket around some."""
+    if token.kind == "LPAR":
+        return True
+    named = token.kind in {"WORD", "QUOTED"}
+    ends = following.kind in _AFTER_A_PRIMITIVE or _upper(following) in CLAUSES | {"WITH"}
+    return named and ends and _upper(token) not in CLAUSES
+
+
+def _subscribes(tokens: Sequence[Token]) -> bool:
+    """Tell whether the last clause so far is a SUBSCRIPTION, with no WITH yet."""
+    depth = 0
+    for token in reversed(tokens):
+        if token.kind in _CLOSING:
+            depth += 1
+        elif token.kind in _OPENING:
+            depth = max(0, depth - 1)
+        elif not depth and (_upper(token) == "WITH" or _upper(token) in CLAUSES):
+            return _upper(token) == "SUBSCRIPTION"
+    return False
 
 
 def _in_lahar_body(tokens: Sequence[Token]) -> bool:

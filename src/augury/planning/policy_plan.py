@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -12,6 +12,7 @@ from augury.analysis.declarations.catalog import Catalog, PolicySchema
 from augury.analysis.policies.weighable import next_positive, parts_of
 from augury.config import value_of
 from augury.language.printer import to_text
+from augury.planning.acting.whom import active_conjuncts, dynamic_tables
 from augury.planning.expressions.lower import Scope
 from augury.planning.expressions.scalar import Read, Scalar, Tables, scalar
 from augury.planning.expressions.typed import Aggregated, Apply, Input, Typed, inputs_within
@@ -74,7 +75,8 @@ def plan_policy(
     node, columns, summable = schema.statement, dict[str, None](), list[Summable | None]()
 
     def weighted(name: str, weight: float, *, private: bool) -> Weighted:
-        compiled = _Compiled(queries[name.lower()], catalog, tables, private)
+        query = without_tests(queries[name.lower()], catalog)
+        compiled = _Compiled(query, catalog, tables, private)
         columns.update(dict.fromkeys(compiled.columns))
         summable.append(compiled.summable())
         return Weighted(compiled.pattern(), weight)
@@ -105,6 +107,12 @@ def plan_policy(
     known = tuple(each for each in summable if each is not None)
     whole = known if len(known) == len(summable) else None
     return PolicyPlan(schema, policy, read, _mark(schema, catalog), whole, tables)
+
+
+def without_tests(query: CheckedQuery, catalog: Catalog) -> CheckedQuery:
+    """Return a query without what rules decide: a policy takes that for true."""
+    active = active_conjuncts(query, dynamic_tables(catalog))
+    return replace(query, conjuncts=tuple(c for c in query.conjuncts if c not in active))
 
 
 def _mark(schema: PolicySchema, catalog: Catalog) -> bytes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from augury.evaluation.network import Network
+from augury.evaluation.network import Network, below
 from augury.evaluation.probability.streamable import refuse_unstreamable
-from augury.planning.evaluated import reads_owners, refuse_endless_skips
+from augury.planning.evaluated import reads_owners, refuse_endless_skips, refuse_unrevised
 from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 
@@ -12,18 +12,20 @@ from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 def refuse_endless(network: Network) -> None:
     """Raise where a query cannot be answered over rows that have no end."""
     for name, query in network.queries.items():
+        if any(map(reads_owners, below(query, network.queries).values())):
+            refuse_unrevised(query)
         if asks_whether(query):
             refuse_unstreamable(query, network.catalog)
+            if network.act is not None:
+                message = f"a rule acts on {query.name}, probabilities by time, in a stream"
+                hint = "run it over bounded rows, or push them"
+                raise PlanError(NOT_EVALUATED, message, hint)
             if network.policies:
                 message = f"query {query.name} asks for a probability behind a policy, in a stream"
                 raise PlanError(
                     NOT_EVALUATED, message, "ask for matches, or run it over bounded rows"
                 )
             continue
-        if reads_owners(query):
-            message = f"query {query.name} reads events whose owners are in doubt, in a stream"
-            hint = "run it over bounded rows, or stream the table of its stream"
-            raise PlanError(NOT_EVALUATED, message, hint)
         if not lists_matches(query):
             message = f"query {query.name} returns {query.returns}, which a streaming run does not"
             raise PlanError(NOT_EVALUATED, message, "ask for it in batch, over bounded rows")

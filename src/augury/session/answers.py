@@ -123,19 +123,27 @@ class Answers:
 
         forecast, source = self._declared.forecast(name)
         stream = forecast.query.streams[0].name
-        bound = {**self._bound.rows, stream.lower(): arrow_table(stream, rows)}
+        known = self._bound.local_runner().bound
+        bound = {**known, stream.lower(): arrow_table(stream, rows)}
         declared = self._declared
         with blamed(source, forecast):
             return LocalRunner(declared.catalog, declared.checked_queries, bound).score(forecast)
 
     def revisions(self, name: str) -> Any:
         """Return all that was told of a stream's owners, or of matches, as it was told."""
-        if name.lower() in self._declared.catalog.identified:
+        stream = self._declared.catalog.stream(name)
+        if stream is not None and stream.is_identified:
             if self._on_spark:
                 return self._bound.asked_on_spark("revisions", name)
             return self.known(name).log
         checked, source = self._declared.readable(name)
-        if self._on_spark or self._declared.is_tested(checked.name):
+        if self._declared.is_tested(checked.name):
+            return self.table(name, None)
+        if self._on_spark:
+            from augury.evaluation.network import owned_streams
+
+            if owned_streams(checked, self._declared.checked_queries):
+                return self._bound.asked_on_spark("revisions", name)
             return self.table(name, None)
         with blamed(source, checked):
             return self._bound.local_runner().revisions(checked.name)

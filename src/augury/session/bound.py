@@ -124,14 +124,22 @@ class BoundRows:
         )
 
     def _new_local(self) -> LocalRunner:
+        from augury.evaluation.suppression import owners_behind_policies
         from augury.runners.local.runner import LocalRunner
 
         declared = self._declared
         queries = declared.checked_queries
         bound, checked = self._behind_policies(queries)
-        queries |= {name: made.query for name, made in declared.candidates.items()}
+        queries |= declared.searched
         forecasts = declared.checked_forecasts
-        return LocalRunner(declared.catalog, queries, bound, checked, forecasts=forecasts)
+        return LocalRunner(
+            declared.catalog,
+            queries,
+            bound,
+            checked,
+            forecasts=forecasts,
+            identities=owners_behind_policies(declared.catalog, self.suppressed or {}),
+        )
 
     def _behind_policies(
         self, queries: dict[str, CheckedQuery]

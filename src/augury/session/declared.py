@@ -151,6 +151,11 @@ class Declared:
         """The queries that act as they are searched; none where something is refused."""
         return self.acting.candidates
 
+    @property
+    def searched(self) -> Mapping[str, CheckedQuery]:
+        """The queries that act, as they are searched for candidates."""
+        return self.acting.searched
+
     def is_tested(self, query: str) -> bool:
         """Return whether tables that change decide what a query finds."""
         from augury.planning.acting.whom import tested_names

@@ -64,7 +64,7 @@ class PushedRows:
         live.tables |= {name: each for name, each in rows.items() if name not in catalog.guarded}
         live.open_streams(catalog)
         acting, queries = declared.acting_for(), declared.checked_queries
-        queries |= {name: made.query for name, made in acting.candidates.items()}
+        queries |= acting.searched
         live.refused = acting.refused
         if acting.candidates:
             live.act(self.used(acting, live.tables))
@@ -184,6 +184,6 @@ class PushedRows:
 
     def owners(self, name: str) -> Identities | None:
         """Return what is told of owners over pushed rows; None where the rows are bound."""
-        how = self._declared.catalog.identified[name.lower()]
-        is_bound = how.statement.readings.lower() in self._bound.rows
+        how = self._declared.catalog.identified.get(name.lower())
+        is_bound = how is None or how.statement.readings.lower() in self._bound.rows
         return None if is_bound or self.live is None else self.live.identified(name)

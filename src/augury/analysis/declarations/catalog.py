@@ -257,8 +257,10 @@ class Catalog:
     @property
     def guarded(self) -> frozenset[str]:
         """The streams whose raw rows only a policy may read, in lower case."""
-        names = ((p.stream, p.statement.learn_from) for p in self.policies.values())
-        return frozenset(name.lower() for pair in names for name in pair if name is not None)
+        pairs = ((p.stream, p.statement.learn_from) for p in self.policies.values())
+        names = {name.lower() for pair in pairs for name in pair if name is not None}
+        below = {self.identified[n].statement.readings.lower() for n in names & {*self.identified}}
+        return frozenset(names | below)
 
     def policy_of(self, stream: str) -> PolicySchema | None:
         """Return the policy that stands before a stream."""

@@ -13,12 +13,13 @@ from augury.analysis import places
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import BoundType, PolicySchema
 from augury.analysis.declarations.ledger import Ledger
-from augury.analysis.expressions.walk import tables_read
 from augury.analysis.findings import Findings
 from augury.analysis.policies.bindings import bound_by, reads
+from augury.analysis.policies.lasting import bound_by_forecasts, bound_by_rules
 from augury.errors import Span
 from augury.language.tree import (
     CreateCorrelation,
+    CreateForecast,
     CreateGaps,
     CreateModel,
     CreatePolicy,
@@ -49,7 +50,7 @@ class Uses:
             bound = tuple(dict.fromkeys(self._bound(policy)))
             found[name] = replace(policy, bound=bound)
             self._never_can_be_kept(found[name])
-            self._nothing_stands_beside(policy)
+            self._what_is_below_is_not_read(policy)
         return found
 
     # Bound types ------------------------------------------------------------------------------
@@ -61,11 +62,20 @@ class Uses:
             if name not in private:
                 yield from bound_by(query, names, self.queries)
         for text, learns in self._learners():
-            if any(each.lower() in names for each in learns):
+            if text.lower() not in self.ledger.forecasts and names & _low(learns):
                 yield BoundType(None, text, "it is learned from them")
         for inferred in self.ledger.inferred.values():
             if inferred.statement.readings.lower() in names:
                 yield BoundType(None, inferred.statement.name, "it is inferred from them")
+        for known in self.ledger.identified.values():
+            if known.statement.readings.lower() in names:
+                yield BoundType(None, known.statement.name, "it tells their owners")
+        yield from bound_by_forecasts(names, self.queries, self.ledger)
+        yield from bound_by_rules(names, self._readable(policy), self.queries, self.ledger)
+
+    def _readable(self, policy: PolicySchema) -> dict[str, CheckedQuery]:
+        private = {each.query.lower() for each in policy.statement.private}
+        return {name: own for name, own in self.queries.items() if name not in private}
 
     def _names(self, policy: PolicySchema) -> frozenset[str]:
         """Return the names under which the kept events of a policy are read."""
@@ -80,6 +90,8 @@ class Uses:
             yield model.name, [name for name in learned if name is not None]
         for gaps in self.ledger.gaps.values():
             yield gaps.name, [gaps.learn_from] if gaps.learn_from else []
+        for forecast in self.ledger.forecasts.values():
+            yield forecast.name, [forecast.learn_from] if forecast.learn_from else []
 
     # What is refused --------------------------------------------------------------------------
 
@@ -109,6 +121,7 @@ class Uses:
             readers = [own for own, query in self.queries.items() if _reads(query, name)]
             readers += [g.name for g in self.ledger.gaps.values() if g.query.lower() == name]
             readers += [r.name for r in self.ledger.rules.values() if r.query.lower() == name]
+            readers += [f.name for f in self.ledger.forecasts.values() if f.query.lower() == name]
             if readers and not any(name in _uses(own) for own in self.statements):
                 self._refuse_use(policy, each.query, self._place(policy, each.query))
 
@@ -121,12 +134,10 @@ class Uses:
         history = policy.statement.learn_from
         if history is None:
             return
-        own = frozenset((history.lower(),))
-        readers = [query.name for n, query in self.queries.items() if reads(n, own, self.queries)]
-        readers += [text for text, learns in self._learners() if history.lower() in _low(learns)]
+        readers = self._readers_of(history.lower())
         readers += [
             each.statement.name
-            for each in self.ledger.inferred.values()
+            for each in self.ledger.identified.values()
             if each.statement.readings.lower() == history.lower()
         ]
         for reader in dict.fromkeys(readers):
@@ -137,33 +148,33 @@ class Uses:
             hint = "declare the rows that it may read as a stream of its own, under a policy"
             self.findings.error("A125", message, self._of(reader, policy), hint)
 
-    def _nothing_stands_beside(self, policy: PolicySchema) -> None:
-        """Refuse what a policy does not guard as yet: better no answer than a leak.
+    def _what_is_below_is_not_read(self, policy: PolicySchema) -> None:
+        """Refuse readers of the stream whose events get owners, where these are under a policy."""
+        for name in (policy.stream, policy.statement.learn_from or ""):
+            known = self.ledger.identified.get(name.lower())
+            if known is None:
+                continue
+            below = known.statement.readings
+            others = [
+                other.statement.name
+                for other in self.ledger.identified.values()
+                if other is not known and other.statement.readings.lower() == below.lower()
+            ]
+            for reader in dict.fromkeys([*self._readers_of(below.lower()), *others]):
+                message = (
+                    f"{reader} reads {below}, whose events {name} tells the owners of, and {name} "
+                    f"is under the policy {policy.name}"
+                )
+                hint = f"read {policy.stream}, or {below} in a session without the policy"
+                self.findings.error("A126", message, self._of(reader, policy), hint)
 
-        Rules act on published matches. But a firing that is lost could make a match of a query
-        appear that looks into what rules write.
-        """
-        forecasts = [each.name for each in self.ledger.forecasts.values()]
-        owners = [each.statement.name for each in self.ledger.identified.values()]
-        rules = self.ledger.rules.values()
-        written = {change.table.lower() for rule in rules for change in rule.changes}
-        tested = [
-            query.name
-            for query in self.queries.values()
-            if query.lookups
-            or any(
-                name.lower() in written
-                for conjunct in query.conjuncts
-                for name in tables_read(conjunct.expression)
-            )
-        ]
-        for name in (*forecasts, *owners, *tested):
-            message = f"{name} stands beside the policy {policy.name}, which does not guard it yet"
-            hint = (
-                "declare forecasts, subqueries, owners, and queries over tables that rules write, "
-                "in a session without a policy"
-            )
-            self.findings.error("A126", message, self._of(name, policy), hint)
+    def _readers_of(self, stream: str) -> list[str]:
+        """Return the statements that read a stream, or learn from it; not those that own it."""
+        own = frozenset((stream,))
+        found = [query.name for n, query in self.queries.items() if reads(n, own, self.queries)]
+        found += [text for text, learns in self._learners() if stream in _low(learns)]
+        inferred = (each.statement for each in self.ledger.inferred.values())
+        return found + [each.name for each in inferred if each.readings.lower() == stream]
 
     # Places -----------------------------------------------------------------------------------
 
@@ -202,6 +213,8 @@ def _uses(statement: Statement) -> set[str]:
             names = statement.streams
         case Write() | CreateGaps() | CreateRule():
             names = (statement.query,)
+        case CreateForecast():
+            names = (statement.query, statement.learn_from)
         case Explain():
             names = (statement.query,) if statement.measured else ()
         case CreateModel():

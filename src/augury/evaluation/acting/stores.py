@@ -16,8 +16,7 @@ import pyarrow as pa
 from augury.analysis.declarations.catalog import Catalog, TableSchema
 from augury.errors import StoreError
 from augury.evaluation.acting.tables import rows_table
-from augury.evaluation.codec import fingerprint
-from augury.language.printer import to_text
+from augury.evaluation.acting.version import script_hash
 from augury.rules.contents import Row
 from augury.rules.stage import Firing
 from augury.stores.layout import StoredTable
@@ -161,12 +160,6 @@ def stored_table(table: TableSchema) -> StoredTable:
 
 def _store_of(table: TableSchema) -> str:
     return (table.store or "").lower()
-
-
-def script_hash(catalog: Catalog) -> str:
-    """Return what tells the version of a script: a hash of its queries and rules."""
-    texts = [to_text(each) for each in (*catalog.queries.values(), *catalog.rules.values())]
-    return fingerprint(texts).hex()[:16]
 
 
 def _row(text: str | None) -> Row | None:

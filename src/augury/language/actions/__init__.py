@@ -18,6 +18,7 @@ from augury.language.actions import (
     queries,
     rules,
     streams,
+    subscriptions,
     words,
 )
 from augury.language.machine import Action
@@ -27,6 +28,7 @@ ACTIONS: dict[str, Action] = {
     **expressions.ACTIONS,
     **patterns.ACTIONS,
     **lahar.ACTIONS,
+    **subscriptions.ACTIONS,
     **streams.ACTIONS,
     **queries.ACTIONS,
     **models.ACTIONS,

@@ -135,7 +135,8 @@ class Moving:
             rows = sum(s.rows_between(start, end) for s in sketches.values())
             pieces = max(1, round(self.parts * rows / total))
             cuts += [] if start == -np.inf else [int(start)]
-            cuts += self._even_cuts(inside, pieces) if pieces > 1 else []
+            # A cut is rounded up, and may come to lie where the next fragment begins.
+            cuts += [cut for cut in self._even_cuts(inside, pieces) if cut < end]
         layout = Layout(tuple(cuts), ())
         return Layout(layout.cuts, tuple(majority(sketches, *each) for each in layout.ranges))
 

@@ -14,6 +14,7 @@ from augury.analysis.declarations.catalog import Catalog
 from augury.errors import DataError
 from augury.evaluation.acting import tables
 from augury.evaluation.acting.candidates import candidates_of
+from augury.evaluation.acting.version import script_hash
 from augury.matching.matcher import ALWAYS
 from augury.planning.acting.columns import HIDDEN
 from augury.planning.acting.shards import tables_used
@@ -82,7 +83,8 @@ class LiveActing:
 
         A firing that could not be done is tried again.
         """
-        self.acting, self.stage, self.stopped = used.acting, Stage(used.acting.world), None
+        self.acting, self.stopped = used.acting, None
+        self.stage = Stage(used.acting.world, script=script_hash(used.catalog))
         if used.stores is not None:
             self._open(used.stores, used)
         self.flights = None
@@ -111,10 +113,12 @@ class LiveActing:
             if name not in self.state.tables:
                 self.state.tables[name] = Contents.of(name, used.key_of(name), rows)
 
-    def take(self, name: str, found: Found) -> None:
-        """Let matches of a query wait for their moments."""
+    def take(self, name: str, found: Found) -> Found:
+        """Let matches of a query wait for their moments; return what is told at once.
+
+        Rows that are no matches stand, whatever tables hold.
+        """
         made = self.acting.candidates[name]
-        rows = {row["match_id"]: row for row in found}
         candidates = list(candidates_of(made, found, self.state.found))
         since = self.since.get(name)
         if since is not None:
@@ -124,9 +128,13 @@ class LiveActing:
             for each in known:
                 self.stage.hear_of(self.state, each)
                 self.stage.pass_over(self.state, [each])
-        for each in candidates:
-            self.held[made.query.name, each.match_id] = rows[each.match_id]
         self.stage.offer(self.state, candidates)
+        if made.rows is not None:
+            return [_shown(row) for row in found]
+        rows = {row["match_id"]: row for row in found}
+        for each in candidates:
+            self.held[made.name, each.match_id] = rows[each.match_id]
+        return []
 
     def settle(self, horizons: Iterable[tuple[str, int]]) -> Found:
         """Settle what is known, and write it; `horizons` is how far each query has reported."""
@@ -141,9 +149,10 @@ class LiveActing:
             self._settle(before, told)
         except DataError as error:
             self.stopped = error
-        self._untold += [_shown(self.held[each.query, each.match_id]) for each in told.passed]
+        passed = [self.held.get((each.query, each.match_id)) for each in told.passed]
+        self._untold += [_shown(row) for row in passed if row is not None]
         for each in told.tried:
-            del self.held[each.query, each.match_id]
+            self.held.pop((each.query, each.match_id), None)
         self._commit()
         if self.stopped is not None:
             raise self.stopped
@@ -210,7 +219,7 @@ class LiveActing:
         self.stage.offer(self.state, [each for each in waiting if not self._is_known(each)])
         for each in filter(self._is_known, waiting):
             self.stage.pass_over(self.state, [each])
-            del self.held[each.query, each.match_id]
+            self.held.pop((each.query, each.match_id), None)
             self.passed_over += 1
 
     def _is_known(self, each: Candidate) -> bool:

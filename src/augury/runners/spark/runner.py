@@ -39,6 +39,7 @@ from augury.planning.join_program import join_program
 from augury.planning.refusal import (
     NOT_EVALUATED,
     PlanError,
+    refuse_owners_under_policies,
 )
 from augury.runners.endless import refuse_endless
 from augury.runners.spark import catalyst_rows as spark_rows
@@ -104,7 +105,8 @@ class SparkRunner:
     def asked(self, asked: Asked, columns: Sequence[str] | None = None) -> DataFrame:
         """Return the lazy rows of what is no query: a stream that is made of another, a log."""
         acts = asked.kind in ACTED
-        pipeline = self.acting([asked]) if acts else self.pipeline([], asked=[asked])
+        names = [asked.name] if asked.name in self.queries and asked.kind == "revisions" else []
+        pipeline = self.acting([asked]) if acts else self.pipeline(names, asked=[asked])
         answer = pipeline.asked(asked)
         named = None if columns is None else chosen(asked.name, columns, answer.columns)
         return answer if named is None else answer.select(*map(quoted, named))
@@ -113,7 +115,7 @@ class SparkRunner:
         """Return one pass in which rules act, and queries are tested by what these write."""
         acting = acting_of(self.catalog, self.queries)
         bound = {n: self._relation(n) for n in self._bound_tables(acting)}
-        found = {name: made.query for name, made in acting.candidates.items()}
+        found = acting.searched
         queries = self._with_gaps(list(found)) | found
         network = Network.of(list(found), queries, self.catalog).only(found, asked)
         act = with_stores(ActStage.of(self.catalog, self.queries, bound))
@@ -152,7 +154,11 @@ class SparkRunner:
         self, network: Network, tells_faults: bool, tells_movement: bool = False
     ) -> Pipeline:
         """Return the pass of a network, with the relations that it reads."""
+        refuse_owners_under_policies(self.catalog, "on Spark")
         network = replace(network, forecasts=self.forecasts)
+        for each in network.asked:
+            if each.kind == "forecast":
+                self._refuse_guarded(self.forecasts[each.name].learn_from or "")
         tables = {name: self._relation(name) for name in sorted(network.tables_read)}
         network = replace(network, tables=tables)
         # A history teaches once, here, and does not travel.
