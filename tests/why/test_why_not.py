@@ -17,7 +17,7 @@ from augury.why.told import Change, WhyNot
 from matching.as_text import (
     Case,
     Refused,
-    declared,
+    bindings,
     query_text,
     script,
     session_of,
@@ -205,10 +205,9 @@ def changed(case: Case, change: Change) -> Any:
         own = query_text(case.queries[-1])
         assert own in text
         text = text.replace(own, change.query)
-    ag = declared(case)
     fresh = Session(engine="local")
     fresh.sql(text)
-    for name, table in ag._bound.items():
+    for name, table in bindings(case).items():
         fresh.bind(name, table)
     for stream in case.streams:
         table = stream_table(case, stream)
@@ -244,3 +243,26 @@ def test_with_every_change_that_is_named_there_is_a_match(
     for change in told.changes:
         found = changed(case, change).column("confidence").to_pylist()
         assert any(abs(each - change.confidence) < 1e-9 for each in found), (told, change)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("construct", ["seq", "repetition", "conjunction", "keys", "streams"])
+@FEW
+@given(seed=st.integers(min_value=0, max_value=10**9))
+def test_a_window_one_shorter_than_is_named_lets_no_match_through(
+    construct: str, seed: int
+) -> None:
+    case = thinned(random_case(construct, "any", seed), seed)
+    query = case.queries[-1]
+    case = replace(case, queries=(*case.queries[:-1], replace(query, within=("time", 1))))
+    try:
+        told = session_of(case).why_not(query.name)
+    except (Refused, AuguryError):
+        return
+    for change in told.changes:
+        if change.stopped_by == ("window",):
+            length = int(change.says[0].split()[2])
+            shorter = replace(
+                change, query=str(change.query).replace(f"WITHIN {length}", f"WITHIN {length - 1}")
+            )
+            assert not changed(case, shorter).num_rows, change

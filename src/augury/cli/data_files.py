@@ -61,7 +61,10 @@ def _names(ag: Session) -> set[str]:
 
 def _declared(ag: Session, given: Mapping[str, str]) -> Iterable[tuple[str, str]]:
     """Yield the files that a script reads FROM, but for those that are given."""
-    declared: dict[str, StreamSchema | TableSchema] = {**ag._catalog.streams, **ag._declared.catalog.tables}
+    declared: dict[str, StreamSchema | TableSchema] = {
+        **ag._declared.catalog.streams,
+        **ag._declared.catalog.tables,
+    }
     for name, each in declared.items():
         source = each.source
         if source is None or name in given:

@@ -307,8 +307,9 @@ class Session:
         """
         from augury.why.found import why
 
-        names = self.queries if query is None else (query,)
-        return why(self._opened(), match_id, [self._declared.readable(n)[0].name for n in names])
+        opened = self._opened()
+        own = None if query is None else self._declared.readable(query)[0].name
+        return why(opened, match_id, list(opened.queries) if own is None else [own])
 
     def why_not(self, query: str, *, key: Any = None, around: Any = None) -> WhyNot:
         """Return why a query has no match: the nearest miss, and the least that lets one through.

@@ -15,7 +15,7 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.encoding import whole
 from augury.language.tree import CreateQuery
-from augury.why.relaxing import plain
+from augury.analysis.listed import listed
 from augury.why.told import Event
 from augury.why.trials import Match, Row, Rows, Trials, ids_of
 
@@ -94,7 +94,7 @@ class Asked:
         names = {c.name.lower() for stream in below.streams for c in stream.columns}
         return replace(
             self,
-            query=plain(self.trials.catalog.queries[below.name.lower()]),
+            query=listed(self.trials.catalog.queries[below.name.lower()]),
             checked=below,
             rows=rows,
             key={name.lower(): v for name, v in key.items() if name.lower() in names},

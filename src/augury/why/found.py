@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from augury.errors import AuguryError
+from augury.planning.graph import lists_matches
 from augury.why.asked import Asked
 from augury.why.draft import conditions_with_values
 from augury.why.opening import Opened, asked_of
@@ -29,6 +30,7 @@ def why(opened: Opened, match_id: str, names: Iterable[str]) -> Why:
     """Return why a match was found that is among those of some queries."""
     name, told = _found(opened, match_id, list(names))
     checked = opened.queries[name.lower()]
+    name = checked.name
     own = {each.lower(): value for each, value in told.items()}
     key = {c.name: own[c.name.lower()] for c in checked.keys if c.name.lower() in own}
     # An output that is called like a column is none of the key.
@@ -58,7 +60,7 @@ def why(opened: Opened, match_id: str, names: Iterable[str]) -> Why:
 
 def _found(opened: Opened, match_id: str, names: list[str]) -> tuple[str, Match]:
     for name in names:
-        if opened.queries[name.lower()].returns != "MATCHES":
+        if not lists_matches(opened.queries[name.lower()]):
             continue
         table = opened.table(name)
         if "match_id" not in table.column_names:

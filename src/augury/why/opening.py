@@ -19,7 +19,7 @@ from augury.language.tree import Statement
 from augury.planning.physical import plan_query
 from augury.planning.refusal import PlanError
 from augury.why.asked import Asked, length_of, narrowed
-from augury.why.relaxing import plain
+from augury.analysis.listed import listed
 from augury.why.trials import Rows, trials_of
 
 
@@ -57,7 +57,7 @@ def asked_of(
     length = length_of(checked)
     rows = Rows(narrowed(tables, streams, shared, near, length))
     asked = Asked(
-        plain(catalog.queries[checked.name.lower()]),
+        listed(catalog.queries[checked.name.lower()]),
         checked,
         trials_of(opened.empty, opened.statements, catalog, opened.bound, rows),
         rows,

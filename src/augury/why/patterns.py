@@ -64,19 +64,27 @@ def _group(group: Group, what: Cut, at: Path) -> Pattern | None:
     if not any(not isinstance(part, Not) for part in left):
         return None
     operator = "SEQ" if what.loose and group.operator == "NEXT" else group.operator
-    if len(left) == 1:
+    if len(left) == 1 and group.repetition is None:
         return left[0]
     return replace(group, operator=operator, parts=left)
 
 
 def nodes(pattern: Pattern, at: Path = ()) -> Iterator[tuple[Path, Pattern]]:
-    """Yield every part with its path; what stands inside a negation is not looked into."""
+    """Yield every part with its path.
+
+    What stands inside a negation is not looked into, nor a group that may be absent, or must be
+    there several times.
+    """
     yield at, pattern
-    if isinstance(pattern, Group):
+    if isinstance(pattern, Group) and _is_once(pattern):
         for k, part in enumerate(pattern.parts):
             yield from nodes(part, (*at, k))
     elif isinstance(pattern, Edge):
         yield (*at, 0), pattern.component
+
+
+def _is_once(group: Group) -> bool:
+    return group.repetition is None or group.repetition.minimum == 1
 
 
 def positives(pattern: Pattern) -> list[tuple[Path, Component]]:
@@ -135,7 +143,8 @@ def names_in(pattern: Pattern | None) -> set[str]:
     if isinstance(pattern, Edge):
         return names_in(pattern.component)
     if isinstance(pattern, Group):
-        return {name for part in pattern.parts for name in names_in(part)}
+        own = {pattern.name.lower()} if pattern.name else set()
+        return own | {name for part in pattern.parts for name in names_in(part)}
     return set()
 
 

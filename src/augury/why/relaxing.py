@@ -153,15 +153,6 @@ def names_of(expression: ex.Expression) -> set[str]:
     }
 
 
-def plain(query: CreateQuery) -> CreateQuery:
-    """Return a query that lists its matches, whatever it returns."""
-    listed = query.returns is None or query.returns.kind in ("COLUMNS", "STAR")
-    query = replace(
-        query, returns=None, each_event=False, approximate=None, group_by=(), every=None
-    )
-    return query if listed else replace(query, having=None)
-
-
 def relaxed(
     query: CreateQuery,
     broken: Iterable[Constraint],
