@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import StreamSchema
+from augury.analysis.listed import listed
 from augury.evaluation.encoding import whole
 from augury.language.tree import CreateQuery
-from augury.analysis.listed import listed
 from augury.why.told import Event
 from augury.why.trials import Match, Row, Rows, Trials, ids_of
 

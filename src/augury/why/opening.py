@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, Column, DataType, StreamSchema
+from augury.analysis.listed import listed
 from augury.errors import AuguryError
 from augury.evaluation.encoding import rows_of_table
 from augury.evaluation.network import below
@@ -19,7 +20,6 @@ from augury.language.tree import Statement
 from augury.planning.physical import plan_query
 from augury.planning.refusal import PlanError
 from augury.why.asked import Asked, length_of, narrowed
-from augury.analysis.listed import listed
 from augury.why.trials import Rows, trials_of
 
 
