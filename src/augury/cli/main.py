@@ -23,6 +23,7 @@ from augury.cli.demo import demo
 from augury.cli.doctor import doctor
 from augury.cli.explain import explain
 from augury.cli.run import run
+from augury.cli.why import why, why_not
 from augury.errors import AuguryError, QueryError
 
 EXIT_ENVIRONMENT = 1
@@ -74,6 +75,8 @@ def cli(ctx: click.Context) -> None:
     augury run store.sql                    run its queries on Spark
     augury backtest ward.sql doors.parquet  what its rules would do, over rows of the past
     augury diff old.sql new.sql doors.csv   what two versions of a script do not share
+    augury why store.sql 3c82057e reads.csv         why a match was found
+    augury why-not store.sql theft reads.csv        why there is none, and what would change that
     augury doctor                           is this machine ready?
     augury demo                             a simulated store, and a report to look at
     """
@@ -88,6 +91,8 @@ cli.add_command(explain)
 cli.add_command(run)
 cli.add_command(backtest)
 cli.add_command(diff)
+cli.add_command(why)
+cli.add_command(why_not)
 cli.add_command(doctor)
 cli.add_command(demo)
 
