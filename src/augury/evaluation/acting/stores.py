@@ -23,17 +23,6 @@ from augury.stores.layout import StoredTable
 from augury.stores.place import Place
 from augury.stores.store import Mark, Position, RowChange, Store, as_position
 
-# Changes as they travel to who commits them: rows as they are inside, in JSON.
-WRITTEN = pa.schema(
-    [
-        ("ts", pa.int64()),
-        ("number", pa.int64()),
-        ("table", pa.string()),
-        ("before", pa.string()),
-        ("after", pa.string()),
-    ]
-)
-
 
 @dataclass
 class Stores:
@@ -171,25 +160,6 @@ def stored_table(table: TableSchema) -> StoredTable:
 
 def _store_of(table: TableSchema) -> str:
     return (table.store or "").lower()
-
-
-def written(firings: Iterable[Firing], tables: Iterable[str]) -> pa.Table:
-    """Return the changes of some tables as rows for `Stores.commit_rows`."""
-    names = frozenset(tables)
-    changes = [c for firing in firings for c in firing.changes if c.table in names]
-    columns: list[list[Any]] = [
-        [c.ts for c in changes],
-        list(range(len(changes))),
-        [c.table for c in changes],
-        [_text(c.before) for c in changes],
-        [_text(c.after) for c in changes],
-    ]
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, WRITTEN, strict=True)]
-    return pa.table(arrays, schema=WRITTEN)
-
-
-def _text(row: Row | None) -> str | None:
-    return None if row is None else json.dumps(row)
 
 
 def _row(text: str | None) -> Row | None:
