@@ -20,7 +20,6 @@ from augury.evaluation.policies.learned import past_of
 from augury.evaluation.stream_rows import StreamRows
 from augury.planning.policy_plan import PolicyPlan, plan_policy
 from augury.privacy.period import period_of
-from augury.privacy.policy import worths
 
 STREAM = """
 CREATE STREAM s (id LONG, type STRING, t LONG) ID id TIME t TYPE type;
