@@ -90,6 +90,16 @@ SETTINGS: tuple[Setting, ...] = (
         "seconds after its last commit for which a run keeps others from writing its tables",
     ),
     Setting(
+        "webhook_timeout_seconds",
+        10,
+        "seconds after which a webhook that has not answered is asked again",
+    ),
+    Setting(
+        "webhook_retries",
+        8,
+        "times that a webhook is asked again when a run ends, before its letters stay behind",
+    ),
+    Setting(
         "shards",
         16,
         "parts that a streaming run on Spark cuts its rows into, where a key allows it",
