@@ -41,7 +41,7 @@ def hook(*behaviours: Behaviour) -> Iterator[Hook]:
     own = Hook(list(behaviours))
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802
+        def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             what = own.behaviours.pop(0) if own.behaviours else "takes"
             key = self.headers["Idempotency-Key"]

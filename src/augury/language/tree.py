@@ -46,10 +46,15 @@ class Component(Node):
 
 @dataclass(frozen=True, slots=True)
 class Group(Node):
-    """SEQ, NEXT, AND or OR (ANY reads as OR) of parts, as written (flattening is analysis)."""
+    """SEQ, NEXT, AND or OR (ANY reads as OR) of parts, as written (flattening is analysis).
+
+    `(SEQ(A a, B b))+ g` is a group with a repetition and, if it has one, a name.
+    """
 
     operator: Choice["SEQ", "NEXT", "AND", "OR"]
     parts: tuple[Pattern, ...]
+    repetition: Repetition | None = None
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

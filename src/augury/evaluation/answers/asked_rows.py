@@ -24,6 +24,8 @@ def asked_schema(network: Network, asked: Asked) -> pa.Schema:
         return audit_schema(catalog.streams[catalog.policies[asked.name].stream.lower()])
     if asked.kind == "forecast":
         return forecast_schema(plan_forecast(network.forecasts[asked.name], catalog))
+    if asked.name not in catalog.streams:
+        return answer_schema(network.plans[asked.name])
     columns = catalog.streams[asked.name].columns
     return pa.schema([(column.name, ARROW_TYPES[column.type.value]) for column in columns])
 

@@ -32,7 +32,12 @@ from augury.evaluation.stages.forecasting import taught as taught_forecasts
 from augury.planning.acting.world import Acting, acting_of
 from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import Priced
-from augury.planning.evaluated import reads_owners, refuse_endless_skips, refuse_idle
+from augury.planning.evaluated import (
+    reads_owners,
+    refuse_endless_skips,
+    refuse_idle,
+    refuse_unrevised,
+)
 from augury.planning.expressions.spark_sql import quoted
 from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.join_program import join_program
@@ -105,7 +110,8 @@ class SparkRunner:
     def asked(self, asked: Asked, columns: Sequence[str] | None = None) -> DataFrame:
         """Return the lazy rows of what is no query: a stream that is made of another, a log."""
         acts = asked.kind in ACTED
-        pipeline = self.acting([asked]) if acts else self.pipeline([], asked=[asked])
+        names = [asked.name] if asked.name in self.queries and asked.kind == "revisions" else []
+        pipeline = self.acting([asked]) if acts else self.pipeline(names, asked=[asked])
         answer = pipeline.asked(asked)
         named = None if columns is None else chosen(asked.name, columns, answer.columns)
         return answer if named is None else answer.select(*map(quoted, named))
@@ -345,6 +351,8 @@ def _refuse_endless(network: Network) -> None:
     """Raise where a query cannot be answered over rows that have no end."""
     refuse_idle(network.bases.values())
     for name, query in network.queries.items():
+        if any(map(reads_owners, below(query, network.queries).values())):
+            refuse_unrevised(query)
         if asks_whether(query):
             refuse_unstreamable(query, network.catalog)
             if network.act is not None:
@@ -357,10 +365,6 @@ def _refuse_endless(network: Network) -> None:
                     NOT_EVALUATED, message, "ask for matches, or run it over bounded rows"
                 )
             continue
-        if reads_owners(query):
-            message = f"query {query.name} reads events whose owners are in doubt, in a stream"
-            hint = "run it over bounded rows, or stream the table of its stream"
-            raise PlanError(NOT_EVALUATED, message, hint)
         if not lists_matches(query):
             message = f"query {query.name} returns {query.returns}, which a streaming run does not"
             raise PlanError(NOT_EVALUATED, message, "ask for it in batch, over bounded rows")
