@@ -61,6 +61,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/first_answer.py
 	$(BIN)/python benchmarks/push_overhead.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/limits.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/why.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/throughput.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/after_match.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/standing_queries.py

@@ -12,7 +12,8 @@ import pytest
 from augury import QueryError, Session
 from augury.errors import RowsWarning, StoreError
 from augury.evaluation.acting.letters import letters_of, with_letters
-from augury.evaluation.acting.stores import Stores, written
+from augury.evaluation.acting.stores import Stores
+from augury.evaluation.acting.written import written
 from stores.hooks import SECRET, hook
 
 SCRIPT = """

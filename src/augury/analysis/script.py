@@ -400,10 +400,17 @@ class _Script:
         if isinstance(statement, Explain):
             kinds |= {"forecast", "policy"}
         kind = self.ledger.holder(name) or self.ledger.later.get(name)
-        is_kept = isinstance(statement, Write) and name in self.ledger.suppressed
-        if kind not in kinds and not is_kept and not self.ledger.has_failed(name):
+        is_told = isinstance(statement, Write) and self._can_be_written(name, kind)
+        if kind not in kinds and not is_told and not self.ledger.has_failed(name):
             span = places.word(self.findings.source, statement.span, statement.query)
             self.findings.error("A029", *self._no_query(statement.query, span))
+
+    def _can_be_written(self, name: str, kind: str | None) -> bool:
+        """Whether something that is no query has rows of its own: told, kept, fired or changed."""
+        if kind in ("forecast", "rule"):
+            return True
+        changed = {c.table.lower() for rule in self.ledger.rules.values() for c in rule.changes}
+        return name in {*self.ledger.suppressed, *self.ledger.identified, *changed}
 
     def _no_query(self, name: str, span: Span) -> tuple[str, Span, str]:
         """Return what is said where a query is needed."""

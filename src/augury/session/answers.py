@@ -39,6 +39,11 @@ class Answers:
     def _on_spark(self) -> bool:
         return self._bound.engine == "spark"
 
+    @property
+    def hears(self) -> bool:
+        """Whether events were pushed."""
+        return self._pushed.live is not None
+
     def table(self, name: str, columns: Sequence[str] | None) -> Any:
         """Return the rows of what bears a name; see `Session.table`."""
         catalog = self._declared.catalog

@@ -7,13 +7,13 @@ only if the firing is. It stays until somebody has taken it. The id of the firin
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-OUTBOX = "augury_outbox"
+from augury.stores.letter import OUTBOX, Letter
+
 _TABLE = sa.Table(
     OUTBOX,
     sa.MetaData(),
@@ -24,21 +24,6 @@ _TABLE = sa.Table(
     sa.Column("body", sa.Text, nullable=False),
     sa.Column("refused", sa.Text),
 )
-
-
-@dataclass(frozen=True)
-class Letter:
-    """A firing for a target: its place in the order of firings, and its text.
-
-    `store` is that of the tables that its rule writes, in lower case.
-    """
-
-    firing_id: str
-    target: str
-    ts: int
-    number: int
-    body: str
-    store: str = ""
 
 
 def put_in(connection: Any, letters: Iterable[Letter]) -> None:

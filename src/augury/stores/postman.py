@@ -21,7 +21,7 @@ from threading import Event, Thread
 from augury.config import value_of
 from augury.errors import StoreError
 from augury.stores import outbox
-from augury.stores.outbox import Letter
+from augury.stores.letter import Letter
 from augury.stores.place import FIRST_PAUSE, LONGEST_PAUSE, Place
 
 _SECRET = re.compile(r"\$\{([^}]*)\}")

@@ -23,7 +23,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from augury.config import value_of
 from augury.errors import StoreError
 from augury.stores.layout import StoredTable, refuse_unfit, sql_table
-from augury.stores.outbox import Letter, put_in
+from augury.stores.letter import Letter
+from augury.stores.outbox import put_in
 from augury.stores.place import Place
 from augury.stores.reads import Lines, reader
 

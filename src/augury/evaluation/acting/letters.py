@@ -15,18 +15,7 @@ from augury.analysis.declarations.catalog import Catalog
 from augury.evaluation.acting.tables import firings_table, head_of
 from augury.language.tree import CreateRule
 from augury.rules.stage import Firing
-from augury.stores.outbox import OUTBOX, Letter
-from augury.stores.postman import Target
-
-
-def targets_of(catalog: Catalog, store: str) -> dict[str, Target]:
-    """Return where the firings go of rules that write tables of a store, by address."""
-    return {
-        str(each.path): Target(str(each.path), each.settings.get("secret"))
-        for name, targets in catalog.hooks.items()
-        if store_of(catalog.rules[name], catalog) == store
-        for each in targets
-    }
+from augury.stores.letter import OUTBOX, Letter
 
 
 def store_of(rule: CreateRule, catalog: Catalog) -> str | None:

@@ -16,27 +16,16 @@ import pyarrow as pa
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, TableSchema
 from augury.errors import RowsWarning, StoreError, warn
-from augury.evaluation.acting.letters import letter_of, letters_of, targets_of
+from augury.evaluation.acting.letters import letter_of, letters_of, store_of
 from augury.evaluation.acting.tables import rows_table
 from augury.evaluation.acting.version import script_hash
 from augury.rules.contents import Row
 from augury.rules.stage import Firing
 from augury.stores.layout import StoredTable
-from augury.stores.outbox import OUTBOX, Letter
+from augury.stores.letter import OUTBOX, Letter
 from augury.stores.place import Place
-from augury.stores.postman import Postman
+from augury.stores.postman import Postman, Target
 from augury.stores.store import Mark, Position, RowChange, Store, as_position
-
-# Changes as they travel to who commits them: rows as they are inside, in JSON.
-WRITTEN = pa.schema(
-    [
-        ("ts", pa.int64()),
-        ("number", pa.int64()),
-        ("table", pa.string()),
-        ("before", pa.string()),
-        ("after", pa.string()),
-    ]
-)
 
 
 @dataclass
@@ -207,6 +196,16 @@ class Stores:
             store.release()
 
 
+def targets_of(catalog: Catalog, store: str) -> dict[str, Target]:
+    """Return where the firings go of rules that write tables of a store, by address."""
+    return {
+        str(each.path): Target(str(each.path), each.settings.get("secret"))
+        for name, targets in catalog.hooks.items()
+        if store_of(catalog.rules[name], catalog) == store
+        for each in targets
+    }
+
+
 def stored_table(table: TableSchema) -> StoredTable:
     """Return a declared table as stores know it."""
     columns = tuple((column.name, column.type.value) for column in table.columns)
@@ -215,25 +214,6 @@ def stored_table(table: TableSchema) -> StoredTable:
 
 def _store_of(table: TableSchema) -> str:
     return (table.store or "").lower()
-
-
-def written(firings: Iterable[Firing], tables: Iterable[str]) -> pa.Table:
-    """Return the changes of some tables as rows for `Stores.commit_rows`."""
-    names = frozenset(tables)
-    changes = [c for firing in firings for c in firing.changes if c.table in names]
-    columns: list[list[Any]] = [
-        [c.ts for c in changes],
-        list(range(len(changes))),
-        [c.table for c in changes],
-        [_text(c.before) for c in changes],
-        [_text(c.after) for c in changes],
-    ]
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, WRITTEN, strict=True)]
-    return pa.table(arrays, schema=WRITTEN)
-
-
-def _text(row: Row | None) -> str | None:
-    return None if row is None else json.dumps(row)
 
 
 def _row(text: str | None) -> Row | None:

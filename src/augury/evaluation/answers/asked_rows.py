@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from augury.evaluation.acting.letters import letters_of, with_letters
+from augury.evaluation.acting.written import written
 from augury.evaluation.answers.forecast_answers import forecast_schema
 from augury.evaluation.answers.schemas import answer_schema
 from augury.evaluation.asked import Asked
@@ -37,6 +39,9 @@ def acted_rows(stage: ActStage, state: ActState, acted: Acted, asked: Asked) -> 
         return _act_schema(stage, asked).empty_table() if found is None else found
     if asked.kind == "contents":
         return stage.contents(state, asked.name)
+    if asked.kind == "written":
+        rows = written(acted.firings, stage.stored_tables)
+        return with_letters(rows, letters_of(acted.firings, stage.catalog, stage.queries))
     made = {"firings": stage.firings, "aside": stage.rejected, "changes": stage.changes}
     return made[asked.kind](acted, asked.name)
 
