@@ -1,6 +1,6 @@
 """The whole chain over a ward: who it may have been, what was done, what badges and pages show.
 
-The script is `augury/demo/hospital/ward.sql`; `augury demo --scene hospital` judges it by the truth.
+The script is `augury/demo/hospital/ward.sql`; `augury demo --scene hospital` judges it.
 """
 
 from __future__ import annotations

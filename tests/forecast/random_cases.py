@@ -27,6 +27,7 @@ CONSTRUCTS = (
     "steady",
     "uncertain",
     "online",
+    "fading",
     "by",
     "ties",
 )
@@ -65,6 +66,8 @@ class Case:
         by = f"BY {self.ask.by}" if self.ask.by else ""
         arrivals = "ARRIVALS STEADY" if self.ask.steady else ""
         how = learns[self.ask.learns]
+        if self.ask.half_life is not None:
+            how += f" HALF LIFE {self.ask.half_life}"
         return f"USING MARKOV {self.ask.order} {smoothing} LEARN {how} {by} {arrivals}"
 
 
@@ -96,7 +99,7 @@ class Maker:
             strategy=self.strategy,
             within=self.window(),
         )
-        steady = construct == "steady"
+        steady, is_online = construct == "steady", construct in ("online", "fading")
         ask = Ask(
             query,
             # What comes after the horizon decides a negation at the end, and is enumerated, too.
@@ -105,9 +108,10 @@ class Maker:
             unit="stream" if construct == "keys of stream" else "events",
             order=draw.choice((0, 0, 1, 2)),
             smoothing=draw.choice((0.0, 0.0, 0.5, 1.0)),
-            learns=draw.choice(("online", "both")) if construct == "online" else "history",
+            learns=draw.choice(("online", "both")) if is_online else "history",
             by="g" if construct == "by" else None,
             steady=steady,
+            half_life=draw.choice((1, 3, 8)) if construct == "fading" else None,
         )
         if steady and draw.random() < 0.6:
             ask = replace(ask, unit="time", length=draw.randint(1, 9))

@@ -112,6 +112,18 @@ def events(name: str, text: str) -> tuple[Event, ...]:
     )
 
 
+def test_what_was_counted_long_ago_weighs_nothing() -> None:
+    # After a thousand half lives only the last event counts, and nothing overflows on the way.
+    half_lives = (0, 1, 450, 900, 2000, 2001)
+    stream = tuple(
+        Event(f"s{t}", t, kind, attrs={"k": "k", "g": "p"})
+        for t, kind in zip(half_lives, "AABABA", strict=True)
+    )
+    query = Query(Seq((Comp("a", "A"), Comp("b", "B"))))
+    ask = Ask(query, 2, KINDS, learns="online", half_life=1, smoothing=0.5)
+    assert judge(Case(ask, stream[:2], stream, keyed=False))
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("construct", CONSTRUCTS)
 @QUARTER

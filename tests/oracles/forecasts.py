@@ -32,7 +32,7 @@ class Ask:
 
     `kinds` are the types of all events there are. `unit` is what the horizon counts: events of the
     partition, of the stream, or time. `by` names the attribute whose values have counts of their
-    own.
+    own. What was counted weighs half as much after `half_life`.
     """
 
     query: Query
@@ -44,6 +44,7 @@ class Ask:
     learns: Literal["history", "online", "both"] = "history"
     by: str | None = None
     steady: bool = False
+    half_life: int | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,11 @@ class _Enumeration:
         gone = [e for e in self.stream if before(e, self.last)] if ask.learns != "history" else []
         self.lessons = [taught, gone]
         self.counts = self._counted()
+
+    def faded(self, event: Event) -> float:
+        """Return what an event weighs at the time of the last one."""
+        half_life = self.ask.half_life
+        return 1.0 if half_life is None else 0.5 ** ((self.last.ts - event.ts) / half_life)
 
     def partition(self, event: Event) -> Any:
         """Return what tells partitions apart."""
@@ -103,7 +109,7 @@ class _Enumeration:
                             context = tuple(symbols[at - length :])
                             own = counts.setdefault(context, {})
                             symbol = self.symbol(event.type)
-                            own[symbol] = own.get(symbol, 0.0) + weight
+                            own[symbol] = own.get(symbol, 0.0) + weight * self.faded(event)
         return counts
 
     def _runs(self, world: Sequence[Event]) -> list[list[Event]]:
@@ -127,7 +133,7 @@ class _Enumeration:
         counts: dict[Any, float] = {}
         for event in (e for lesson in self.lessons for e in lesson):
             own = self.partition(event)
-            counts[own] = counts.get(own, 0.0) + event.p
+            counts[own] = counts.get(own, 0.0) + event.p * self.faded(event)
         total = sum(counts.values())
         return counts.get(self.own, total / len(counts)) / total
 

@@ -41,6 +41,12 @@ class Trials:
         own = self.moves.setdefault(place, {})
         own[move] = own.get(move, 0.0) + weight
 
+    def scale(self, factor: float) -> None:
+        """Weigh all counts anew."""
+        for own in self.moves.values():
+            for move in own:
+                own[move] *= factor
+
     def chances(self, place: Place) -> dict[Move, float]:
         """Return how likely each move is; none where the place was never tried."""
         own = self.moves.get(place, {})
@@ -60,12 +66,17 @@ class Edges:
         """Return the trials of a value; of all where it was never met."""
         return self.own.get(value, self.total)
 
-    def add(self, found: list[tuple[Place, Move, float]], value: Value) -> None:
-        """Count moves of one event."""
+    def add(self, found: list[tuple[Place, Move, float]], value: Value, unit: float = 1.0) -> None:
+        """Count moves of one event, which weighs so much."""
         for place, move, weight in found:
-            self.total.add(place, move, weight)
+            self.total.add(place, move, weight * unit)
             if self.by_value:
-                self.own.setdefault(value, Trials()).add(place, move, weight)
+                self.own.setdefault(value, Trials()).add(place, move, weight * unit)
+
+    def scale(self, factor: float) -> None:
+        """Weigh all counts anew."""
+        for trials in (self.total, *self.own.values()):
+            trials.scale(factor)
 
 
 def moves_of(

@@ -120,7 +120,7 @@ class Forecaster:
         """Return what the events of a history teach."""
         own, past = self.setting, self.past
         order = own.order if own.kind == "MARKOV" else 0
-        model = Model(order, own.smoothing, by_value=own.by_value)
+        model = Model(order, own.smoothing, by_value=own.by_value, half_life=own.half_life)
         taught = Taught(model, Edges(by_value=own.by_value))
         partitions: dict[Partition, Life] = {}
         for events in history:
@@ -158,8 +158,10 @@ class Forecaster:
         events: Sequence[Read],
         moves: Moves,
     ) -> None:
+        if (factor := taught.model.fade_to(events[0].time)) != 1.0:
+            taught.edges.scale(factor)
         taught.model.learn(partition, (Seen(e.symbol, e.time, e.p, e.value) for e in events))
-        taught.edges.add(moves, events[-1].value)
+        taught.edges.add(moves, events[-1].value, taught.model.unit)
 
     def _moves(self, life: Life, events: Sequence[Read]) -> Moves:
         self.past.expire(life, events[0].time)
@@ -186,6 +188,8 @@ class Forecaster:
             moves = self._moves(life, events) if counts else []
             others = [p for other, p in chances if other != partition]
             self.past.advance(life, events, others if self.past.hears_others else ())
+            if (factor := lives.model.fade_to(events[-1].time)) != 1.0:
+                lives.edges.scale(factor)
             found += self._rows(lives, life, partition, events[-1])
             taught.append((partition, events, moves))
         if self.setting.online:

@@ -4,7 +4,8 @@ Counts are of (context, next symbol) for contexts of 0 to k symbols of a partiti
 partitions, and of each value of BY by itself. A context that nothing followed falls back to the
 next shorter one; a value that was never met takes the counts of all. Beside them stand how long the
 gaps between neighbours of a partition are, and which share of all events each partition has.
-Uncertain events count by expectation.
+Uncertain events count by expectation. Where counts fade, an event of time t weighs 2^(t / half
+life), from some origin: only how counts compare is asked for, so no count has to be touched again.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ Context = tuple[int, ...]
 Value = Hashable
 # Of a distribution over what may have been the last symbols or times, less than that is left out.
 NEGLIGIBLE = 1e-18
+# After so many half lives since the origin, another is taken.
+MANY_HALF_LIVES = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,13 @@ class Counts:
     after: dict[Context, dict[int, float]] = field(default_factory=dict)
     gaps: float = 0.0
     pairs: float = 0.0
+
+    def scale(self, factor: float) -> None:
+        """Weigh all counts anew."""
+        self.gaps, self.pairs = self.gaps * factor, self.pairs * factor
+        for own in self.after.values():
+            for symbol in own:
+                own[symbol] *= factor
 
     def add(self, context: Context, symbol: int, weight: float) -> None:
         """Count what followed a context."""
@@ -60,7 +70,10 @@ class Line:
 
 @dataclass
 class Model:
-    """Learned counts; `order` is k, `smoothing` is added to every symbol that was met."""
+    """Learned counts; `order` is k, `smoothing` is added to every symbol that was met.
+
+    `unit` is what an event weighs now; `origin` is when one weighed 1.
+    """
 
     order: int
     smoothing: float = 0.0
@@ -70,32 +83,52 @@ class Model:
     met: dict[Hashable, float] = field(default_factory=dict)
     events: float = 0.0
     by_value: bool = False
+    half_life: int | None = None
+    origin: int | None = None
+    unit: float = 1.0
 
     # Learning ---------------------------------------------------------------------------------
+
+    def fade_to(self, time: int) -> float:
+        """Let time pass; return by what other counts of the same events have to be scaled."""
+        if self.half_life is None:
+            return 1.0
+        if self.origin is None:
+            self.origin = time
+        factor, lives = 1.0, (time - self.origin) / self.half_life
+        if lives > MANY_HALF_LIVES:
+            # What is that much older weighs nothing.
+            factor = 2.0**-lives if lives < 2 * MANY_HALF_LIVES else 0.0
+            for counts in (self.total, *self.own.values()):
+                counts.scale(factor)
+            self.met = {partition: n * factor for partition, n in self.met.items()}
+            self.events, self.origin, lives = self.events * factor, time, 0.0
+        self.unit = 2.0**lives
+        return factor
 
     def learn(self, partition: Hashable, events: Iterable[Seen]) -> None:
         """Count the next events of a partition, in their order."""
         line = self.lines.setdefault(partition, Line())
         for event in events:
             self._count(line, event)
-            self.met[partition] = self.met.get(partition, 0.0) + event.p
-            self.events += event.p
+            self.met[partition] = self.met.get(partition, 0.0) + event.p * self.unit
+            self.events += event.p * self.unit
 
     def _count(self, line: Line, event: Seen) -> None:
         if event.p <= 0.0:
             return
-        counts = [self.total]
+        counts, p = [self.total], event.p * self.unit
         if self.by_value:
             counts.append(self.own.setdefault(event.value, Counts()))
         for context, weight in line.contexts.items():
             for length in range(len(context) + 1):
                 for each in counts:
-                    each.add(context[len(context) - length :], event.symbol, weight * event.p)
+                    each.add(context[len(context) - length :], event.symbol, weight * p)
         for time, weight in line.times.items():
             if time is not None:
                 for each in counts:
-                    each.pairs += weight * event.p
-                    each.gaps += weight * event.p * (event.time - time)
+                    each.pairs += weight * p
+                    each.gaps += weight * p * (event.time - time)
         line.contexts = spread_contexts(line.contexts, event.symbol, event.p, self.order)
         line.times = _spread(line.times, event.time, event.p)
 
@@ -124,8 +157,9 @@ class Model:
         if not self.smoothing:
             return {symbol: count / total for symbol, count in found.items() if count > 0}
         known = self.total.after[()]
-        total += self.smoothing * len(known)
-        return {s: (found.get(s, 0.0) + self.smoothing) / total for s in known}
+        added = self.smoothing * self.unit
+        total += added * len(known)
+        return {s: (found.get(s, 0.0) + added) / total for s in known}
 
     def shortened(self, context: Context) -> Context:
         """Return the longest end of a context that anything followed: it tells as much.

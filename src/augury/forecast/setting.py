@@ -25,7 +25,8 @@ class Horizon:
 class Setting:
     """The pattern as a machine, its window, the model, and the horizon.
 
-    `window` is in events (`counts_events`) or in time. `online` counts what goes by.
+    `window` is in events (`counts_events`) or in time. `online` counts what goes by,
+    which weighs half as much after `half_life`.
     """
 
     machine: Machine
@@ -34,6 +35,7 @@ class Setting:
     order: int = 0
     smoothing: float = 0.0
     online: bool = False
+    half_life: int | None = None
     by_value: bool = False
     steady: bool = False
     by_time: bool = False

@@ -124,6 +124,8 @@ def _write_life(to: _Writer, place: int, life: Life) -> None:
 def _write_model(to: _Writer, lives: Lives) -> None:
     model, edges = lives.model, lives.edges
     to.add("events", (), model.events)
+    if model.origin is not None:
+        to.add("origin", (model.origin,), model.unit)
     for number, counts in _numbered(to, model.total, model.own):
         to.add("gaps", (number,), counts.gaps)
         to.add("pairs", (number,), counts.pairs)
@@ -165,6 +167,8 @@ def _read_model(source: _Reader, lives: Lives) -> None:
 
     for _, weight in source.rows("events"):
         model.events = weight
+    for (origin,), unit in source.rows("origin"):
+        model.origin, model.unit = origin, unit
     for (number,), weight in source.rows("gaps"):
         counts(number).gaps = weight
     for (number,), weight in source.rows("pairs"):

@@ -367,10 +367,13 @@ def _learning(node: CreateForecast) -> Iterator[str]:
         yield f"USING {_future(node.future)}"
     if node.smoothing is not None:
         yield f"SMOOTHING {node.smoothing!r}"
+    online = "ONLINE" if node.online else ""
+    if node.half_life is not None:
+        online += f" HALF LIFE {_window(node.half_life)}"
     if node.learn_from is not None:
-        yield f"LEARN FROM {name_text(node.learn_from)}{' ONLINE' if node.online else ''}"
+        yield f"LEARN FROM {name_text(node.learn_from)} {online}".rstrip()
     elif node.online:
-        yield "LEARN ONLINE"
+        yield f"LEARN {online}"
     if node.by:
         yield f"BY {names_text(node.by)}"
 
@@ -392,6 +395,9 @@ def _rule(node: CreateRule) -> Iterator[str]:
         yield "AFTER REVISIONS"
     if node.when is not None:
         yield f"WHEN {expression_text(node.when)}"
+    if node.throttle is not None:
+        by = f" BY {names_text(node.throttle.by)}" if node.throttle.by else ""
+        yield f"THROTTLE {node.throttle.most} PER {_window(node.throttle.per)}{by}"
     if node.rejects:
         yield "ON ERROR REJECT"
     yield "BEGIN"

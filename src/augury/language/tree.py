@@ -46,10 +46,15 @@ class Component(Node):
 
 @dataclass(frozen=True, slots=True)
 class Group(Node):
-    """SEQ, NEXT, AND or OR (ANY reads as OR) of parts, as written (flattening is analysis)."""
+    """SEQ, NEXT, AND or OR (ANY reads as OR) of parts, as written (flattening is analysis).
+
+    `(SEQ(A a, B b))+ g` is a group with a repetition and, if it has one, a name.
+    """
 
     operator: Choice["SEQ", "NEXT", "AND", "OR"]
     parts: tuple[Pattern, ...]
+    repetition: Repetition | None = None
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,7 +447,8 @@ class Future(Node):
 class CreateForecast(Node):
     """CREATE FORECAST ... ON query; None, False or empty means that the clause was not written.
 
-    `of_stream` is `WITHIN n EVENTS OF STREAM`. `places` has the span of each clause by its keyword.
+    `of_stream` is `WITHIN n EVENTS OF STREAM`, `half_life` is of ONLINE. `places` has the span of
+    each clause by its keyword.
     """
 
     name: str
@@ -453,6 +459,7 @@ class CreateForecast(Node):
     smoothing: float | None = None
     learn_from: str | None = None
     online: bool = False
+    half_life: Window | None = None
     by: tuple[str, ...] = ()
     arrivals: Choice["POISSON", "STEADY"] | None = None
     having: Having | None = None
@@ -508,6 +515,15 @@ Change = Insert | Update | Delete
 
 
 @dataclass(frozen=True, slots=True)
+class Throttle(Node):
+    """`THROTTLE 1 PER 10 MINUTES BY worker`: how many firings go through in a span of time."""
+
+    most: int
+    per: Window
+    by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CreateRule(Node):
     """CREATE RULE: what is done to tables for each match of a query.
 
@@ -523,6 +539,7 @@ class CreateRule(Node):
     rejects: bool = False
     replaces: bool = False
     waits: bool = False
+    throttle: Throttle | None = None
     query_span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

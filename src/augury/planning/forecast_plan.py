@@ -65,6 +65,7 @@ def plan_forecast(forecast: CheckedForecast, catalog: Catalog) -> ForecastPlan:
         order=forecast.future.order,
         smoothing=forecast.smoothing,
         online=forecast.online,
+        half_life=forecast.half_life,
         by_value=bool(forecast.by),
         steady=forecast.arrivals == "STEADY",
         by_time=forecast.by_time,

@@ -32,7 +32,8 @@ class CheckedForecast:
 
     `horizon` is in events, or in microseconds or ticks; `of_stream` counts the events of all
     partitions. `future` says how the stream goes on, learned from the stream `learn_from`, from
-    what has gone by (`online`), or both; `by` are columns whose values have counts of their own.
+    what has gone by (`online`), or both; a count weighs half as much after `half_life`. `by` are
+    columns whose values have counts of their own.
     """
 
     name: str
@@ -43,6 +44,7 @@ class CheckedForecast:
     smoothing: float
     learn_from: str | None
     online: bool
+    half_life: int | None
     by: tuple[str, ...]
     arrivals: Literal["POISSON", "STEADY"]
     having: Having | None
@@ -66,6 +68,7 @@ def read_forecast(
     _check_query(statement, query, findings)
     _check_history(statement, query, ledger, findings)
     _check_by(statement, query, findings)
+    fades = _half_life(statement, query, findings)
     future = _future(statement, query, findings)
     arrivals = statement.arrivals or "POISSON"
     if horizon is not None:
@@ -82,6 +85,7 @@ def read_forecast(
         smoothing=statement.smoothing or 0.0,
         learn_from=statement.learn_from,
         online=statement.online or statement.learn_from is None,
+        half_life=fades,
         by=statement.by,
         arrivals=arrivals,
         having=statement.having,
@@ -181,6 +185,20 @@ def _horizon(
         return None
     units = microseconds(length) if isinstance(length, ex.Duration) else int(length)
     return CheckedWindow(units, within.events)
+
+
+def _half_life(statement: CreateForecast, query: CheckedQuery, findings: Findings) -> int | None:
+    """Return after what time a count weighs half as much."""
+    if statement.half_life is None:
+        return None
+    length, place = statement.half_life.length, _place(statement, "ONLINE")
+    amount = length.amount if isinstance(length, ex.Duration) else length
+    if not amount > 0:
+        message = f"after a half life of {amount:g} nothing is left of any count"
+        findings.error("A023", message, place, "write a length above 0")
+        return None
+    check_length(length, query.streams[0].time_is_ticks, "HALF LIFE", place, findings)
+    return microseconds(length) if isinstance(length, ex.Duration) else int(length)
 
 
 def _check_numbers(statement: CreateForecast, findings: Findings) -> None:

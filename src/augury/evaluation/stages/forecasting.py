@@ -14,8 +14,7 @@ from augury.planning.forecast_plan import plan_forecast
 
 def forecast_stages(network: Network) -> dict[str, ForecastStage]:
     """Return the stages of the forecasts that are asked for, by name."""
-    asked = [network.forecasts[each.name] for each in network.asked if each.kind == "forecast"]
-    return {f"forecast {each.name}": _stage(network, each) for each in asked}
+    return {f"forecast {each.name}": _stage(network, each) for each in network.forecasts_read}
 
 
 def taught(network: Network) -> dict[str, Learned]:
@@ -29,7 +28,8 @@ def _stage(network: Network, forecast: CheckedForecast) -> ForecastStage:
     plan = plan_forecast(forecast, network.catalog)
     known = network.taught.get(forecast.name.lower())
     history = None if known is not None else _history(network, forecast)
-    return ForecastStage(plan, network.relations, history, known)
+    acts = network.act is not None
+    return ForecastStage(plan, network.relations, history, known, acts)
 
 
 def _history(network: Network, forecast: CheckedForecast) -> StreamRows | None:

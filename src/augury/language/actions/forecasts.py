@@ -42,6 +42,10 @@ def _smoothing(parts: Parts, span: Span, findings: Findings) -> Clause:
     return Clause("SMOOTHING", {"smoothing": float(parts[0])}, span)
 
 
+def _fading(parts: Parts, span: Span, findings: Findings) -> Clause:
+    return Clause("ONLINE", {"online": True, "half_life": parts[0]}, span)
+
+
 def _having(parts: Parts, span: Span, findings: Findings) -> Clause:
     comparator, threshold = parts
     having = Having("FORECAST", float(threshold), comparator == ">", span=span)
@@ -58,6 +62,7 @@ ACTIONS: dict[str, Action] = {
     "smoothing_clause": _smoothing,
     "learn_from_clause": name_clause("LEARN FROM", "learn_from"),
     "online_clause": clause("ONLINE", "online", True),
+    "fading_clause": _fading,
     "by_clause": value_clause("BY", "by"),
     "poisson_clause": clause("ARRIVALS", "arrivals", "POISSON"),
     "steady_clause": clause("ARRIVALS", "arrivals", "STEADY"),
