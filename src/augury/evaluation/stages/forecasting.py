@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.errors import DataError
-from augury.evaluation.evaluator import checked_rows
+from augury.evaluation.evaluator import Evaluator, checked_rows
 from augury.evaluation.network import Network
 from augury.evaluation.stages.forecast import ForecastStage, Learned
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
+from augury.inference.model import Model
 from augury.planning.forecast_plan import plan_forecast
 
 
@@ -28,8 +29,18 @@ def taught(network: Network) -> dict[str, Learned]:
 def _stage(network: Network, forecast: CheckedForecast) -> ForecastStage:
     plan = plan_forecast(forecast, network.catalog)
     known = network.taught.get(forecast.name.lower())
-    history = None if known is not None else _history(network, forecast)
-    return ForecastStage(plan, network.relations, history, known)
+    history = model = None
+    if known is None:
+        history, model = _history(network, forecast), _model(network, forecast)
+    return ForecastStage(plan, network.relations, history, known, model)
+
+
+def _model(network: Network, forecast: CheckedForecast) -> Model | None:
+    """Return the model of USING MODEL, from its tables or what it is learned from."""
+    if forecast.future.kind != "MODEL":
+        return None
+    evaluator = Evaluator(network.catalog, {}, dict(network.tables))
+    return evaluator.model(forecast.query.streams[0].name)
 
 
 def _history(network: Network, forecast: CheckedForecast) -> StreamRows | None:

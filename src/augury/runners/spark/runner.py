@@ -32,7 +32,12 @@ from augury.evaluation.stages.forecasting import taught as taught_forecasts
 from augury.planning.acting.world import Acting, acting_of
 from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import Priced
-from augury.planning.evaluated import reads_owners, refuse_endless_skips, refuse_idle
+from augury.planning.evaluated import (
+    reads_owners,
+    refuse_endless_skips,
+    refuse_idle,
+    refuse_inferred,
+)
 from augury.planning.expressions.spark_sql import quoted
 from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.join_program import join_program
@@ -157,6 +162,7 @@ class SparkRunner:
         network = replace(network, forecasts=self.forecasts)
         for each in network.asked:
             if each.kind == "forecast":
+                refuse_inferred(self.forecasts[each.name].query, self.catalog)
                 self._refuse_guarded(self.forecasts[each.name].learn_from or "")
         tables = {name: self._relation(name) for name in sorted(network.tables_read)}
         network = replace(network, tables=tables)
