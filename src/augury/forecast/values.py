@@ -109,8 +109,8 @@ class SymbolValues:
         span = (setting.window or ENDLESS + 1) - 1
         if window is not None:
             span = arrivals.steps_within(window, gap)
-            counted = (counted(token, moment.now, gap) for token in reading)
-            reading = self.machine.thinned(t for t in counted if self.machine.is_alive(t))
+            steps_left = (counted(token, moment.now, gap) for token in reading)
+            reading = self.machine.thinned(t for t in steps_left if self.machine.is_alive(t))
         forecast, mean = moments(self._table(moment, (reading, context), steps, span))
         return forecast, mean * gap if horizon.in_time else mean
 

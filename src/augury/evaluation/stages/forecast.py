@@ -22,7 +22,7 @@ from augury.errors import DataError
 from augury.evaluation.answers.answers import Answers
 from augury.evaluation.answers.forecast_answers import forecast_schema, forecast_table, shown
 from augury.evaluation.encoding import Encoder, Tables, keys_of, whole
-from augury.evaluation.hidden_futures import hidden_of
+from augury.evaluation.learning.hidden_futures import hidden_of
 from augury.evaluation.stages.forecast_state import Codes, ForecastState, dump_state, load_state
 from augury.evaluation.stages.row_store import PickedRows
 from augury.evaluation.stages.taking_in import STREAM, encoded
