@@ -35,6 +35,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "check_speed": ([], {"QUERIES": 8, "RUNS": 1}),
     "push_overhead": ([], {"EVENTS": 300, "RUNS": 1, "LIVE": (50,), "MANY_KEYS": 20}),
     "limits": ([], {"TIMES": (1, 2)}),
+    "why": (["500"], {}),
     "matching.throughput": (["20000"], {}),
     "matching.after_match": (["20000"], {}),
     "matching.standing_queries": (["2000"], {"QUERIES": 20}),
@@ -80,8 +81,8 @@ ON_SPARK: dict[str, tuple[list[str], dict[str, Any]]] = {
         {"OVERLAPS": (0.0, 0.5, 1.0), "RATES": (0.5, 1.0), "ON_SPARK": ((1.0, 0.5, 1),)},
     ),
     "dpcep.workers": (
-        ["2000"],
-        {"WORKERS": (1,), "MORE_WORKERS": (2,), "THREADS": (2,)},
+        ["1000"],
+        {"WORKERS": (1,), "MORE_WORKERS": (1,), "THREADS": (2,)},
     ),
 }
 APART = """
@@ -134,6 +135,7 @@ def test_no_benchmark_of_make_bench_is_left_out(repository: Path) -> None:
     assert {name.replace("/", ".") for name in scripts} == tested
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_a_benchmark_comes_to_its_end(
@@ -154,7 +156,7 @@ def test_a_benchmark_comes_to_its_end(
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.rotating(3)
+@pytest.mark.rotating(6)
 @pytest.mark.parametrize("name", sorted(ON_SPARK))
 def test_a_benchmark_that_starts_spark_comes_to_its_end(
     name: str, repository: Path, tmp_path: Path

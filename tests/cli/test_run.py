@@ -239,7 +239,7 @@ def run(home: Path, *arguments: str) -> Result:
     return augury(
         "run",
         str(home / "store.sql"),
-        *("--source", f"reads=json:{home / 'in'}"),
+        *("--engine", "spark", "--source", f"reads=json:{home / 'in'}"),
         *("--checkpoint", str(home / "state")),
         *arguments,
     )
@@ -252,6 +252,7 @@ def written(spark: SparkSession, folder: Path, form: str = "parquet") -> dict[st
     return {row["match_id"]: float(row["confidence"]) for row in found}
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.spark
 @pytest.mark.parametrize("form", ["parquet", "csv", "json"])
 def test_a_bounded_run_writes_what_the_local_engine_finds(
@@ -282,7 +283,7 @@ def test_a_bounded_run_that_is_repeated_replaces_its_answers(
 @pytest.mark.spark
 def test_answers_without_a_target_are_printed(spark: SparkSession, home: Path) -> None:
     shown = augury(
-        *("run", str(home / "store.sql"), "--json"),
+        *("run", str(home / "store.sql"), "--json", "--engine", "spark"),
         *("--source", f"reads=json:{home / 'in'}", "--checkpoint", str(home / "state")),
     )
     events = [json.loads(line) for line in shown.stdout.splitlines()]
@@ -321,6 +322,7 @@ def test_a_streaming_run_goes_on_with_files_that_arrive(spark: SparkSession, hom
     assert progress["events"] == 4
 
 
+@pytest.mark.rotating(2, 1)
 @pytest.mark.spark
 def test_a_checkpoint_of_other_queries_is_refused(spark: SparkSession, home: Path) -> None:
     assert run(home, "--once").exit_code == 0
@@ -332,6 +334,7 @@ def test_a_checkpoint_of_other_queries_is_refused(spark: SparkSession, home: Pat
     )
 
 
+@pytest.mark.rotating(2, 0)
 @pytest.mark.spark
 def test_a_folder_of_another_run_is_refused(spark: SparkSession, home: Path) -> None:
     sink = f"theft=parquet:{home / 'hits'}"
@@ -345,14 +348,21 @@ def test_a_folder_of_another_run_is_refused(spark: SparkSession, home: Path) -> 
 def test_a_folder_that_does_not_exist_is_an_error_of_the_data(
     spark: SparkSession, home: Path
 ) -> None:
-    shown = augury("run", str(home / "store.sql"), "--source", f"reads=json:{home / 'nowhere'}")
+    shown = augury(
+        "run",
+        str(home / "store.sql"),
+        "--engine",
+        "spark",
+        "--source",
+        f"reads=json:{home / 'nowhere'}",
+    )
     assert shown.exit_code == 1
     assert "which does not exist" in shown.output
 
 
 @pytest.mark.spark
 def test_a_stream_without_a_source_says_how_to_give_one(spark: SparkSession, home: Path) -> None:
-    shown = augury("run", str(home / "store.sql"))
+    shown = augury("run", str(home / "store.sql"), "--engine", "spark")
     assert shown.exit_code == 1
     assert "stream reads has no FROM" in shown.output
 
@@ -360,6 +370,7 @@ def test_a_stream_without_a_source_says_how_to_give_one(spark: SparkSession, hom
 # Rows that are put aside -------------------------------------------------------------------------
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.spark
 @pytest.mark.parametrize("arguments", [(), ("--json",), ("--once",)])
 def test_bad_rows_are_announced_with_their_number_and_a_reason(
@@ -372,6 +383,7 @@ def test_bad_rows_are_announced_with_their_number_and_a_reason(
     assert said.endswith("; the first: the text is not a JSON object")
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.spark
 @pytest.mark.parametrize("arguments", [(), ("--once",)])
 def test_a_run_that_rejects_every_row_exits_with_1(

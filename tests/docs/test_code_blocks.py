@@ -63,6 +63,7 @@ def test_python_runs_as_shown(block: Block, monkeypatch: pytest.MonkeyPatch) -> 
     run_dialogue(block, {})
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.spark
 @pytest.mark.parametrize("block", [b for b in PYTHON if is_about_spark(b)], ids=str)
 def test_python_runs_on_spark_as_shown(

@@ -34,6 +34,7 @@ def begun(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
     return folder
 
 
+@pytest.mark.rotating(2)
 def test_other_queries_are_refused(spark: SparkSession, begun: Path) -> None:
     from augury.runners.process.running import Trigger, run_stream
     from augury.sinks.delivery import Delivery

@@ -59,6 +59,7 @@ def mark(year: int) -> dict[str, Any]:
     return {"ts": f"{year}-01-01T00:00:00Z", "event": "END", "user": "", "ip": ""}
 
 
+@pytest.mark.rotating(3, 2)
 def test_a_log_of_seconds_has_as_many_ids_as_matches_after_kills(run: Run) -> None:
     log = pyarrow.csv.read_csv(logins.DATA).sort_by("ts")
     parts = cut_within_seconds(log.to_pylist())

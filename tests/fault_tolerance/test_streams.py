@@ -66,6 +66,7 @@ def facts(matches: list[dict[str, Any]]) -> list[tuple[str, float]]:
     return sorted((match["match_id"], match["confidence"]) for match in matches)
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("query", QUERIES)
 def test_each_match_comes_once_whatever_happens_between(eventful: Collected, query: str) -> None:
     found = facts(eventful.rows["match", query])

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from augury import QueryError, Session
-from oracles.model import Comp, Event, Expr, First, Last, Not, Query
+from oracles.model import Comp, Event, Expr, First, Last, Not, Query, Rounds
 
 MatchKey = frozenset[tuple[str, tuple[Hashable, ...]]]
 ARROW = {"LONG": pa.int64(), "DOUBLE": pa.float64(), "STRING": pa.string(), "BOOLEAN": pa.bool_()}
@@ -162,6 +162,9 @@ def pattern_text(node: Any) -> str:
             return _component_text(node)
         case Not():
             return f"!{pattern_text(node.part)}"
+        case Rounds():
+            times = _repetition(node.minimum, node.maximum)
+            return f"({pattern_text(node.part)}){times} {node.name}"
         case First() | Last():
             return f"{type(node).__name__.upper()}({_component_text(node.comp)})"
         case _:
@@ -180,13 +183,17 @@ def _repetition(least: int, most: int | None) -> str:
     return f"{{{least},{'' if most is None else most}}}"
 
 
-def expression_text(expr: Expr) -> str:  # noqa: PLR0911 - one form each
+def expression_text(expr: Expr) -> str:  # noqa: PLR0911, PLR0912 - one form each
     """Return an expression, with brackets around every operation."""
     match expr:
         case ("lit", value):
             return literal_text(value)
         case ("attr", name, attribute, *index):
             return f"{_owner(name, *index)}.{attribute}"
+        case ("round", group, ("attr", name, attribute, *index)):
+            return f"{_owner(group, *index)}.{name}.{attribute}"
+        case ("running", function, name, attribute):
+            return f"{function}({name}[..i].{attribute})"
         case ("default", read, other):
             return f"{expression_text(read)}[{expression_text(other)}]"
         case ("count", name):
@@ -255,7 +262,7 @@ def _tables(case: Case) -> list[tuple[str, Any]]:
 def _filters(node: Any) -> Iterator[Expr]:
     if isinstance(node, Comp):
         yield from [node.filter] if node.filter else []
-    elif isinstance(node, Not):
+    elif isinstance(node, Not | Rounds):
         yield from _filters(node.part)
     elif isinstance(node, First | Last):
         yield from _filters(node.comp)

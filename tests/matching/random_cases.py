@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from matching.as_text import Case
-from oracles.model import And, Comp, Event, Expr, First, Last, Next, Not, Or, Query, Seq
+from oracles.model import And, Comp, Event, Expr, First, Last, Next, Not, Or, Query, Rounds, Seq
 
 ATTRIBUTES = {"v": "LONG", "w": "DOUBLE", "tag": "STRING"}
 CHANCES = (0.5, 0.5, 0.3, 0.9, 0.25, 0.7, 0.1)
@@ -57,7 +57,7 @@ class Maker:
 # --- streams ---
 
 
-def word(m: Maker, node: Any) -> list[str | None]:
+def word(m: Maker, node: Any) -> list[str | None]:  # noqa: PLR0911 - one form each
     """Return types that `node` accepts in this order."""
     match node:
         case Comp():
@@ -65,6 +65,10 @@ def word(m: Maker, node: Any) -> list[str | None]:
             return [node.type] * m.rng.randint(max(node.minimum, min(1, most)), min(most, 3))
         case Not():
             return []
+        case Rounds():
+            least = max(node.minimum, 1)
+            rounds = m.rng.randint(least, min(node.maximum or 9, least + 1))
+            return [kind for _ in range(rounds) for kind in word(m, node.part)]
         case First() | Last():
             return [node.comp.type]
         case Or():
@@ -86,7 +90,7 @@ def leaves(node: Any) -> Iterator[Comp]:
     match node:
         case Comp():
             yield node
-        case Not():
+        case Not() | Rounds():
             yield from leaves(node.part)
         case First() | Last():
             yield node.comp
@@ -102,6 +106,8 @@ def positive(node: Any) -> Iterator[Comp]:
             yield node
         case Not():
             return
+        case Rounds():
+            yield from positive(node.part)
         case First() | Last():
             yield node.comp
         case _:
@@ -218,6 +224,69 @@ def repetition_conditions(m: Maker, strategy: str) -> Case:
     others = [p.name for p in parts if p is not b]
     where = tuple(_about_repetition(m, b.name, others) for _ in range(m.rng.choice((1, 1, 2))))
     return plain_case(m, strategy, Seq(tuple(parts)), windowed=True, where=where)
+
+
+def groups(m: Maker, strategy: str) -> Case:
+    """SEQ with a group that repeats, and conditions on its rounds."""
+    m.most_uncertain = min(m.most_uncertain, 6)
+    least, most = m.rng.choice(((1, None), (1, None), (0, None), (2, 2), (0, 1), (1, 2)))
+    inner: Any = m.rng.choice((Seq, Seq, Seq, Next, Or))(tuple(m.comps(2, 2)))
+    if m.chance(0.15):
+        inner = Seq((m.comp(), Or(tuple(m.comps(2, 2)))))
+    own = [c.name for c in positive(inner)]
+    parts: list[Any] = m.comps(1, 2)
+    place = m.rng.randint(0, len(parts))
+    where: list[Expr] = []
+    if isinstance(inner, Seq | Next) and len(own) == 2 and m.chance(0.6):
+        where = [_about_rounds(m, *own)]
+    elif m.chance(0.5):
+        where = [(">=", ("attr", own[0], "v"), ("attr", parts[0].name, "v"))]
+    if m.chance(0.2) and place:
+        parts.insert(m.rng.randint(1, place), Not(m.comp()))
+    parts.insert(place, Rounds(inner, least, most))
+    equate = ("tag",) if m.chance(0.15) else ()
+    return plain_case(
+        m, strategy, Seq(tuple(parts)), windowed=True, where=tuple(where), equate=equate
+    )
+
+
+def _about_rounds(m: Maker, a: str, b: str) -> Expr:
+    """Return a condition on the rounds of a group of two."""
+
+    def read(name: str, *index: Any) -> Expr:
+        return ("round", "rounds", ("attr", name, "v", *index))
+
+    return m.rng.choice(
+        [
+            ("<=", read(a, "i"), read(b, "i")),
+            (">=", read(a, "i"), read(b, "i-1")),
+            ("=", read(a, "i"), read(b, "i")),
+            (">=", read(b, "i"), read(a, "i-1")),
+            ("<=", read(a, "i"), read(b, 1)),
+            ("<=", ("+", read(a, "i-1"), read(b, "i-1")), read(b, "i")),
+            ("<=", read(b, "last"), read(a, 1)),
+            (">=", read(b, "i"), ("lit", 1)),
+            ("<=", ("attr", a, "v"), ("attr", b, "v")),
+        ]
+    )
+
+
+def running(m: Maker, strategy: str) -> Case:
+    """Conditions on what a repetition adds up to so far."""
+    parts: list[Any] = m.comps(1, 2)
+    b = replace(m.repetition(), minimum=m.rng.choice((0, 1, 1, 2)), maximum=None)
+    parts.insert(m.rng.randint(0, len(parts)), b)
+    x = next(p.name for p in parts if p is not b)
+    test: Expr = m.rng.choice(
+        [
+            ("<=", ("running", "SUM", b.name, "v"), ("lit", m.rng.choice((2, 3, 4)))),
+            ("<=", ("running", "AVG", b.name, "w"), ("lit", 1.0)),
+            (">=", ("running", "MIN", b.name, "v"), ("attr", x, "v")),
+            (">=", ("attr", b.name, "v", "i"), ("running", "MAX", b.name, "v")),
+            ("<=", ("running", "SUM", b.name, "v"), ("attr", x, "v")),
+        ]
+    )
+    return plain_case(m, strategy, Seq(tuple(parts)), windowed=True, where=(test,))
 
 
 def conjunction(m: Maker, strategy: str) -> Case:
@@ -803,6 +872,8 @@ CONSTRUCTS: dict[str, Callable[[Maker, str], Case]] = {
         negated_composite,
         repetition,
         repetition_conditions,
+        groups,
+        running,
         conjunction,
         disjunction,
         neighbours,

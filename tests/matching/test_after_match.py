@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from matching.as_text import Case, engine_answers, session_of
 from matching.random_cases import CONSTRUCTS, positive, random_case
 from matching.test_against_worlds import assert_equal, keyed, pushed
-from oracles.model import Comp, Not, Or, Seq
+from oracles.model import Comp, Not, Or, Rounds, Seq
 from oracles.worlds import network
 
 STRATEGIES = ("any", "next", "strict", "partition")
@@ -30,11 +30,13 @@ def first_components(node: Any) -> set[str]:
             return {node.name}
         case Not():
             return set()
+        case Rounds():
+            return first_components(node.part)
         case Seq():
             found: set[str] = set()
             for part in node.parts:
                 found |= first_components(part)
-                if any(c.minimum for c in positive(part)):
+                if part.minimum if isinstance(part, Rounds) else any_needed(part):
                     break
             return found
         case Or():
@@ -42,13 +44,19 @@ def first_components(node: Any) -> set[str]:
     return {c.name for c in positive(node)}
 
 
+def any_needed(node: Any) -> bool:
+    return any(c.minimum for c in positive(node))
+
+
 def always_there(node: Any) -> set[str]:
     """Return the components that every match has."""
     match node:
         case Comp():
             return {node.name} if node.minimum else set()
-        case Not() | Or():
+        case Not() | Or() | Rounds(minimum=0):
             return set()
+        case Rounds():
+            return always_there(node.part)
     if hasattr(node, "comp"):
         return {node.comp.name}
     return {name for part in node.parts for name in always_there(part)}

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from matching.as_text import Case, declared, engine_answers, query_text, session_of, stream_table
 from matching.random_cases import CONSTRUCTS, Maker, large, random_case
-from oracles.model import Comp, First, Last, Next, Not, Seq
+from oracles.model import Comp, First, Last, Next, Not, Rounds, Seq
 from oracles.worlds import network
 
 STRATEGIES = ("any", "next", "strict", "partition")
@@ -55,6 +55,7 @@ def judge(case: Case) -> bool:
     return bool(expected[case.queries[-1].name])
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("construct", CONSTRUCTS)
 @QUICK
@@ -113,6 +114,8 @@ def ends_openly(node: Any) -> bool:
             return (node.minimum, node.maximum) != (1, 1)
         case Not() | First() | Last():
             return False
+        case Rounds():
+            return True
         case Seq() | Next():
             # What may be absent lets what stands before it be the end.
             closed = next((p for p in reversed(node.parts) if not isinstance(p, Not)), None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
+from typing import Any
 
 from oracles.model import Expr
 from oracles.values import Bound, evaluate, references
@@ -19,12 +20,13 @@ class Conjunct:
     """An expression and how it reads each component (`values.references`).
 
     `needed` are the components without which it is not applied: those read other than by COUNT,
-    and without a default.
+    and without a default. `rounds` has the group of each component that is read by its rounds.
     """
 
     expr: Expr
     reads: dict[str, frozenset[str]]
     needed: frozenset[str]
+    rounds: dict[str, str]
 
 
 def conjunct(expr: Expr) -> Conjunct:
@@ -32,7 +34,16 @@ def conjunct(expr: Expr) -> Conjunct:
     found = list(references(expr))
     reads = {name: frozenset(how for n, how, _ in found if n == name) for name, _, _ in found}
     needed = frozenset(name for name, how, spare in found if how != "count" and not spare)
-    return Conjunct(expr, reads, needed)
+    return Conjunct(expr, reads, needed, dict(_rounds(expr)))
+
+
+def _rounds(expr: Any) -> Iterator[tuple[str, str]]:
+    """Yield each component that is read by the rounds of a group, with that group."""
+    if isinstance(expr, tuple | list):
+        if expr and expr[0] == "round":
+            yield expr[2][1], expr[1]
+        for part in expr:
+            yield from _rounds(part)
 
 
 def split(expr: Expr) -> Iterator[Expr]:
@@ -60,14 +71,25 @@ def holds(test: Conjunct, bound: Bound, done: Collection[str]) -> bool:
 
 
 def _instances(test: Conjunct, bound: Bound) -> Iterator[dict[str, int]]:
-    """Yield each choice of i for the repetitions that `test` reads by element."""
-    ranges = {
-        name: range(2 if "i-1" in how or {"i", "first"} <= how else 1, len(bound[name]) + 1)
-        for name, how in test.reads.items()
-        if how & {"i", "i-1"} and bound.get(name)
-    }
-    for choice in product(*ranges.values()):
-        yield dict(zip(ranges, choice, strict=True))
+    """Yield each choice of i for the repetitions that `test` reads by element.
+
+    What is read of one group has one i, which goes through the rounds that can be read.
+    """
+    sets: dict[str, list[str]] = {}
+    for name, how in test.reads.items():
+        if how & {"i", "i-1"} and bound.get(name):
+            sets.setdefault(test.rounds.get(name, f"{name} alone"), []).append(name)
+    ranges = []
+    for names in sets.values():
+        how = frozenset().union(*(test.reads[name] for name in names))
+        first = 2 if "i-1" in how or {"i", "first"} <= how else 1
+        lasts = []
+        for name in names:
+            lags = len(names) > 1 and "i" not in test.reads[name]
+            lasts.append(len(bound[name]) + (1 if lags else 0))
+        ranges.append([dict.fromkeys(names, i) for i in range(first, min(lasts) + 1)])
+    for choice in product(*ranges):
+        yield {name: i for part in choice for name, i in part.items()}
 
 
 def close(

@@ -8,6 +8,8 @@ as literals. Expressions are nested tuples; `values.py` evaluates them:
     ("attr", "b", "price", "i" | "i-1" | 1 | "last")     b[i], b[i-1], b[1], LAST(b)
     ("default", ("attr", "x", "tag"), e)         x.tag[e]: e where x is absent
     ("count", "b"), ("agg", "SUM", "b", "price")         also AVG, MIN, MAX, COUNT
+    ("running", "SUM", "b", "price")             SUM(b[..i].price)
+    ("round", "g", ("attr", "b", "price", "i"))  g[i].b.price, of one round of a group
     ("=", e, e), and <> < <= > >= + - * / %, ("neg", e)
     ("and", e, ...), ("or", e, ...), ("not", e), ("is null", e), ("is not null", e)
     ("in", e, [e, ...])                          a list of expressions or of plain values
@@ -91,6 +93,16 @@ class Or:
     """`OR(...)`: one of the parts."""
 
     parts: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """`(part){minimum,maximum} name`: a group that repeats, round after round."""
+
+    part: Any
+    minimum: int
+    maximum: int | None
+    name: str = "rounds"
 
 
 @dataclass(frozen=True)

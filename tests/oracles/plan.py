@@ -13,7 +13,7 @@ from itertools import combinations, permutations, product
 from typing import Any
 
 from oracles.conjuncts import Conjunct, close, conjunct, split
-from oracles.model import And, Comp, Expr, First, Last, Next, Not, Or, Query, Seq
+from oracles.model import And, Comp, Expr, First, Last, Next, Not, Or, Query, Rounds, Seq
 from oracles.values import references, rename
 
 Path = tuple[tuple[type, int], ...]
@@ -49,10 +49,11 @@ class Plan:
     """The prepared query. Mappings by scope hold what belongs to the match, or to one negation.
 
     Fields:
-        precedes: (u, v): the pattern puts u before v.
+        precedes: (u, v): the pattern puts u before v. In a group that repeats, each of its
+            components comes before and after every other.
         closes: (u, v): once v has an event, u takes no more.
         bounds: component to its least and greatest number of events.
-        adjacent: for each NEXT(...), its parts as tuples of names.
+        adjacent: for each NEXT(...), its parts as tuples of names, and the group that repeats it.
         memory: what selection has worked out about the plan, whatever the world.
         contiguous: the repetitions that are a part of a NEXT(...), or a branch of such a part.
     """
@@ -66,7 +67,7 @@ class Plan:
     repeated: frozenset[str]
     conjuncts: dict[Scope, list[Conjunct]]
     negations: dict[Scope, list[Negation]]
-    adjacent: dict[Scope, list[tuple[tuple[str, ...], ...]]]
+    adjacent: dict[Scope, list[tuple[tuple[tuple[str, ...], ...], Rounds | None]]]
     contiguous: frozenset[str]
     after_where: list[Conjunct]
     memory: dict[Any, Any] = field(default_factory=dict)
@@ -77,6 +78,7 @@ def prepare(query: Query) -> Plan:
     root = _sequence(_expand(query.pattern))
     places = _place_all(root)
     repeated = frozenset(n for n, p in places.items() if (p.comp.minimum, p.comp.maximum) != (1, 1))
+    repeated |= {n for n, p in places.items() if any(kind is Rounds for kind, _ in p.path)}
     after = [conjunct(e) for whole in query.after_where for e in split(whole)]
     if any(places[n].scope for test in after for n in test.reads):
         raise ValueError("AFTER WHERE names a negated component; use WHERE")
@@ -113,6 +115,8 @@ def names_in(node: Any) -> list[str]:
     """Return the positive components of `node`, as written."""
     if isinstance(node, Comp):
         return [node.name]
+    if isinstance(node, Rounds):
+        return names_in(node.part)
     return [] if isinstance(node, Not) else [n for part in node.parts for n in names_in(part)]
 
 
@@ -123,6 +127,9 @@ def can_finish(plan: Plan, node: Any, bound: Mapping[str, Collection[Any]]) -> b
             return len(bound.get(node.name, ())) >= plan.bounds[node.name][0]
         case Not():
             return True
+        case Rounds():
+            *whole, last = rounds_of(plan, node, bound)
+            return not last and len(whole) >= node.minimum
         case Or():
             return any(can_finish(plan, part, bound) for part in _branches(node, bound))
         case _:
@@ -137,12 +144,32 @@ def openings(plan: Plan, node: Any, bound: Mapping[str, Collection[Any]]) -> lis
             return [node.name] if most is None or len(bound.get(node.name, ())) < most else []
         case Not():
             return []
+        case Rounds():
+            *whole, last = rounds_of(plan, node, bound)
+            full = not last and node.maximum is not None and len(whole) >= node.maximum
+            return [] if full else openings(plan, node.part, last)
         case And():
             return [n for part in node.parts for n in openings(plan, part, bound)]
         case Or():
             return [n for part in _branches(node, bound) for n in openings(plan, part, bound)]
         case _:
             return _openings_in_order(plan, node, bound)
+
+
+def rounds_of(
+    plan: Plan, node: Rounds, bound: Mapping[str, Collection[Any]]
+) -> list[dict[str, tuple[Any, ...]]]:
+    """Return what each round has taken, and last the one under way, which may be empty.
+
+    The parts of a round are single components, so it is over as soon as it can be.
+    """
+    own = [(e.ts, e.tie or 0, name, e) for name in names_in(node) for e in bound.get(name, ())]
+    found: list[dict[str, tuple[Any, ...]]] = [{}]
+    for _, _, name, event in sorted(own, key=lambda item: item[:3]):
+        found[-1] = {**found[-1], name: (event,)}
+        if can_finish(plan, node.part, found[-1]):
+            found.append({})
+    return found
 
 
 def _openings_in_order(plan: Plan, node: Any, bound: Mapping[str, Collection[Any]]) -> list[str]:
@@ -176,6 +203,8 @@ def _expand(node: Any) -> Any:
             return Seq((node.comp, Not(_double(node.comp))))
         case Not():
             return _refuse_repetition(Not(_expand(node.part)))
+        case Rounds():
+            return replace(node, part=_expand(node.part))
     parts = [_expand(part) for part in node.parts]
     if isinstance(node, Seq):
         parts = [p for part in parts for p in (part.parts if isinstance(part, Seq) else (part,))]
@@ -206,6 +235,8 @@ def _walk(node: Any, path: Path = (), scope: Scope = ()) -> Iterator[tuple[Any, 
     yield node, path, scope
     if isinstance(node, Not):
         yield from _walk(node.part, (*path, (Not, 0)), (*scope, path))
+    elif isinstance(node, Rounds):
+        yield from _walk(node.part, (*path, (Rounds, 0)), scope)
     elif not isinstance(node, Comp):
         for i, part in enumerate(node.parts):
             yield from _walk(part, (*path, (type(node), i)), scope)
@@ -229,7 +260,14 @@ def _parting(u: Path, v: Path) -> tuple[type, int, int] | None:
     return None
 
 
+def _share_rounds(u: Path, v: Path) -> bool:
+    """Tell whether two components stand in one group that repeats."""
+    return any(u[: k + 1] == v[: k + 1] for k, (kind, _) in enumerate(u) if kind is Rounds)
+
+
 def _ordered(u: Path, v: Path) -> bool:
+    if _share_rounds(u, v):
+        return True
     match _parting(u, v):
         case (kind, i, j):
             return kind in (Seq, Next) and i < j
@@ -237,6 +275,8 @@ def _ordered(u: Path, v: Path) -> bool:
 
 
 def _closed(u: Path, v: Path) -> bool:
+    if _share_rounds(u, v):
+        return False
     match _parting(u, v):
         case (kind, _, _) if kind is Or:
             return True
@@ -267,11 +307,14 @@ def _negations_by_scope(root: Any, places: dict[str, Place]) -> dict[Scope, list
     return found
 
 
-def _adjacent_by_scope(root: Any) -> dict[Scope, list[tuple[tuple[str, ...], ...]]]:
-    found: dict[Scope, list[tuple[tuple[str, ...], ...]]] = {}
-    for node, _, scope in _walk(root):
+def _adjacent_by_scope(root: Any) -> dict[Scope, list[Any]]:
+    found: dict[Scope, list[Any]] = {}
+    groups = {path: node for node, path, _ in _walk(root) if isinstance(node, Rounds)}
+    for node, path, scope in _walk(root):
         if isinstance(node, Next):
-            found.setdefault(scope, []).append(tuple(tuple(names_in(p)) for p in node.parts))
+            around = next((g for at, g in groups.items() if _inside(path, at)), None)
+            parts = tuple(tuple(names_in(p)) for p in node.parts)
+            found.setdefault(scope, []).append((parts, around))
     return found
 
 

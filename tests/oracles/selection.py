@@ -17,8 +17,17 @@ from itertools import pairwise
 from typing import Any
 
 from oracles.conjuncts import holds
-from oracles.model import Event
-from oracles.plan import Negation, Plan, Scope, can_finish, names_in, openings, unfold
+from oracles.model import Event, Rounds
+from oracles.plan import (
+    Negation,
+    Plan,
+    Scope,
+    can_finish,
+    names_in,
+    openings,
+    rounds_of,
+    unfold,
+)
 from oracles.values import Bound
 
 Fitting = Callable[["Scene", Bound], list[tuple[str, Event]]]
@@ -254,8 +263,9 @@ def _fits(scene: Scene, bound: Bound, done: set[str]) -> bool:
 def _is_adjacent(scene: Scene, bound: Bound) -> bool:
     return all(
         _neighbours(scene.world, left, right)
-        for parts in scene.plan.adjacent.get(scene.scope, [])
-        for left, right in _joints(scene.plan, parts, bound)
+        for parts, group in scene.plan.adjacent.get(scene.scope, [])
+        for own in ([bound] if group is None else rounds_of(scene.plan, group, bound))
+        for left, right in _joints(scene.plan, parts, own)
     )
 
 
@@ -331,8 +341,14 @@ def _earliest(
 def _preferred(plan: Plan, bound: Bound, names: list[str]) -> str:
     """Return the first written; a repetition with its minimum gives way to what comes after it."""
     first = names[0]
-    if first in plan.repeated and len(bound.get(first, ())) >= plan.bounds[first][0]:
-        later = [name for name in names if (first, name) in plan.precedes]
+    # What comes after a group may be taken only once the group has its rounds.
+    whole = any(kind is Rounds for kind, _ in plan.places[first].path)
+    if whole or (first in plan.repeated and len(bound.get(first, ())) >= plan.bounds[first][0]):
+        later = [
+            name
+            for name in names
+            if (first, name) in plan.precedes and (name, first) not in plan.precedes
+        ]
         return _preferred(plan, bound, later) if later else first
     return first
 

@@ -31,7 +31,7 @@ def evaluate(expr: Expr, bound: Bound, at: Mapping[str, int]) -> Any:
     return _MEANING[expr[0]](expr[1:], bound, at)
 
 
-def references(expr: Expr) -> Iterator[tuple[str, str, bool]]:
+def references(expr: Expr) -> Iterator[tuple[str, str, bool]]:  # noqa: PLR0912 - one form each
     """Yield (component, how it is read, whether a default stands by) for each mention in `expr`.
 
     How: "i", "i-1", "first" (one event each), "whole" (needs all its events) or "count".
@@ -48,6 +48,10 @@ def references(expr: Expr) -> Iterator[tuple[str, str, bool]]:
             yield name, "count", False
         case ("agg", _, name, _):
             yield name, "whole", False
+        case ("running", _, name, _):
+            yield name, "i", False
+        case ("round", _, read):
+            yield from references(read)
         case ("in", value, members):
             for part in (value, *(m for m in members if isinstance(m, tuple))):
                 yield from references(part)
@@ -154,6 +158,11 @@ def _aggregate(args: Expr, bound: Bound, _: Mapping[str, int]) -> Any:
     return _AGGREGATE[function](values) if values else None
 
 
+def _running(args: Expr, bound: Bound, at: Mapping[str, int]) -> Any:
+    _, name, _ = args
+    return _aggregate(args, {name: bound.get(name, ())[: at.get(name, 0)]}, at)
+
+
 def _strict(function: Callable[..., Any]) -> Callable[..., Any]:
     """Lift `function` so that a NULL argument makes it NULL."""
 
@@ -204,6 +213,8 @@ _MEANING: dict[str, Callable[..., Any]] = {
     "default": _default,
     "count": lambda args, bound, at: len(bound.get(args[0], ())),
     "agg": _aggregate,
+    "running": _running,
+    "round": lambda args, bound, at: evaluate(args[1], bound, at),
     "=": _strict(_ordered(operator.eq)),
     "<>": _strict(_ordered(operator.ne)),
     "<": _strict(_ordered(operator.lt)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -112,7 +113,7 @@ def check_shards(stage: ActStage, candidates: dict[str, pa.Table], count: int) -
             name: shard_of(rows, stage.shards.tables[name], number, count)
             for name, rows in stage.bound.items()
         }
-        own = ActStage(stage.catalog, stage.queries, bound, stage.mark)
+        own = replace(stage, bound=bound)
         last, done = own.advance(own.start(), mine, ALWAYS)
         steps.append(done)
         states.append(last)

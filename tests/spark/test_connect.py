@@ -12,6 +12,7 @@ import pytest
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.rotating(2, 1)
 def test_a_client_of_spark_connect_gets_the_same_answers(
     tmp_path: Path, repository: Path, spark: object
 ) -> None:

@@ -26,6 +26,7 @@ DDL = "id long, tag string, kind string, t long, p double"
 COLUMNS = ("id", "tag", "kind", "t", "p")
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("fault", [{"tag": None}, {"p": 1.5}])
 def test_a_rejected_row_does_not_move_the_watermark(
     spark: SparkSession, tmp_path: Path, fault: dict[str, Any]

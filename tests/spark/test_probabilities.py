@@ -92,6 +92,7 @@ def in_files(spark: SparkSession, rows: Rows, folder: Path, size: int) -> DataFr
     return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
 
 
+@pytest.mark.rotating(2)
 def test_streaming_is_local(spark: SparkSession, tmp_path: Path) -> None:
     data = random_rows(4)
     streams = {name: in_files(spark, rows, tmp_path / name, 5) for name, rows in data.items()}

@@ -75,6 +75,7 @@ def test_a_stream_makes_the_columns_that_are_asked_for(spark: SparkSession, tmp_
     assert found == {row["match_id"]: row["confidence"] for row in wanted}
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize(("size", "shards", "n"), [(1, 3, 12), (7, 16, 42), (10**6, 1, 60)])
 def test_streaming_is_local(
     spark: SparkSession, tmp_path: Path, size: int, shards: int, n: int

@@ -49,6 +49,7 @@ def session(spark: SparkSession, rows: DataFrame) -> Session:
     return ag
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("base", [0, EXACT - 1000, NANOSECONDS], ids=["small", "edge", "ns"])
 def test_ticks_that_no_watermark_counts_are_rejected_and_the_stream_goes_on(
     spark: SparkSession, tmp_path: Path, base: int

@@ -155,4 +155,6 @@ class Sessions(RuleBasedStateMachine):
 
 
 TestSessions = Sessions.TestCase
-TestSessions.settings = settings(max_examples=20, stateful_step_count=15, deadline=None)
+TestSessions.settings = settings(
+    max_examples=max(10, settings().max_examples // 10), stateful_step_count=15, deadline=None
+)

@@ -60,10 +60,15 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """SEQ, NEXT, AND or OR of at least two parts (a SEQ may have one positive and negations)."""
+    """SEQ, NEXT, AND or OR of at least two parts (a SEQ may have one positive and negations).
+
+    A group that repeats has `times`, its least and greatest number of rounds, and may have one
+    part; its components have these bounds too.
+    """
 
     operator: Literal["SEQ", "NEXT", "AND", "OR"]
     parts: tuple[Shape, ...]
+    times: tuple[int, int | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,15 @@ from augury.language.expressions import Attribute, Expression
 from augury.language.tree import CreateQuery
 
 
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """A named group that repeats: its components, and those that have an event in every round."""
+
+    name: str
+    components: tuple[int, ...]
+    sure: tuple[int, ...]
+
+
 @dataclass(slots=True)
 class Draft:
     """One query under judgement.
@@ -49,6 +58,7 @@ class Draft:
     components: tuple[Component, ...] = ()
     shape: Shape | None = None
     repeated_words: frozenset[str] = frozenset()
+    groups: tuple[Rounds, ...] = ()
     filters: tuple[tuple[int, Expression], ...] = ()
     copies: tuple[tuple[int, int], ...] = ()
     conjuncts: tuple[Conjunct, ...] = ()
@@ -133,6 +143,10 @@ class Draft:
             return exact
         lowered = [c for c in self.components if c.name.lower() == name.lower()]
         return lowered[0] if len(lowered) == 1 else None
+
+    def group_named(self, name: str) -> Rounds | None:
+        """Return the group that repeats of that name, without regard to case."""
+        return next((g for g in self.groups if g.name.lower() == name.lower()), None)
 
     def type_of(self, component: int, attribute: str) -> DataType | None:
         column = self.column_of(component, attribute)

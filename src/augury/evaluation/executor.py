@@ -22,6 +22,7 @@ import pyarrow as pa
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.answers.answers import Answers, Clock, Measured
 from augury.evaluation.answers.asked_rows import acted_rows
+from augury.evaluation.asked import ACTED
 from augury.evaluation.codec import Format, fingerprint
 from augury.evaluation.made_streams import StreamStage, stream_stages
 from augury.evaluation.memory_guard import memory_errors_named
@@ -30,6 +31,7 @@ from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
 from augury.evaluation.stages.act import ActState
 from augury.evaluation.stages.forecasting import forecast_stages
 from augury.evaluation.stages.match import MatchStage
+from augury.evaluation.stages.owner_match import OwnerMatchStage
 from augury.evaluation.stages.source import SourceStage, SourceState
 from augury.evaluation.stages.window import WindowStage
 from augury.evaluation.stream_rows import EVENT_ID, StreamRows, with_event_ids
@@ -101,7 +103,9 @@ class Executor:
         found: dict[str, QueryStage] = {}
         for name in network.names:
             stage = network.graph.of(name)
-            if stage.step == "new" and stage.lists_matches:
+            if network.follows_owners(name):
+                found[stage.name] = OwnerMatchStage(network.alone_with(name))
+            elif stage.step == "new" and stage.lists_matches:
                 found[stage.name] = MatchStage(network.plans[name], network.relations)
             else:
                 others.append(name)
@@ -180,15 +184,17 @@ class Executor:
         stage, network = self.network.act, self.network
         if stage is None or state.acted is None:
             return found
-        candidates = {name: found[network.queries[name].name] for name in network.names}
-        until = min(network.known_until(name, horizon) for name in network.names)
+        acting = stage.acting.candidates
+        candidates = {name: found[made.name] for name, made in acting.items()}
+        until = min((network.known_until(name, horizon) for name in network.names), default=horizon)
         with clock.stage("act") as own:
             state.acted, acted = stage.advance(state.acted, candidates, until)
             own.rows_in = sum(each.num_rows for each in candidates.values())
             own.rows_out, own.state_bytes = len(acted.firings), state.acted.nbytes
         if acted.stopped is not None:
             raise acted.stopped
-        rows = {each: acted_rows(stage, state.acted, acted, each) for each in network.asked}
+        asked = [each for each in network.asked if each.kind in ACTED]
+        rows = {each: acted_rows(stage, state.acted, acted, each) for each in asked}
         ends = horizon == ALWAYS
         return {a.key: table for a, table in rows.items() if ends or a.kind != "contents"}
 
@@ -266,7 +272,8 @@ class Executor:
     def _stages(self, state: ExecutorState, horizon: int) -> Mapping[str, QueryStage]:
         """Return the stages of a step; if it is the only one, queries share a pass if they can."""
         is_only = state.is_empty and state.horizon == NEVER_YET and horizon == ALWAYS
-        if not is_only or len(self.network.names) < 2:
+        is_followed = any(map(self.network.follows_owners, self.network.names))
+        if not is_only or is_followed or len(self.network.names) < 2:
             return self.stages
         shared = WindowStage(self.network)
         name = " and ".join(self.network.graph.of(each).name for each in self.network.names)

@@ -56,12 +56,15 @@ class TypedLiteral(Node):
     text: str
 
 
-IndexKind = Choice["number", "each", "previous", "last"]
+IndexKind = Choice["number", "each", "previous", "last", "running"]
 
 
 @dataclass(frozen=True, slots=True)
 class Index(Node):
-    """Which events of a repetition: b[1] (number), b[i] (each), b[i-1] (previous), LAST(b)."""
+    """Which events of a repetition: b[1] (number), b[i] (each), b[i-1] (previous), LAST(b).
+
+    Within an aggregate, b[..i] (running) is all of them up to b[i].
+    """
 
     kind: IndexKind
     number: int = 0
@@ -72,22 +75,30 @@ class Attribute(Node):
     """`x.price`, `b[i-1].price`, `LAST(b).price`, `x.tag[y.tag]`, or bare `price`.
 
     `component` is None for a bare column: inside a component's own filter, or in GROUP BY.
-    `default` is the value for when the component was missed (AYAC's brackets).
+    `default` is the value for when the component was missed (AYAC's brackets). In `g[i].a.price`
+    the index counts the rounds of `group` g; analysis finds the component, and drops the group.
     """
 
     component: str | None
     name: str
     index: Index | None = None
     default: Expression | None = None
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Node):
-    """`COUNT(b)`, or `SUM | AVG | MIN | MAX (b.price)`; `attribute` is None for COUNT."""
+    """`COUNT(b)`, or `SUM | AVG | MIN | MAX (b.price)`; `attribute` is None for COUNT.
+
+    A running one, `SUM(b[..i].price)`, is over the events up to the i-th. `group` is as in an
+    attribute: `SUM(g.b.price)`.
+    """
 
     function: Choice["COUNT", "SUM", "AVG", "MIN", "MAX"]
     component: str
     attribute: str | None = None
+    running: bool = False
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,9 @@ class Keyword:
 _CALLED = ("LPAR",)
 _NAMED = ("WORD", "QUOTED")
 _MEASURE = ("LPAR", "COMMA", "AS")
-_AFTER_A_RULES_QUERY = ("REFERENCING", "FOR", "AFTER", "WHEN", "ON", "DO", "BEGIN", "IF")
+_AFTER_A_RULES_QUERY = (
+    "REFERENCING", "FOR", "AFTER", "WHEN", "THROTTLE", "ON", "DO", "BEGIN", "IF",
+)  # fmt: skip
 
 
 def _words(topic: Topic, text: str) -> dict[str, Keyword]:
@@ -87,7 +89,7 @@ KEYWORDS: dict[str, Keyword] = {
     **_words("forecast", "HALF LIFE"),
     **_words("rule", "STORE AT UNCERTAIN RULE REPLACE REFERENCING NEW FOR EACH BEGIN DO"),
     **_words("rule", "INSERT INTO VALUES CONFLICT NOTHING UPDATE SET DELETE ERROR REJECT"),
-    **_words("rule", "REVISIONS"),
+    **_words("rule", "REVISIONS THROTTLE PER"),
     "OUTPUT": Keyword("OUTPUT", "rule", frozenset(_NAMED), frozenset(_AFTER_A_RULES_QUERY)),
     **_words("model", "POSITIONS CELLS WALLS ANTENNAS SPEED REST PARTICLES SMOOTHED"),
     **_words("model", "MOVES OBJECTS OWNER PLACE ENTER EXIT HALL DOORS FROM_PLACE PREFER"),

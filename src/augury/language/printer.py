@@ -395,6 +395,9 @@ def _rule(node: CreateRule) -> Iterator[str]:
         yield "AFTER REVISIONS"
     if node.when is not None:
         yield f"WHEN {expression_text(node.when)}"
+    if node.throttle is not None:
+        by = f" BY {names_text(node.throttle.by)}" if node.throttle.by else ""
+        yield f"THROTTLE {node.throttle.most} PER {_window(node.throttle.per)}{by}"
     if node.rejects:
         yield "ON ERROR REJECT"
     yield "BEGIN"

@@ -46,10 +46,15 @@ class Component(Node):
 
 @dataclass(frozen=True, slots=True)
 class Group(Node):
-    """SEQ, NEXT, AND or OR (ANY reads as OR) of parts, as written (flattening is analysis)."""
+    """SEQ, NEXT, AND or OR (ANY reads as OR) of parts, as written (flattening is analysis).
+
+    `(SEQ(A a, B b))+ g` is a group with a repetition and, if it has one, a name.
+    """
 
     operator: Choice["SEQ", "NEXT", "AND", "OR"]
     parts: tuple[Pattern, ...]
+    repetition: Repetition | None = None
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,6 +515,15 @@ Change = Insert | Update | Delete
 
 
 @dataclass(frozen=True, slots=True)
+class Throttle(Node):
+    """`THROTTLE 1 PER 10 MINUTES BY worker`: how many firings go through in a span of time."""
+
+    most: int
+    per: Window
+    by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CreateRule(Node):
     """CREATE RULE: what is done to tables for each match of a query.
 
@@ -525,6 +539,7 @@ class CreateRule(Node):
     rejects: bool = False
     replaces: bool = False
     waits: bool = False
+    throttle: Throttle | None = None
     query_span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

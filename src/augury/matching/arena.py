@@ -24,7 +24,7 @@ STRATEGIES = {
 }
 _SLOT = (layout.SLOT_COMPONENT, layout.SLOT_KIND, layout.SLOT_COLUMN, layout.SLOT_NUMBER)
 _JOINT = (layout.JOINT_TO, layout.JOINT_OWN)
-_EACH = (layout.EACH_COMPONENT, layout.EACH_FROM)
+_EACH = (layout.EACH_COMPONENT, layout.EACH_FROM, layout.EACH_LEADER, layout.EACH_LAG)
 
 
 @dataclass(frozen=True, slots=True)

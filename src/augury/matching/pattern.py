@@ -39,14 +39,15 @@ class Rule:
 
     `reads` and `reads_whole` (by aggregates and LAST) are components; without those in `needs` the
     rule is not applied. Slots are (component, kind, column, number) as `kernels.opcodes` has it;
-    `each` are (repetition, first item) that the rule ranges over.
+    `each` are (repetition, first item, leader, lag) that the rule ranges over; rows of one leader
+    go by the rounds of a group, and a row that lags is read one round later.
     """
 
     reads: int
     reads_whole: int = 0
     needs: int = 0
     slots: tuple[tuple[int, int, int, int], ...] = ()
-    each: tuple[tuple[int, int], ...] = ()
+    each: tuple[tuple[int, int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,8 @@ class Pattern:
         """Whether next-match runs that take ties in another order can give one match."""
         bound = [c for c in range(len(self.components)) if (self.positive >> c) & 1]
         return self.strategy != "ANY" and any(
-            not (self.closed_by[c] >> b) & 1 and not (self.closed_by[b] >> c) & 1
+            not ((self.closed_by[c] | self.before[c]) >> b) & 1
+            and not ((self.closed_by[b] | self.before[b]) >> c) & 1
             for b, c in combinations(bound, 2)
         )
 

@@ -189,10 +189,11 @@ class Flights:
             for name, contents in state.tables.items()
         }
         counts = ChainMap[Any, Any]({}, state.counts)
+        marks = ChainMap[Any, Any]({}, state.marks)
         flights = []
         for number, found in enumerate(moments):
             views: dict[str, Any] = {n: View(each, number) for n, each in versions.items()}
-            own = State(views, found=state.found, counts=counts)  # type: ignore[arg-type]
+            own = State(views, found=state.found, counts=counts, marks=marks)  # type: ignore[arg-type]
             flights.append(_Flight(found, own))
         try:
             self._fly(flights)
@@ -238,6 +239,7 @@ class Flights:
         for firing in flight.state.firings:
             for change in firing.changes:
                 state.counts[change.table, change.key] = change.seq
+        state.marks.update(flight.state.marked)
         state.firings += flight.state.firings
         state.rejected += flight.state.rejected
         state.reached = flight.found[0].moment

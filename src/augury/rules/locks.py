@@ -9,6 +9,7 @@ from typing import Literal
 
 from augury.errors import DataError
 from augury.rules.contents import Row
+from augury.rules.limits import limit_keys
 from augury.rules.plan import Change, Insert, Rule, Value, World
 from augury.rules.reading import Member, Reading, Subquery
 from augury.rules.stage import Candidate
@@ -51,6 +52,10 @@ class Locking:
             yield from self._reads(rule.reads, reading)
             for change in rule.changes:
                 yield from self._writes(change, reading)
+            query = self.world.queries[match.query]
+            for name, key in limit_keys(rule, query, match.match_id, reading):
+                # How often a rule acted is read and written like a row.
+                yield Lock(name, key, writes=True)
 
     def _reads(self, reads: Iterable[Subquery | Member], reading: Reading) -> Iterator[Lock]:
         for read in reads:

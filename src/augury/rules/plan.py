@@ -76,6 +76,15 @@ Change = Insert | Update | Delete
 
 
 @dataclass(frozen=True)
+class Throttle:
+    """How many firings go through within a span of time, for each of some values."""
+
+    most: int
+    span: int
+    by: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True)
 class Rule:
     """For each match of a query for which `when` is true, the changes, in order.
 
@@ -91,6 +100,7 @@ class Rule:
     uses: frozenset[str] = frozenset()
     reads: tuple[Subquery | Member, ...] = ()
     waits: bool = False
+    throttle: Throttle | None = None
 
 
 @dataclass(frozen=True)
@@ -111,8 +121,9 @@ class ActiveQuery:
     """A query whose matches act or are tested; `over` are the queries of the world that it reads.
 
     What it has found may be needed for `memory` after its last event; None is for ever. It is
-    `read` where another query of the world is over it. `clock` shows a time to people. Its matches
-    may be told again for as long as `revised`; None: they are told once.
+    `read` where another query of the world is over it. Its rows may come again under one id, and a
+    rule acts `once` on them. `clock` shows a time to people. Its matches may be told again for as
+    long as `revised`; None: they are told once.
     """
 
     name: str
@@ -122,6 +133,7 @@ class ActiveQuery:
     read: bool = False
     clock: Callable[[int], str] = str
     revised: int | None = None
+    once: bool = False
 
 
 @dataclass(frozen=True)

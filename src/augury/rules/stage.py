@@ -7,7 +7,7 @@ done stops the run before its moment, or, under ON ERROR REJECT, puts the firing
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from augury.errors import DataError
 from augury.rules.contents import Contents, Row
+from augury.rules.limits import Limits, Mark, Marks, outlived
 from augury.rules.plan import (
     AGAIN,
     FINAL,
@@ -81,7 +82,11 @@ class Changed:
 
 @dataclass(frozen=True)
 class Firing:
-    """A rule that acted on a match; or that could not, and why."""
+    """A rule that acted on a match; or that could not, and why.
+
+    `held_back` are the firings since its last that THROTTLE did not let through; `script` tells
+    the version of what was declared.
+    """
 
     rule: str
     firing_id: str
@@ -90,6 +95,8 @@ class Firing:
     match: Mapping[str, Any]
     changes: tuple[Changed, ...] = ()
     reason: str | None = None
+    held_back: int = 0
+    script: str = ""
 
 
 @dataclass
@@ -98,7 +105,7 @@ class State:
 
     `found` has the matches that others are made of: their places, and whether they passed, which is
     None until they are settled. `followed` are matches that may be told again, by query. `reached`
-    is the last moment that was settled.
+    is the last moment that was settled, and `marked` are the marks that it left.
     """
 
     tables: dict[str, Contents]
@@ -108,6 +115,9 @@ class State:
     counts: dict[tuple[str, Row], int] = field(default_factory=dict)
     firings: list[Firing] = field(default_factory=list)
     rejected: list[Firing] = field(default_factory=list)
+    marks: MutableMapping[tuple[str, Row], Mark] = field(default_factory=dict)
+    marked: Marks = field(default_factory=dict)
+    most_marks: int = 1024
     reached: Moment | None = None
     arrived: count[int] = field(default_factory=count)
 
@@ -127,10 +137,14 @@ def firing_id(rule: str, match_id: str) -> str:
 
 @dataclass(frozen=True)
 class Stage:
-    """Settles candidates of a world; `seen` is told every read, with who reads and when."""
+    """Settles candidates of a world; `seen` is told every read, with who reads and when.
+
+    `script` tells the version of what was declared.
+    """
 
     world: World
     seen: Any = None
+    script: str = ""
 
     def offer(self, state: State, candidates: Iterable[Candidate]) -> None:
         """Let candidates wait for their moments."""
@@ -187,13 +201,17 @@ class Stage:
         Raises where it cannot be done, and leaves all as it was.
         """
         passed = self._passing(state, found)
-        firings, rejected = self._due(state, passed)
-        done: list[Firing] = []
+        limits = Limits(state.marks)
+        firings, rejected = self._due(state, passed, limits)
+        done, held = list[Firing](), list[tuple[Rule, Candidate]]()
         counts = dict[tuple[str, Row], int]()
         try:
             for rule, match in firings:
-                fired = self._fire(state, rule, match, counts)
-                (done if fired.reason is None else rejected).append(fired)
+                fired = self._limited(state, rule, match, (counts, limits))
+                if fired is None:
+                    held.append((rule, match))
+                else:
+                    (done if fired.reason is None else rejected).append(fired)
         except DataError:
             for contents in state.tables.values():
                 contents.undo(0)
@@ -202,17 +220,50 @@ class Stage:
             for contents in state.tables.values():
                 contents.settle()
             state.counts |= counts
+        state.marked = limits.new
+        if limits.new:
+            state.marks.update(limits.new)
         state.firings += done
         state.rejected += rejected
         state.reached = found[0].moment
         self._remember(state, found, passed)
-        for fired in (*done, *rejected):
-            self._follow(state, fired)
+        if state.followed:
+            had_turn = [(each.rule, each.match_id) for each in (*done, *rejected)]
+            had_turn += [(rule.name, match.match_id) for rule, match in held]
+            self._follow(state, had_turn)
         return passed
 
     def pass_over(self, state: State, found: list[Candidate]) -> None:
-        """Leave out candidates of a moment that was settled by somebody before."""
+        """Leave out candidates of a moment that was settled by somebody before.
+
+        Rules that act so often still count them, where no table has a say in it.
+        """
         self._remember(state, found, [])
+        limits = Limits(state.marks)
+        for each in found:
+            if self.world.queries[each.query].conditions:
+                continue
+            for _, rule in self._listening.get(each.query, ()):
+                if rule.reads or not self._hears(state, rule, each):
+                    continue
+                if self._acts(state, rule, each, limits):
+                    self._count(rule, each, limits)
+        state.marks.update(limits.new)
+
+    def _acts(self, state: State, rule: Rule, match: Candidate, limits: Limits) -> bool:
+        """Return whether the condition of a rule holds, if it has not had its turn."""
+        if self.world.queries[match.query].once and limits.has_acted(rule, match.match_id):
+            return False
+        return rule.when is None or rule.when(self._reading(state, rule.name, match)) is True
+
+    def _count(self, rule: Rule, match: Candidate, limits: Limits) -> int | None:
+        """Count a firing; return how many before it were held back, None if it is, too."""
+        reading, ts = Reading({}, match.match), match.moment[0]
+        held = limits.held_back(rule, reading, ts)
+        limits.count(rule, reading, ts, acted=held is not None)
+        if self.world.queries[match.query].once:
+            limits.had_turn(rule, match.match_id, ts)
+        return held
 
     def _remember(self, state: State, found: list[Candidate], passed: list[Candidate]) -> None:
         """Remember which of the matches passed that others are made of, or that are told again."""
@@ -226,11 +277,12 @@ class Stage:
                 known = state.followed.setdefault(each.query, {})
                 known[each.match_id] = Followed(each.moment[0], did)
 
-    def _follow(self, state: State, fired: Firing) -> None:
-        """Remember who acted on a match that may be told again."""
-        query = next(rule.query for rule in self.world.rules if rule.name == fired.rule)
-        if (known := state.followed.get(query)) is not None:
-            known[fired.match_id].fired.add(fired.rule)
+    def _follow(self, state: State, had_turn: list[tuple[str, str]]) -> None:
+        """Remember who had a turn on a match that may be told again."""
+        queries = {rule.name: rule.query for rule in self.world.rules}
+        for rule, match_id in had_turn:
+            if (known := state.followed.get(queries[rule])) is not None:
+                known[match_id].fired.add(rule)
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -277,7 +329,7 @@ class Stage:
             raise DataError(f"query {match.query}, {self._named(match)}: {error}") from error
 
     def _due(
-        self, state: State, passed: list[Candidate]
+        self, state: State, passed: list[Candidate], limits: Limits
     ) -> tuple[list[tuple[Rule, Candidate]], list[Firing]]:
         """Return the firings of a moment, in order, and those whose WHEN cannot be told."""
         firings: list[tuple[Rule, Candidate]] = []
@@ -292,7 +344,7 @@ class Stage:
             due.sort(key=lambda each: (each[0], each[2].start, each[2].match_id))
         for _, rule, match in due:
             try:
-                if rule.when is None or rule.when(self._reading(state, rule.name, match)) is True:
+                if self._acts(state, rule, match, limits):
                     firings.append((rule, match))
             except DataError as error:
                 rejected.append(self._put_aside(rule, match, error))
@@ -330,11 +382,43 @@ class Stage:
             revised = self.world.queries[name].revised or 0
             for key in [key for key, own in each.items() if own.since + revised < before]:
                 del each[key]
+        if len(state.marks) > state.most_marks:
+            for mark in outlived(self.world, state.marks, before):
+                del state.marks[mark]
+            state.most_marks = 2 * len(state.marks) + 1024
 
     # A firing ---------------------------------------------------------------------------------
 
+    def _limited(
+        self,
+        state: State,
+        rule: Rule,
+        match: Candidate,
+        kept: tuple[dict[tuple[str, Row], int], Limits],
+    ) -> Firing | None:
+        """Let a rule act, unless THROTTLE holds it back; what is put aside is not counted."""
+        counts, limits = kept
+        once = self.world.queries[match.query].once
+        if rule.throttle is None and not once:
+            return self._fire(state, rule, match, counts)
+        before = dict(limits.new)
+        held = self._count(rule, match, limits)
+        if held is None:
+            return None
+        fired = self._fire(state, rule, match, counts, held)
+        if fired.reason is not None:
+            limits.new = before
+            if once:
+                limits.had_turn(rule, match.match_id, match.moment[0])
+        return fired
+
     def _fire(
-        self, state: State, rule: Rule, match: Candidate, counts: dict[tuple[str, Row], int]
+        self,
+        state: State,
+        rule: Rule,
+        match: Candidate,
+        counts: dict[tuple[str, Row], int],
+        held_back: int = 0,
     ) -> Firing:
         marks = {name: contents.mark for name, contents in state.tables.items()}
         before, changes = dict(counts), list[Changed]()
@@ -355,7 +439,10 @@ class Stage:
             counts.clear()
             counts |= before
             return self._put_aside(rule, match, error)
-        return Firing(rule.name, name, match.match_id, match.moment[0], match.match, tuple(changes))
+        return Firing(
+            rule.name, name, match.match_id, match.moment[0], match.match, tuple(changes),
+            None, held_back, self.script,
+        )  # fmt: skip
 
     def _put_aside(self, rule: Rule, match: Candidate, error: DataError) -> Firing:
         """Return a firing that could not be done; raise where its rule does not allow for it."""
@@ -365,7 +452,10 @@ class Stage:
                 "(ON ERROR REJECT on the rule puts such a firing aside)"
             ) from error
         name = firing_id(rule.name, match.match_id)
-        return Firing(rule.name, name, match.match_id, match.moment[0], match.match, (), str(error))
+        return Firing(
+            rule.name, name, match.match_id, match.moment[0], match.match, (), str(error),
+            0, self.script,
+        )  # fmt: skip
 
     def _named(self, match: Candidate) -> str:
         return (

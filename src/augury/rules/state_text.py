@@ -24,6 +24,9 @@ def dump(state: State) -> bytes:
             for query, known in state.found.items()
         },
         "counts": [[table, list(key), number] for (table, key), number in state.counts.items()],
+        "marks": [
+            [who, list(key), list(times), n] for (who, key), (times, n) in state.marks.items()
+        ],
         "firings": [_firing(each) for each in state.firings],
         "rejected": [_firing(each) for each in state.rejected],
         "reached": None if state.reached is None else _moment(state.reached),
@@ -43,6 +46,9 @@ def load(data: bytes) -> State:
             for query, known in about["found"].items()
         },
         counts={(table, tuple(key)): number for table, key, number in about["counts"]},
+        marks={
+            (who, tuple(key)): (tuple(times), n) for who, key, times, n in about.get("marks", [])
+        },
         firings=[_read_firing(each) for each in about["firings"]],
         rejected=[_read_firing(each) for each in about["rejected"]],
         reached=None if about["reached"] is None else _read_moment(about["reached"]),
@@ -102,13 +108,14 @@ def _firing(each: Firing) -> list[Any]:
     ]
     return [
         each.rule, each.firing_id, each.match_id, each.ts, dict(each.match), changes, each.reason,
+        each.held_back, each.script,
     ]  # fmt: skip
 
 
 def _read_firing(written: list[Any]) -> Firing:
-    rule, name, match_id, ts, match, changes, reason = written
+    rule, name, match_id, ts, match, changes, reason, *more = written
     made = tuple(
         Changed(t, seq, by, table, how, tuple(key), _read_row(before), _read_row(after))
         for t, seq, by, table, how, key, before, after in changes
     )
-    return Firing(rule, name, match_id, ts, match, made, reason)
+    return Firing(rule, name, match_id, ts, match, made, reason, *more)

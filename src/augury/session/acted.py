@@ -79,10 +79,11 @@ class Acted:
         return some_columns(self._contents(table), columns)
 
     def _firings(self, rule: CreateRule) -> Any:
-        from augury.evaluation.acting.tables import firings_table
+        from augury.evaluation.acting.tables import firings_table, head_of
 
-        query, _ = self._declared.query(rule.query)
-        return firings_table(rule.name, self.state().firings, query, self._declared.catalog)
+        catalog = self._declared.catalog
+        head = head_of(rule, catalog, self._declared.checked_queries)
+        return firings_table(rule.name, self.state().firings, head, catalog)
 
     def _contents(self, table: TableSchema) -> Any:
         from augury.evaluation.acting import tables
@@ -114,9 +115,9 @@ class Acted:
 
     def rejected(self, rule: CreateRule) -> Any:
         """Return the firings of a rule that could not be done."""
-        from augury.evaluation.acting.tables import rejected_table
+        from augury.evaluation.acting.tables import head_of, rejected_table
 
         if self._bound.engine == "spark":
             return self._on_spark("aside", rule.name)
-        query, _ = self._declared.query(rule.query)
-        return rejected_table(rule.name, self.state().rejected, query)
+        head = head_of(rule, self._declared.catalog, self._declared.checked_queries)
+        return rejected_table(rule.name, self.state().rejected, head)

@@ -130,7 +130,7 @@ class BoundRows:
         declared = self._declared
         queries = declared.checked_queries
         bound, checked = self._behind_policies(queries)
-        queries |= {name: made.query for name, made in declared.candidates.items()}
+        queries |= declared.searched
         forecasts = declared.checked_forecasts
         return LocalRunner(
             declared.catalog,

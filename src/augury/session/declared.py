@@ -30,6 +30,7 @@ class Declared:
         self.queries: dict[str, tuple[CheckedQuery, Source]] = {}
         self.forecasts: dict[str, tuple[CheckedForecast, Source]] = {}
         self.warnings: tuple[Diagnostic, ...] = ()
+        self.statements: tuple[Statement, ...] = ()
         self._acting: Acting | None = None
 
     def check(self, source: Source) -> tuple[tuple[Statement, ...], Checked, list[Diagnostic]]:
@@ -150,6 +151,11 @@ class Declared:
     def candidates(self) -> Mapping[str, Candidates]:
         """The queries that act as they are searched; none where something is refused."""
         return self.acting.candidates
+
+    @property
+    def searched(self) -> Mapping[str, CheckedQuery]:
+        """The queries that act, as they are searched for candidates."""
+        return self.acting.searched
 
     def is_tested(self, query: str) -> bool:
         """Return whether tables that change decide what a query finds."""

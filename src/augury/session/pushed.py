@@ -64,7 +64,7 @@ class PushedRows:
         live.tables |= {name: each for name, each in rows.items() if name not in catalog.guarded}
         live.open_streams(catalog)
         acting, queries = declared.acting_for(), declared.checked_queries
-        queries |= {name: made.query for name, made in acting.candidates.items()}
+        queries |= acting.searched
         live.refused = acting.refused
         if acting.candidates:
             live.act(self.used(acting, live.tables))

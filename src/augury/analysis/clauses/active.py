@@ -27,7 +27,7 @@ def _judge(draft: Draft, component: Component, node: ex.Attribute | ex.Aggregate
         message = f"the condition with a subquery names {name}, which is negated and has no event"
         draft.findings.error("A050", message, node.span, "name a positive component")
     elif isinstance(node, ex.Aggregate):
-        if node.function != "COUNT":
+        if node.function != "COUNT" or node.running:
             message = f"the condition with a subquery names {node.function} of {name}"
             hint = f"of a repetition, name LAST({name}), {name}[1] or COUNT({name})"
             draft.findings.error("A050", message, node.span, hint)

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from augury.analysis.checked import Branch, Component, Leaf, Negated, PlayedBy, Shape
-from augury.analysis.clauses.shapes import at_an_end, can_be_empty
-from augury.analysis.draft import Draft
+from augury.analysis.clauses.shapes import at_an_end, can_be_empty, leaves
+from augury.analysis.draft import Draft, Rounds
 from augury.analysis.findings import listing, suggest
 from augury.errors import Span
 from augury.language import expressions as ex
@@ -32,6 +32,7 @@ def read_pattern(draft: Draft) -> None:
     draft.components = tuple(reader.components)
     draft.filters = tuple(reader.filters)
     draft.copies = tuple(reader.copies)
+    draft.groups = tuple(reader.groups)
     draft.repeated_words = frozenset(w for w, n in reader.bare.items() if n > 1)
 
 
@@ -53,6 +54,8 @@ class _Reader:
     numbered: Counter[str] = field(default_factory=Counter)
     taken: dict[str, Span] = field(default_factory=dict)
     negated: bool = False
+    times: tuple[int, int | None] | None = None
+    groups: list[Rounds] = field(default_factory=list)
     streams: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -60,6 +63,7 @@ class _Reader:
         written = list(_components(self.draft.statement.pattern))
         self.bare.update(c.word for c in written if c.name is None and self.is_type(c.word))
         names = {c.name for c in written if c.name is not None}
+        names |= set(_group_names(self.draft.statement.pattern))
         self.taken = dict.fromkeys(names | set(self.bare), Span(-1, -1))
 
     # Words ------------------------------------------------------------------------------------
@@ -99,6 +103,8 @@ class _Reader:
         match part:
             case tree.Component():
                 return [self._leaf(part, self.negated)]
+            case tree.Group(repetition=tree.Repetition()):
+                return self._repeated(part, parent)
             case tree.Group():
                 return self._group(part, parent)
             case tree.Not():
@@ -121,6 +127,53 @@ class _Reader:
         if group.operator == parent or alone:
             return parts
         return [Branch(group.operator, tuple(parts))]
+
+    def _repeated(self, group: tree.Group, parent: str) -> list[Shape]:
+        """Return a group that repeats: its components hold one event of each round."""
+        assert group.repetition is not None
+        low, high = self._bounds(group.repetition, group.span)
+        self._check_round(group, parent)
+        if group.repetition.reluctant:
+            self._report_round("is reluctant", group.span, "give the number of rounds, as in {2}")
+        if (low, high) == (1, 1):
+            # One round is the group itself; its name still says which components it has.
+            shapes, times = self._group(replace(group, repetition=None), ""), None
+        else:
+            self.times = times = (low, high)
+            shapes = [s for part in group.parts for s in self.read(part, group.operator)]
+            self.times = None
+        if not shapes:
+            return []
+        whole = Branch(group.operator, tuple(shapes), times) if times else _as_root(shapes)
+        assert whole is not None
+        if group.name is not None:
+            self._claim(group.name, group.span)
+            inside = tuple(sorted(leaves(whole)))
+            self.groups.append(Rounds(group.name, inside, tuple(sorted(_in_every_round(whole)))))
+        return [whole]
+
+    def _check_round(self, group: tree.Group, parent: str) -> None:
+        """Report what may not repeat with its group, and where a group may not."""
+        hint = "write it in the group's own SEQ, as single components"
+        if self.times is not None:
+            self._report_round("stands inside another such group", group.span, hint)
+        elif self.negated:
+            hint = "negate one round: what must not come once cannot come twice"
+            self._report_round("is negated", group.span, hint)
+        elif parent == "NEXT":
+            hint = "write USING STRICT or USING PARTITION CONTIGUITY, for neighbours everywhere"
+            self._report_round("stands in a NEXT", group.span, hint)
+        for part in _parts(group):
+            if isinstance(part, tree.Not | tree.Edge):
+                self._report_round("has a negation", part.span, "write the negation beside it")
+            elif isinstance(part, tree.Group) and part.operator == "AND":
+                hint = "write the orders that are meant: OR(SEQ(A a1, B b1), SEQ(B b2, A a2))"
+                self._report_round("has an AND", part.span, hint)
+            elif isinstance(part, tree.Component) and part.repetition is not None:
+                self._report_round("has a repetition", part.span, hint)
+
+    def _report_round(self, what: str, span: Span, hint: str) -> None:
+        self.draft.findings.error("A086", f"a group that repeats {what}", span, hint)
 
     def _repeats(self, parts: Iterable[Shape]) -> bool:
         """Return whether a NEXT of one part says something: the items of a repetition adjoin."""
@@ -224,7 +277,9 @@ class _Reader:
         self, component: tree.Component, name: str, is_type: bool, negated: bool, named: bool
     ) -> Leaf:
         index = len(self.components)
-        low, high = self._bounds(component)
+        low, high = self.times or (1, 1)
+        if component.repetition is not None:
+            low, high = self._bounds(component.repetition, component.span)
         played = self.played_by(component, is_type)
         made = Component(index, name, played, negated, low, high, named, component.span)
         self.components.append(made)
@@ -277,14 +332,11 @@ class _Reader:
 
     # Repetition -------------------------------------------------------------------------------
 
-    def _bounds(self, component: tree.Component) -> tuple[int, int | None]:
-        repetition = component.repetition
-        if repetition is None:
-            return 1, 1
+    def _bounds(self, repetition: tree.Repetition, around: Span) -> tuple[int, int | None]:
         low, high = repetition.minimum, repetition.maximum
         fault = _bounds_fault(low, high)
         if fault:
-            span = repetition.span if repetition.span.end else component.span
+            span = repetition.span if repetition.span.end else around
             self.draft.findings.error("A038", *fault[:1], span, fault[1])
             return 1, None
         return low, high
@@ -333,3 +385,32 @@ def _components(part: tree.Pattern) -> Iterator[tree.Component]:
             yield from _components(inner)
         case tree.Edge(component=inner):
             yield inner
+
+
+def _parts(group: tree.Group) -> Iterator[tree.Pattern]:
+    """Yield everything inside a group, outermost first; the inside of another that repeats not."""
+    yield from ([group] if group.operator == "AND" else [])
+    for part in group.parts:
+        if not isinstance(part, tree.Group):
+            yield part
+        elif part.repetition is None:
+            yield from _parts(part)
+
+
+def _group_names(part: tree.Pattern) -> Iterator[str]:
+    match part:
+        case tree.Group(parts=parts, name=name):
+            yield from ([name] if name is not None else [])
+            for inner in parts:
+                yield from _group_names(inner)
+        case tree.Not(part=inner):
+            yield from _group_names(inner)
+
+
+def _in_every_round(shape: Shape) -> frozenset[int]:
+    """Return the components that have an event in every round of a group."""
+    if isinstance(shape, Leaf):
+        return frozenset({shape.component})
+    if isinstance(shape, Negated) or shape.operator == "OR":
+        return frozenset()
+    return frozenset().union(*map(_in_every_round, shape.parts))

@@ -10,7 +10,7 @@ from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
 from augury.analysis.draft import Draft
 from augury.analysis.expressions.attributes import report_bare
 from augury.analysis.expressions.typecheck import TypeChecker
-from augury.analysis.expressions.walk import attributes
+from augury.analysis.expressions.walk import attributes, walk_into
 from augury.analysis.findings import listing
 from augury.errors import Span
 from augury.language import expressions as ex
@@ -162,6 +162,11 @@ def _value(draft: Draft, node: ex.Expression) -> tuple[ex.Expression | None, Dat
         return None, None
     for attribute in attributes(value):
         _has_one_value(draft, attribute, "RETURN")
+    for part in walk_into(value):
+        if isinstance(part, ex.Aggregate) and part.running:
+            message = f"RETURN asks for a running {part.function}, which has a value for each i"
+            hint = f"write {part.function}({part.component}), over all its events"
+            draft.findings.error("A053", message, part.span, hint)
     return (value, type_) if draft.findings.error_count == before else (None, None)
 
 

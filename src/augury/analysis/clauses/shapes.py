@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from augury.analysis.checked import Branch, Component, Leaf, Negated, Shape
 
@@ -26,6 +27,8 @@ def can_be_empty(shape: Shape, components: Sequence[Component]) -> bool:
             return components[component].minimum == 0
         case Negated():
             return True
+        case Branch(times=(least, _)):
+            return least == 0
         case Branch(operator="OR", parts=parts):
             return any(can_be_empty(p, components) for p in parts)
         case Branch(parts=parts):
@@ -97,8 +100,11 @@ def pattern_text(shape: Shape, components: Sequence[Component]) -> str:
             return label(components[index]) + repetition_text(components[index])
         case Negated(part=part):
             return "!" + pattern_text(part, components)
-        case Branch(operator=operator, parts=parts):
-            return f"{operator}({', '.join(pattern_text(p, components) for p in parts)})"
+        case Branch(operator=operator, parts=parts, times=times):
+            # What repeats in a group is the group.
+            own = [replace(c, minimum=1, maximum=1) for c in components] if times else components
+            text = f"{operator}({', '.join(pattern_text(p, own) for p in parts)})"
+            return f"({text}){repetition_mark(*times)}" if times else text
 
 
 def label(component: Component) -> str:
@@ -110,7 +116,11 @@ def label(component: Component) -> str:
 
 def repetition_text(component: Component) -> str:
     """Return the mark of a repetition: `+`, `*`, `?` or `{2,5}`."""
-    low, high = component.minimum, component.maximum
+    return repetition_mark(component.minimum, component.maximum)
+
+
+def repetition_mark(low: int, high: int | None) -> str:
+    """Return `+`, `*`, `?`, `{2,5}` or nothing, as a pattern spells it."""
     marks = {(1, 1): "", (1, None): "+", (0, None): "*", (0, 1): "?"}
     if (mark := marks.get((low, high))) is not None:
         return mark

@@ -71,7 +71,7 @@ def read_forecast(
     fades = _half_life(statement, query, findings)
     future = _future(statement, query, findings)
     by_model = statement.future is not None and statement.future.kind == "MODEL"
-    known = (statement.future and statement.future.model or "").lower() in ledger.models
+    known = ((statement.future and statement.future.model) or "").lower() in ledger.models
     if by_model and known:
         _check_inferred(statement, query, ledger, findings)
     # A hidden Markov model has a step of its own.

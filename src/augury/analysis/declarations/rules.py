@@ -6,14 +6,16 @@ are declared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from augury.analysis import places
+from augury.analysis.checked import CheckedQuery
 from augury.analysis.clauses.active import refuse_open_count
 from augury.analysis.declarations.catalog import Column, DataType, StreamSchema, TableSchema
 from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.declarations.misnamed import misnamed
+from augury.analysis.declarations.streams import check_length
 from augury.analysis.expressions.typecheck import RowChecker
 from augury.analysis.expressions.walk import tables_read
 from augury.analysis.findings import Findings, counted, listing, suggest
@@ -26,10 +28,14 @@ from augury.language.tree import (
     Delete,
     Insert,
     Setting,
+    Throttle,
     Update,
 )
 
 SCHEMES = ("sqlite", "postgresql")
+# Further columns of forecasts and of probabilities, as rules name them.
+_HOW = Column("method", DataType.STRING), Column("error_bound", DataType.DOUBLE)
+Checked = Callable[[str], CheckedQuery | None]
 
 
 def read_store(statement: CreateStore, findings: Findings) -> bool:
@@ -43,14 +49,19 @@ def read_store(statement: CreateStore, findings: Findings) -> bool:
     return False
 
 
-def read_rule(statement: CreateRule, ledger: Ledger, findings: Findings) -> CreateRule | None:
-    """Return a rule with its names resolved; None where something is wrong."""
+def read_rule(
+    statement: CreateRule, ledger: Ledger, findings: Findings, checked: Checked
+) -> CreateRule | None:
+    """Return a rule with its names resolved; None where something is wrong.
+
+    `checked` gives a declared query as it was checked.
+    """
     before = findings.error_count
-    matches = _listens_to(statement, ledger, findings)
+    matches = _listens_to(statement, ledger, findings, checked)
     if matches is None:
         return None
     rule = _Rule(statement, ledger, findings, matches)
-    when = rule.when()
+    when, throttle = rule.when(), rule.throttle()
     found = [rule.change(each) for each in statement.changes]
     changes = tuple(each for each in found if each is not None)
     if len(changes) == len(statement.changes):
@@ -58,26 +69,66 @@ def read_rule(statement: CreateRule, ledger: Ledger, findings: Findings) -> Crea
     if findings.error_count > before or len(changes) < len(statement.changes):
         return None
     return replace(
-        statement, query=matches.query or statement.query, when=when, changes=changes,
-        event=statement.event.lower(),
+        statement, query=matches.query or matches.name, when=when, changes=changes,
+        event=statement.event.lower(), throttle=throttle,
     )  # fmt: skip
 
 
-def _listens_to(statement: CreateRule, ledger: Ledger, findings: Findings) -> StreamSchema | None:
-    name, span = statement.query, statement.query_span
+def forecast_schema(declared: StreamSchema) -> StreamSchema:
+    """Return the columns of a forecast as rules name them."""
+    return replace(declared, columns=(*declared.columns, *_HOW))
+
+
+def by_time_schema(query: CheckedQuery) -> StreamSchema:
+    """Return the columns of PROBABILITY BY TIME as rules name them."""
+    time = DataType.LONG if query.streams[0].time_is_ticks else DataType.TIMESTAMP
+    columns = (*groups_of(query), Column("ts", time), Column("probability", DataType.DOUBLE), *_HOW)
+    return StreamSchema(query.name, columns, key=query.group_names, time="ts", certain=True)
+
+
+def groups_of(query: CheckedQuery) -> tuple[Column, ...]:
+    """Return the columns that a query groups by."""
+    numbers = {component.name: component.index for component in query.components}
+    groups = []
+    for name, node in zip(query.group_names, query.group_by, strict=True):
+        assert isinstance(node, ex.Attribute)
+        number = numbers[node.component or ""]
+        groups.append(Column(name, query.type_of_attribute(number, node.name)))
+    return tuple(groups)
+
+
+def _listens_to(
+    statement: CreateRule, ledger: Ledger, findings: Findings, checked: Checked
+) -> StreamSchema | None:
+    name = statement.query
     if ledger.has_failed(name):
         return None
+    if (forecast := ledger.forecast_streams.get(name.lower())) is not None:
+        return forecast_schema(forecast)
+    return _matches_of(statement, ledger, findings, checked)
+
+
+def _matches_of(
+    statement: CreateRule, ledger: Ledger, findings: Findings, checked: Checked
+) -> StreamSchema | None:
+    """Return the rows of the query that a rule listens to."""
+    name, span = statement.query, statement.query_span
     declared = ledger.queries.get(name.lower())
     if declared is None:
-        known = [query.name for query in ledger.queries.values() if query.name]
+        known = [each.name for each in ledger.forecasts.values()]
+        known += [query.name for query in ledger.queries.values() if query.name]
         otherwise = "declare it before the rule, with CREATE QUERY"
         message, hint = misnamed(name, "query", ledger, known, otherwise)
         findings.error("A029", message, span, hint)
         return None
     matches = ledger.outputs.get(name.lower())
     if matches is None:
-        message = f"rule {statement.name} listens to {name}, which returns no matches"
-        findings.error("A111", message, span, "rules act on queries that return matches, as yet")
+        query = checked(name)
+        if query is not None and query.returns == "PROBABILITY BY TIME":
+            return by_time_schema(query)
+        message = f"rule {statement.name} listens to {name}, which has no row at any moment"
+        hint = "rules act on matches, on forecasts, and on RETURN PROBABILITY BY TIME"
+        findings.error("A111", message, span, hint)
         return None
     if matches.column("ts") is not None:
         message = f"query {name} returns a column ts, which in a rule is the moment of a match"
@@ -101,6 +152,8 @@ class _Rule:
 
     @property
     def _match(self) -> tuple[Column, ...]:
+        if self.matches.column("ts") is not None:
+            return self.matches.columns
         time = DataType.LONG if self.time_is_ticks else DataType.TIMESTAMP
         more = (
             Column("ts", time),
@@ -121,6 +174,24 @@ class _Rule:
             return None
         rows: Mapping[str, Sequence[Column]] = {self.statement.event.lower(): self._match}
         return RowChecker(self, None, rows, takes_lookups=True).condition(self.statement.when)
+
+    def throttle(self) -> Throttle | None:
+        """Return how many firings go through, for each value of columns of the match."""
+        node = self.statement.throttle
+        if node is None:
+            return None
+        if node.most < 1:
+            self.findings.error("A023", "THROTTLE lets no firing through", node.span, "write 1")
+        check_length(node.per.length, self.time_is_ticks, "PER", node.span, self.findings)
+        columns = {column.name.lower(): column.name for column in self._match}
+        known = [*columns.values()]
+        for name in node.by:
+            if name.lower() not in columns:
+                span = places.word(self.findings.source, node.span, name)
+                message = f"the rows that rule {self.statement.name} hears have no column {name}"
+                hint = suggest(name, known, f"they have {listing(known)}")
+                self.findings.error("A113", message, span, hint)
+        return replace(node, by=tuple(columns.get(name.lower(), name) for name in node.by))
 
     def change(self, node: Change) -> Change | None:
         """Return one of its changes; None where it does not fit its table."""

@@ -32,6 +32,8 @@ def resolve(draft: Draft, attribute: Attribute, own: int | None = None) -> Resol
     if component is None:
         return None
     index_is_fine(draft, component, attribute.index, attribute.span)
+    if attribute.group is not None:
+        component_in_group(draft, attribute.group, component, attribute.span)
     name, type_ = column_of(draft, component, attribute.name, _name_span(attribute))
     if name is None:
         return None
@@ -75,6 +77,23 @@ def find_component(draft: Draft, name: str, span: Span) -> Component | None:
         hint = suggest(name, known, f"the components are {listing(known)}" if known else "")
         draft.findings.error("A032", f"{name} is not a component of the pattern", here, hint)
     return None
+
+
+def component_in_group(draft: Draft, name: str, component: Component, span: Span) -> None:
+    """Report a group that is none, or a component that has no event in each of its rounds."""
+    group = draft.group_named(name)
+    if group is None or component.index not in group.components:
+        message = f"{component.name} is in no group {name} that repeats"
+        known = [g.name for g in draft.groups]
+        hint = suggest(name, known, f"write (SEQ(...))+ {name} in the pattern")
+        if group is not None:
+            inside = [draft.components[c].name for c in group.components]
+            hint = f"the components of {group.name} are {listing(inside)}"
+        draft.findings.error("A032", message, span, hint)
+    elif component.index not in group.sure:
+        message = f"{component.name} stands in an OR, so a round of {group.name} may have none"
+        hint = f"write {component.name}[i], which counts the events of {component.name}"
+        draft.findings.error("A039", message, span, hint)
 
 
 def report_bare(draft: Draft, attribute: Attribute) -> None:
@@ -145,6 +164,10 @@ def index_is_fine(draft: Draft, component: Component, index: Index | None, span:
     if index is None:
         return
     label = _index_text(component.name, index)
+    if index.kind == "running":
+        message, hint = f"{label} is many events", f"add them up: SUM({label}.attribute)"
+        draft.findings.error("A039", message, span, hint)
+        return
     if not component.repeats:
         message = f"{label} takes one of several events, but {component.name} does not repeat"
         hint = f"write {component.name}.attribute, or repeat it in the pattern: +"
@@ -158,4 +181,5 @@ def index_is_fine(draft: Draft, component: Component, index: Index | None, span:
 
 def _index_text(name: str, index: Index) -> str:
     forms = {"each": f"{name}[i]", "previous": f"{name}[i-1]", "last": f"LAST({name})"}
+    forms["running"] = f"{name}[..i]"
     return forms.get(index.kind, f"{name}[{index.number}]")

@@ -108,7 +108,9 @@ class _Closure:
         return same and first and kinds in ({"each", "number"}, {"each", "previous"})
 
     def _is_whole(self, attribute: ex.Attribute) -> bool:
-        return attribute.index is None or attribute.index.kind == "each"
+        # g[i].a is one event of each round, and not every event that a has.
+        plain = attribute.index is None or attribute.index.kind == "each"
+        return plain and attribute.group is None
 
     def _member(self, attribute: ex.Attribute) -> Member:
         return self.by_name[attribute.component or ""], attribute.name

@@ -16,7 +16,7 @@ from augury.analysis.declarations.columns import TYPE_NAMES
 from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.declarations.misnamed import misnamed
 from augury.analysis.draft import Draft
-from augury.analysis.expressions.attributes import find_component, resolve
+from augury.analysis.expressions.attributes import component_in_group, find_component, resolve
 from augury.analysis.expressions.comparable import arithmetic_type, common_type
 from augury.analysis.expressions.functions import FUNCTIONS, describe, fits
 from augury.analysis.findings import Findings, counted, listing, suggest
@@ -500,10 +500,13 @@ class TypeChecker(ExpressionChecker):
         return default
 
     def aggregate(self, node: ex.Aggregate) -> Typed:
+        node = self._of_rounds(node)
         component = find_component(self.draft, node.component, node.span)
         if component is None:
             self.unknown = True
             return node, None
+        if node.group is not None:
+            component_in_group(self.draft, node.group, component, node.span)
         if not component.repeats:
             message = f"{node.function} adds up a repetition, but {component.name} does not repeat"
             hint = f"repeat it in the pattern: +, or write {component.name}.attribute"
@@ -518,6 +521,13 @@ class TypeChecker(ExpressionChecker):
             return node, None
         resolved = replace(node, component=component.name, attribute=found.attribute.name)
         return resolved, self._aggregate_type(node, found.type)
+
+    def _of_rounds(self, node: ex.Aggregate) -> ex.Aggregate:
+        """Return COUNT(g) as the count of a component that every round of the group has."""
+        group = self.draft.group_named(node.component)
+        if group is None or node.attribute is not None or not group.sure:
+            return node
+        return replace(node, component=self.draft.components[group.sure[0]].name)
 
     def _aggregate_type(self, node: ex.Aggregate, type_: DataType) -> DataType | None:
         if node.function in ("MIN", "MAX"):

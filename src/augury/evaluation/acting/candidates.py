@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
+from hashlib import blake2b
 from typing import Any
 
+from augury.planning.acting.heard import ORDER
 from augury.planning.acting.moments import Candidates
 from augury.rules.plan import Moment
 from augury.rules.stage import Candidate
@@ -18,6 +21,9 @@ Row = Mapping[str, Any]
 
 def candidates_of(made: Candidates, rows: Iterable[Row], found: Found) -> Iterator[Candidate]:
     """Yield the candidates that matches are; `found` has the places of those they are made of."""
+    if made.rows is not None:
+        yield from _heard(made, rows)
+        return
     for row in rows:
         order, over = place_of(made, row, found)
         moment = _moment(made, row, order)
@@ -34,6 +40,29 @@ def candidates_of(made: Candidates, rows: Iterable[Row], found: Found) -> Iterat
             present,
             over,
         )
+
+
+def _heard(made: Candidates, rows: Iterable[Row]) -> Iterator[Candidate]:
+    """Yield the candidates that rows are which are no matches."""
+    for row in rows:
+        values = {name: inside(row[name]) for name in row if name != "events"}
+        moment = heard_at(made, values["ts"], values.pop(ORDER, None))
+        name = row.get("match_id") or row_id(made, [values[key.name] for key in made.keys], moment)
+        yield Candidate(made.name, name, values.get("start_ts", moment[0]), moment, moment, values)
+
+
+def heard_at(made: Candidates, time: int, tie: Any) -> Moment:
+    """Return the moment of a row that is no match; `tie` is that of the event before it."""
+    assert made.rows is not None
+    if made.rows.stream is None:
+        return (time, True, 0, ())
+    return (time, False, made.rows.stream, () if tie is None else (tie,))
+
+
+def row_id(made: Candidates, key: Iterable[Any], moment: Moment) -> str:
+    """Return the name of a row that has none: what it is about, and when it was told."""
+    text = json.dumps([made.name.lower(), list(key), moment[0], list(moment[3])])
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def inside(value: Any) -> Any:

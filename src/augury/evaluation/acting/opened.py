@@ -32,6 +32,6 @@ def with_stores(stage: ActStage) -> ActStage:
         return stage
     stores.load()
     since = stores.since(tables_used(acting, stage.catalog, stage.queries))
-    names = {name: made.query.name for name, made in acting.candidates.items()}
+    names = {name: made.name for name, made in acting.candidates.items()}
     after = {names[name]: moment for name, moment in since.items()}
     return replace(stage, bound={**stage.bound, **stores.bound()}, since=after)

@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from augury.evaluation.acting.candidates import Found, place_of
+from augury.evaluation.acting.candidates import Found, heard_at, inside, place_of, row_id
 from augury.evaluation.encoding import whole
 from augury.planning.acting.columns import HIDDEN, TOLD_AT, TOLD_HOW
+from augury.planning.acting.heard import ORDER
 from augury.planning.acting.moments import Candidates
 from augury.records import Flags, Words
 from augury.rules.plan import AGAIN
@@ -29,6 +30,8 @@ TIME, AFTER, STREAM, TIE = (f"{HIDDEN}{word}" for word in ("time", "after", "str
 
 def placed(made: Candidates, rows: pa.Table, found: Found) -> pa.Table:
     """Return matches with their moments; `found` has the places of those they are made of."""
+    if made.rows is not None:
+        return _heard(made, rows)
     if made.lower:
         streams, ties = _looked_up(made, rows, found)
     else:
@@ -49,6 +52,31 @@ def placed(made: Candidates, rows: pa.Table, found: Found) -> pa.Table:
     for number, column in ties.items():
         rows = rows.append_column(f"{TIE}{number}", column)
     return rows
+
+
+def _heard(made: Candidates, rows: pa.Table) -> pa.Table:
+    """Return rows that are no matches with their moments; every one has an id."""
+    assert made.rows is not None
+    stream, count = made.rows.stream, rows.num_rows
+    ties = rows.column(ORDER) if ORDER in rows.column_names else pa.nulls(count)
+    rows = rows.drop_columns([each for each in (ORDER, "events") if each in rows.column_names])
+    times = whole(rows.column("ts"))
+    if "match_id" not in rows.column_names:
+        about = zip(*(rows.column(key.name).to_pylist() for key in made.keys), strict=True)
+        keys = list(about) if made.keys else [()] * count
+        own = [inside(each) for each in ties.to_pylist()]
+        names = [
+            row_id(made, map(inside, key), heard_at(made, time, tie))
+            for key, time, tie in zip(keys, times.tolist(), own, strict=True)
+        ]
+        rows = rows.append_column("match_id", pa.array(names, pa.string()))
+    if "start_ts" not in rows.column_names:
+        rows = rows.append_column("start_ts", rows.column("ts"))
+    columns = {TIME: times, AFTER: np.full(count, stream is None)}
+    columns[STREAM] = np.full(count, stream or 0)
+    for name, column in columns.items():
+        rows = rows.append_column(name, pa.array(column))
+    return rows if stream is None else rows.append_column(f"{TIE}{stream}", ties)
 
 
 def _open(made: Candidates, rows: pa.Table) -> Flags:

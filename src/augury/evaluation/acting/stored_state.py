@@ -27,6 +27,9 @@ def dump(state: State, waiting: Mapping[str, pa.Table], span: Span) -> bytes:
         "tables": {name: _contents(each, parts) for name, each in state.tables.items()},
         "counts": {name: _add(_counts(state, name), parts) for name in _counted(state)},
         "waiting": {n: _add(rows, parts) for n, rows in waiting.items() if rows.num_rows},
+        "marks": [
+            [who, list(key), list(times), n] for (who, key), (times, n) in state.marks.items()
+        ],
         "found": {
             query: [[name, _written(order), passed] for name, (order, passed) in known.items()]
             for query, known in state.found.items()
@@ -50,6 +53,9 @@ def load(body: bytes) -> tuple[State, Waiting, Span]:
         found={
             query: {name: (_moment(order), passed) for name, order, passed in known}
             for query, known in about["found"].items()
+        },
+        marks={
+            (who, tuple(key)): (tuple(times), n) for who, key, times, n in about.get("marks", [])
         },
         counts=dict(_read_counts(about["counts"], parts)),
         reached=None if about["moment"] is None else _moment(about["moment"]),

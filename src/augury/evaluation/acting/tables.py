@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.declarations.catalog import Catalog, DataType, TableSchema
+from augury.analysis.declarations.catalog import Catalog, Column, DataType, TableSchema
+from augury.analysis.declarations.rules import groups_of
 from augury.errors import DataError
 from augury.evaluation.answers.match_answers import moment_type
 from augury.evaluation.encoding import rows_of_table
+from augury.language.tree import CreateRule
 from augury.planning.acting.whom import dynamic_tables
+from augury.planning.graph import is_by_time
 from augury.rules.contents import Contents, RefusedKeyError, Row
 from augury.rules.plan import World
 from augury.rules.stage import Changed, Firing, State
@@ -65,9 +68,8 @@ def changes_table(
     queries: Mapping[str, CheckedQuery],
 ) -> pa.Table:
     """Return the changes of a table that firings made, in order."""
-    rules = catalog.rules.values()
-    by = [queries[r.query.lower()] for r in rules if any(c.table == table.name for c in r.changes)]
-    query_time = moment_type(by[0]) if by else pa.int64()
+    rules = [r for r in catalog.rules.values() if any(c.table == table.name for c in r.changes)]
+    query_time = head_of(rules[0], catalog, queries).time if rules else pa.int64()
     found = [c for f in firings for c in f.changes if c.table == table.name]
     return rows_table(
         table,
@@ -83,35 +85,57 @@ def _moments(times: Iterable[int], kind: Any) -> Any:
     return pa.array(list(times), pa.int64()).cast(kind)
 
 
-def firings_table(
-    rule: str, firings: Iterable[Firing], query: CheckedQuery, catalog: Catalog
-) -> pa.Table:
+class Head(NamedTuple):
+    """The columns by which a firing says what it is about, and the type of its moment."""
+
+    keys: tuple[Column, ...]
+    time: Any
+
+
+def head_of(rule: CreateRule, catalog: Catalog, queries: Mapping[str, CheckedQuery]) -> Head:
+    """Return what the firings of a rule are about."""
+    forecast = catalog.forecast_streams.get(rule.query.lower())
+    if forecast is not None:
+        keys = (forecast.column(name) for name in forecast.key)
+        query = queries[catalog.forecasts[rule.query.lower()].query.lower()]
+        return Head(tuple(each for each in keys if each is not None), moment_type(query))
+    query = queries[rule.query.lower()]
+    keys_of = groups_of(query) if is_by_time(query) else query.keys
+    return Head(keys_of, moment_type(query))
+
+
+def firings_table(rule: str, firings: Iterable[Firing], head: Head, catalog: Catalog) -> pa.Table:
     """Return those of some firings that are of a rule, in order."""
     found = [each for each in firings if each.rule == rule]
     changes = [[_change(c, catalog) for c in each.changes] for each in found]
     return pa.table(
-        {**_head(found, query), "changes": pa.array(changes, pa.list_(CHANGE))},
+        {
+            **_head(found, head),
+            "changes": pa.array(changes, pa.list_(CHANGE)),
+            "held_back": pa.array([each.held_back for each in found], pa.int64()),
+            "script": pa.array([each.script for each in found], pa.string()),
+        },
     )
 
 
-def rejected_table(rule: str, rejected: Iterable[Firing], query: CheckedQuery) -> pa.Table:
+def rejected_table(rule: str, rejected: Iterable[Firing], head: Head) -> pa.Table:
     """Return those firings of a rule that were put aside, with the reasons."""
     found = [each for each in rejected if each.rule == rule]
     reasons = pa.array([each.reason for each in found], pa.string())
-    return pa.table({**_head(found, query), "reason": reasons})
+    return pa.table({**_head(found, head), "reason": reasons})
 
 
-def _head(found: list[Firing], query: CheckedQuery) -> dict[str, Any]:
+def _head(found: list[Firing], head: Head) -> dict[str, Any]:
     columns: dict[str, Any] = {
         name: pa.array([getattr(each, name) for each in found], pa.string())
         for name in ("rule", "firing_id", "match_id")
     }
-    for key in query.keys:
+    for key in head.keys:
         kind = key.type.value
         values = [stored(each.match[key.name], kind) for each in found]
         columns[key.name] = pa.array(values, ARROW_TYPES[kind])
-    columns["ts"] = _moments((each.ts for each in found), moment_type(query))
-    confidences = [each.match["confidence"] for each in found]
+    columns["ts"] = _moments((each.ts for each in found), head.time)
+    confidences = [each.match.get("confidence") for each in found]
     columns["confidence"] = pa.array(confidences, pa.float64())
     return columns
 

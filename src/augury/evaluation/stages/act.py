@@ -24,10 +24,10 @@ from augury.errors import DataError
 from augury.evaluation.acting import stored_state, tables
 from augury.evaluation.acting.candidates import lower_of
 from augury.evaluation.acting.placed import AFTER, STREAM, TIE, TIME, in_order, placed
+from augury.evaluation.acting.version import script_hash, script_texts
 from augury.evaluation.answers.revisions import last_revisions
 from augury.evaluation.codec import Format, fingerprint
 from augury.evaluation.encoding import whole
-from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.planning.acting.columns import HIDDEN, TOLD_HOW, TOLD_SHOWN
@@ -87,7 +87,8 @@ class ActStage:
 
     `queries` are those of the session as they were checked, `bound` the tables at the start, by
     lower-case name. `mark` tells its states from those of others. `seen` is told every read. What
-    is known of a query up to the moment in `since` was settled before.
+    is known of a query up to the moment in `since` was settled before. `script` tells the version
+    of what was declared.
     """
 
     catalog: Catalog
@@ -96,6 +97,7 @@ class ActStage:
     mark: bytes = b""
     seen: Any = None
     since: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    script: str = ""
 
     @classmethod
     def of(
@@ -106,9 +108,9 @@ class ActStage:
             (each.name, [(c.name, c.type.value) for c in each.columns], each.key, each.store)
             for each in catalog.tables.values()
         ]
-        texts = [to_text(each) for each in (*catalog.queries.values(), *catalog.rules.values())]
         own = {name: table for name, table in bound.items() if name in catalog.tables}
-        return cls(plain(catalog), dict(queries), own, fingerprint(tables_of, texts))
+        mark = fingerprint(tables_of, script_texts(catalog))
+        return cls(plain(catalog), dict(queries), own, mark, script=script_hash(catalog))
 
     def __getstate__(self) -> dict[str, object]:
         """Leave the plans behind: they are made again in moments."""
@@ -126,7 +128,7 @@ class ActStage:
 
     @cached_property
     def _rules(self) -> Stage:
-        return Stage(self.acting.world, self.seen)
+        return Stage(self.acting.world, self.seen, self.script)
 
     @property
     def revises(self) -> bool:
@@ -189,6 +191,12 @@ class ActStage:
         found, waiting, (reached, since) = stored_state.load(body)
         return ActState(found, waiting, reached, since)
 
+    @property
+    def stored_tables(self) -> list[str]:
+        """The tables that lie in stores, of those that act or are read by what acts."""
+        tables = self.catalog.tables
+        return [name for name in self.acting.world.tables if tables[name.lower()].store is not None]
+
     # What came of it --------------------------------------------------------------------------
 
     def contents(self, state: ActState, table: str) -> pa.Table:
@@ -204,13 +212,14 @@ class ActStage:
     def firings(self, acted: Acted, rule: str) -> pa.Table:
         """Return the firings of a rule."""
         own = self.catalog.rules[rule.lower()]
-        query = self.queries[own.query.lower()]
-        return tables.firings_table(own.name, acted.firings, query, self.catalog)
+        head = tables.head_of(own, self.catalog, self.queries)
+        return tables.firings_table(own.name, acted.firings, head, self.catalog)
 
     def rejected(self, acted: Acted, rule: str) -> pa.Table:
         """Return the firings of a rule that were put aside, with the reasons."""
         own = self.catalog.rules[rule.lower()]
-        return tables.rejected_table(own.name, acted.rejected, self.queries[own.query.lower()])
+        head = tables.head_of(own, self.catalog, self.queries)
+        return tables.rejected_table(own.name, acted.rejected, head)
 
     # Settling ---------------------------------------------------------------------------------
 
@@ -218,7 +227,7 @@ class ActStage:
         known = state.waiting.get(name)
         parts = [rows] if known is None else [known, rows]
         state.waiting[name] = pa.concat_tables(parts, promote_options="permissive")
-        query = self.acting.candidates[name].query.name
+        query = self.acting.candidates[name].name
         if self.acting.world.queries[query].read:
             reader = _Reader(self.acting, name, rows)
             for k in range(rows.num_rows):
@@ -249,7 +258,7 @@ class ActStage:
             self._keep_waiting(state, due, which[:settled], rows[:settled])
         taken = zip(due.items(), kept, strict=True)
         matches = {
-            self.acting.candidates[name].query.name: shown(own.take(pa.array(places, pa.int64())))
+            self.acting.candidates[name].name: shown(own.take(pa.array(places, pa.int64())))
             for (name, own), places in taken
         }
         firings, state.own.firings = state.own.firings, []
@@ -315,7 +324,7 @@ class _Reader:
         self, acting: Acting, name: str, rows: pa.Table, *, shows_all: bool = False
     ) -> None:
         self.made, self.rows = acting.candidates[name], rows
-        self.query = self.made.query.name
+        self.query = self.made.name
         own = acting.world.queries[self.query]
         self.names = self._names(acting)
         if shows_all:
@@ -334,7 +343,8 @@ class _Reader:
         self.ties = self._ties()
         told = TOLD_SHOWN in rows.column_names
         self.shown = rows.column(TOLD_SHOWN).to_pylist() if told else None
-        self.present = _always(self.made.query)
+        is_match = self.made.rows is None
+        self.present = _always(self.made.query) if is_match else frozenset()
         looks = bool(self.made.lower) or self.present is None
         self.events = rows.column("events").to_pylist() if looks else []
 
@@ -345,7 +355,8 @@ class _Reader:
         uses = [each.uses for each in query.conditions] + [each.uses for each in rules]
         found = frozenset[str]().union(*uses)
         if rules:
-            found |= {"confidence", *(key.name for key in self.made.query.keys)}
+            found |= {key.name for key in self.made.keys}
+            found |= {"confidence"} & set(self.made.columns)
         return sorted(found)
 
     def _ties(self) -> list[tuple[Any, ...]]:

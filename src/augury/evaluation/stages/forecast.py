@@ -35,6 +35,7 @@ from augury.forecast.told import Told
 from augury.inference.model import Model
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
+from augury.planning.acting.heard import ORDER
 from augury.planning.forecast_plan import ForecastPlan
 from augury.planning.forecast_shards import ForecastCut, forecast_cut
 from augury.planning.pattern.residual import components_always_bound
@@ -62,12 +63,14 @@ class ForecastStage:
 
     `tables` are the relations that the query reads, `history` the good rows of LEARN FROM, `model`
     is that of USING MODEL. What these teach is `known`, which travels in their place (`learned`).
+    Rows that act bring the tie-breaker of the event they are told after along (`acts`).
     """
 
     plan: ForecastPlan
     tables: Tables
     history: StreamRows | None = None
     known: Learned | None = field(default=None, repr=False)
+    acts: bool = False
     model: Model | None = field(default=None, repr=False)
     revises: ClassVar[bool] = False
 
@@ -256,6 +259,16 @@ class ForecastStage:
     # Answers ----------------------------------------------------------------------------------
 
     def _table(self, state: ForecastState, told: Told) -> pa.Table:
+        table = self._told_table(state, told)
+        (stream, *others) = self.streams
+        if not self.acts or others or stream.order_by is None:
+            return table
+        # What was told is of the rows that have just come, which are all there.
+        store = state.rows.get(0)
+        rows = _schema_of(stream).empty_table() if store is None else store.take(told.last)
+        return table.append_column(ORDER, rows.column(stream.order_by))
+
+    def _told_table(self, state: ForecastState, told: Told) -> pa.Table:
         if not len(told):
             return forecast_schema(self.plan).empty_table()
         used = np.unique(told.last if self.plan.forecast.by_time else told.number)

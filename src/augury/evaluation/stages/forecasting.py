@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.errors import DataError
-from augury.evaluation.evaluator import Evaluator, checked_rows
+from augury.evaluation.evaluator import checked_rows
 from augury.evaluation.network import Network
 from augury.evaluation.stages.forecast import ForecastStage, Learned
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
-from augury.inference.model import Model
+from augury.planning.evaluated import refuse_inferred
 from augury.planning.forecast_plan import plan_forecast
 
 
 def forecast_stages(network: Network) -> dict[str, ForecastStage]:
     """Return the stages of the forecasts that are asked for, by name."""
-    asked = [network.forecasts[each.name] for each in network.asked if each.kind == "forecast"]
-    return {f"forecast {each.name}": _stage(network, each) for each in asked}
+    return {f"forecast {each.name}": _stage(network, each) for each in network.forecasts_read}
 
 
 def taught(network: Network) -> dict[str, Learned]:
@@ -29,18 +28,10 @@ def taught(network: Network) -> dict[str, Learned]:
 def _stage(network: Network, forecast: CheckedForecast) -> ForecastStage:
     plan = plan_forecast(forecast, network.catalog)
     known = network.taught.get(forecast.name.lower())
-    history = model = None
-    if known is None:
-        history, model = _history(network, forecast), _model(network, forecast)
-    return ForecastStage(plan, network.relations, history, known, model)
-
-
-def _model(network: Network, forecast: CheckedForecast) -> Model | None:
-    """Return the model of USING MODEL, from its tables or what it is learned from."""
-    if forecast.future.kind != "MODEL":
-        return None
-    evaluator = Evaluator(network.catalog, {}, dict(network.tables))
-    return evaluator.model(forecast.query.streams[0].name)
+    refuse_inferred(forecast.query, network.catalog)
+    history = None if known is not None else _history(network, forecast)
+    acts = network.act is not None
+    return ForecastStage(plan, network.relations, history, known, acts)
 
 
 def _history(network: Network, forecast: CheckedForecast) -> StreamRows | None:

@@ -17,9 +17,12 @@ from augury.kernels.search.layout import (
     COUNT,
     EACH_COMPONENT,
     EACH_FROM,
+    EACH_LAG,
+    EACH_LEADER,
     EACH_ROWS,
     END_COUNT,
     END_RULES,
+    FOREVER,
     HELD,
     HELD_FROM,
     INDEX,
@@ -69,11 +72,11 @@ def load_item(s, j, component, column, place):
 
 
 @part
-def load_aggregate(s, j, component, column, kind):
-    """Put SUM, AVG, MIN or MAX over a component's items into a slot."""
+def load_aggregate(s, j, component, column, kind, held):
+    """Put SUM, AVG, MIN or MAX over the first `held` items of a component into a slot."""
     real = entry(s, IS_FLOAT, column)
     n, whole, total, fine = 0, 0, 0.0, True
-    for place in range(get(s.m, get(s.m, COUNT) + component)):
+    for place in range(held):
         event = get(s.m, get(s.m, HELD) + entry(s, HELD_FROM, component) + place)
         if (of(s, event, NULLS) >> column) & 1:
             continue
@@ -101,11 +104,15 @@ def load_slots(s, rule):
     for slot in range(first, entry(s, SLOT_ROWS, rule + 1)):
         component, kind = entry(s, SLOT_COMPONENT, slot), entry(s, SLOT_KIND, slot)
         column = entry(s, SLOT_COLUMN, slot)
+        held = get(s.m, get(s.m, COUNT) + component)
+        if kind >= op.RUNNING:
+            kind -= op.RUNNING
+            held = min(held, get(s.m, get(s.m, INDEX) + component) + 1)
         if kind == op.COUNT:
-            put(s.slots, slot - first, get(s.m, get(s.m, COUNT) + component))
+            put(s.slots, slot - first, held)
             put_flag(s.slot_nulls, slot - first, False)
         elif kind >= op.SUM:
-            load_aggregate(s, slot - first, component, column, kind)
+            load_aggregate(s, slot - first, component, column, kind, held)
         else:
             load_item(s, slot - first, component, column, place_of(s, slot, component, kind))
 
@@ -130,14 +137,16 @@ def point_at_first(s, rule, fixed):
         put(s.m, get(s.m, INDEX) + c, 0)
         c += 1
     for i in range(entry(s, EACH_ROWS, rule), entry(s, EACH_ROWS, rule + 1)):
-        c, least = entry(s, EACH_COMPONENT, i), entry(s, EACH_FROM, i) - 1
-        held = get(s.m, get(s.m, COUNT) + c)
-        # Where a default stands in for an absent repetition, the rule is applied once.
-        if held == 0 and not (needs >> c) & 1:
+        if entry(s, EACH_LEADER, i) != i - entry(s, EACH_ROWS, rule):
             continue
-        if held <= least:
+        c, least = entry(s, EACH_COMPONENT, i), entry(s, EACH_FROM, i) - 1
+        # Where a default stands in for an absent repetition, the rule is applied once.
+        if get(s.m, get(s.m, COUNT) + c) == 0 and not (needs >> c) & 1:
+            continue
+        held, newest = rounds_of(s, rule, i), newest_round(s, rule, i, fixed)
+        if held <= least or newest >= held or (0 <= newest < least):
             return False
-        put(s.m, get(s.m, INDEX) + c, held - 1 if c == fixed else least)
+        point_at(s, rule, i, newest if newest >= 0 else least)
     return True
 
 
@@ -145,14 +154,46 @@ def point_at_first(s, rule, fixed):
 def point_at_next(s, rule, fixed):
     """Point at the next combination of items, leaving that of `fixed`; False if there is none."""
     for i in range(entry(s, EACH_ROWS, rule), entry(s, EACH_ROWS, rule + 1)):
-        c = entry(s, EACH_COMPONENT, i)
-        if c == fixed:
+        if entry(s, EACH_LEADER, i) != i - entry(s, EACH_ROWS, rule):
             continue
-        put(s.m, get(s.m, INDEX) + c, get(s.m, get(s.m, INDEX) + c) + 1)
-        if get(s.m, get(s.m, INDEX) + c) < get(s.m, get(s.m, COUNT) + c):
+        if newest_round(s, rule, i, fixed) >= 0:
+            continue
+        c = entry(s, EACH_COMPONENT, i)
+        point_at(s, rule, i, get(s.m, get(s.m, INDEX) + c) + 1)
+        if get(s.m, get(s.m, INDEX) + c) < rounds_of(s, rule, i):
             return True
-        put(s.m, get(s.m, INDEX) + c, entry(s, EACH_FROM, i) - 1)
+        point_at(s, rule, i, entry(s, EACH_FROM, i) - 1)
     return False
+
+
+@part
+def rounds_of(s, rule, leader):
+    """Return how many items, or rounds of a group, can be read of what goes with a row."""
+    first, held = entry(s, EACH_ROWS, rule), FOREVER
+    for i in range(first, entry(s, EACH_ROWS, rule + 1)):
+        if entry(s, EACH_LEADER, i) == leader - first:
+            own = get(s.m, get(s.m, COUNT) + entry(s, EACH_COMPONENT, i)) + entry(s, EACH_LAG, i)
+            held = min(held, own)
+    return held
+
+
+@part
+def newest_round(s, rule, leader, fixed):
+    """Return which round (from 0) the newest item of `fixed` is read in, or -1 if it is not."""
+    first = entry(s, EACH_ROWS, rule)
+    for i in range(first, entry(s, EACH_ROWS, rule + 1)):
+        if entry(s, EACH_LEADER, i) == leader - first and entry(s, EACH_COMPONENT, i) == fixed:
+            return get(s.m, get(s.m, COUNT) + fixed) - 1 + entry(s, EACH_LAG, i)
+    return -1
+
+
+@part
+def point_at(s, rule, leader, place):
+    """Point at an item of a repetition, or at those of one round of a group."""
+    first = entry(s, EACH_ROWS, rule)
+    for i in range(first, entry(s, EACH_ROWS, rule + 1)):
+        if entry(s, EACH_LEADER, i) == leader - first:
+            put(s.m, get(s.m, INDEX) + entry(s, EACH_COMPONENT, i), place)
 
 
 @part

@@ -77,6 +77,8 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     EACH_ROWS,
     EACH_COMPONENT,
     EACH_FROM,
+    EACH_LEADER,
+    EACH_LAG,
     GUARD_COMPONENT,
     GUARD_EARLIER,
     GUARD_LATER,
@@ -135,7 +137,7 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     # Whether one match is enough for each start.
     FIRST_ONLY,
     HEADER_SIZE,
-) = range(95)
+) = range(97)
 
 # A frame: the item (component and event), the transition that took it, the state reached, the
 # components that are complete (bits); which transition and event to try next; where the events that

@@ -21,6 +21,8 @@ STACK_DEPTH = 64
 
 # What a slot holds of its component: an attribute of one item, or a value over all items.
 EACH, PREVIOUS, NUMBER, LAST, COUNT, SUM, AVG, MIN, MAX = range(9)
+# Added to the kind of a value over all items: over those up to the current one.
+RUNNING = 16
 
 PUSH, PUSH_NULL, LOAD, MEMBER = 0, 1, 2, 3
 

@@ -134,7 +134,10 @@ def preferred_lane(s, depth, event):
         if (refused >> (lane - first)) & 1:
             continue
         if chosen >= 0:
-            after = entry(s, BEFORE, entry(s, EDGE_COMPONENT, lane))
+            # In a group that repeats, components come before and after each other, and none gives
+            # way.
+            own = entry(s, EDGE_COMPONENT, lane)
+            after = entry(s, BEFORE, own) & entry(s, CLOSED_BY, own)
             if not (after >> entry(s, EDGE_COMPONENT, chosen)) & 1:
                 continue
             give_back(s, depth + 1)

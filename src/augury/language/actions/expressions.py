@@ -192,6 +192,26 @@ def _indexed(parts: Parts, span: Span, findings: Findings) -> Attribute:
     return Attribute(component.text, name.text, index, _first(default), span=span)
 
 
+def _in_group(parts: Parts, span: Span, findings: Findings) -> Attribute:
+    group, component, name = (part.text for part in parts)
+    return Attribute(component, name, group=group, span=span)
+
+
+def _indexed_in_group(parts: Parts, span: Span, findings: Findings) -> Attribute:
+    group, index, component, name = parts
+    return Attribute(component.text, name.text, index, group=group.text, span=span)
+
+
+def _edge_in_group(index: Index) -> Action:
+    """Return the action of `LAST(g).b.price` or `FIRST(g).b.price`."""
+
+    def action(parts: Parts, span: Span, findings: Findings) -> Attribute:
+        group, component, name = (part.text for part in parts)
+        return Attribute(component, name, index, group=group, span=span)
+
+    return action
+
+
 def _edge_of(index: Index) -> Action:
     """Return the action of `LAST(b).price` or `FIRST(b).price`."""
 
@@ -227,9 +247,16 @@ def _index_previous(parts: Parts, span: Span, findings: Findings) -> Index:
     return Index("previous", span=span)
 
 
+def _index_running(parts: Parts, span: Span, findings: Findings) -> Index:
+    if parts[-1].text.lower() != "i":
+        _refuse_index(f"..{parts[-1].text}", span, findings)
+    return Index("running", span=span)
+
+
 def _refuse_index(text: str, span: Span, findings: Findings) -> None:
     message = f"[{text}] does not say which events of the repetition are meant"
-    findings.refuse(codes.FORM, span, message, "write [1], [i] or [i-1]")
+    hint = "write [1], [i] or [i-1], or [..i] in SUM, AVG, MIN, MAX or COUNT"
+    findings.refuse(codes.FORM, span, message, hint)
 
 
 # Functions and the rest --------------------------------------------------------------------------
@@ -248,13 +275,21 @@ def _aggregate(name: Any, arguments: Parts, span: Span, findings: Findings) -> A
     if isinstance(argument, Attribute) and argument.default is None:
         if name == "COUNT" and argument.component is None:
             return Aggregate("COUNT", argument.name, span=span)
-        over_all = argument.index is None or argument.index.kind == "each"
-        if name != "COUNT" and argument.component is not None and over_all:
-            return Aggregate(name, argument.component, argument.name, span=span)
+        kind = "each" if argument.index is None else argument.index.kind
+        if name != "COUNT" and argument.component is not None and kind in ("each", "running"):
+            own, group = argument.component, argument.group
+            return Aggregate(name, own, argument.name, kind == "running", group, span=span)
     _refuse_aggregate(name, arguments, span, findings)
     # What is named is a component, so that no second finding says that there is none.
     named = argument.component or argument.name if isinstance(argument, Attribute) else "_"
     return Aggregate("COUNT", named, span=span)
+
+
+def _running_count(parts: Parts, span: Span, findings: Findings) -> Aggregate:
+    function, component, index = parts
+    if function.text.upper() != "COUNT" or index.kind != "running":
+        _refuse_aggregate(function.text.upper(), [], span, findings)
+    return Aggregate("COUNT", component.text, None, running=True, span=span)
 
 
 def _refuse_aggregate(name: str, arguments: Parts, span: Span, findings: Findings) -> None:
@@ -367,6 +402,12 @@ ACTIONS: dict[str, Action] = {
     "indexed": _indexed,
     "last_of": _edge_of(Index("last")),
     "first_of": _edge_of(Index("number", 1)),
+    "attribute_in_group": _in_group,
+    "indexed_in_group": _indexed_in_group,
+    "last_in_group": _edge_in_group(Index("last")),
+    "first_in_group": _edge_in_group(Index("number", 1)),
+    "running_count": _running_count,
+    "index_running": _index_running,
     "index_number": _index_number,
     "index_each": _index_each,
     "index_previous": _index_previous,

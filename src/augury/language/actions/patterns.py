@@ -50,7 +50,7 @@ def _joined(parts: Parts, findings: Findings) -> list[Any]:
 
 
 def _repeats(part: Any) -> bool:
-    return isinstance(part, Component) and part.repetition is not None
+    return isinstance(part, Component | Group) and part.repetition is not None
 
 
 def alone(part: Any, findings: Findings) -> Any:
@@ -78,6 +78,19 @@ def _negation(parts: Parts, span: Span, findings: Findings) -> Not:
 def _reluctant(parts: Parts, span: Span, findings: Findings) -> Repetition:
     times: Repetition = parts[0]
     return replace(times, reluctant=True, span=span)
+
+
+def _repeated_group(parts: Parts, span: Span, findings: Findings) -> Pattern:
+    inner: Pattern = alone(parts[0], findings)
+    name = parts[2].text if len(parts) > 2 else None
+    if not isinstance(inner, Group | Component):
+        message = f"a group that repeats takes components, not {_kind(inner)}"
+        hint = "write (SEQ(A a, B b))+, or say with ! beside it what must not come between"
+        findings.refuse(codes.FORM, span, message, hint)
+        return inner
+    if isinstance(inner, Component) or inner.repetition is not None:
+        inner = Group("SEQ", (inner,))
+    return replace(inner, repetition=parts[1], name=name, span=span)
 
 
 def _edge(which: Choice["FIRST", "LAST"]) -> Action:
@@ -150,6 +163,8 @@ ACTIONS: dict[str, Action] = {
     "or": _group("OR"),
     "first": _edge("FIRST"),
     "last": _edge("LAST"),
+    "repeated_group": _repeated_group,
+    "named_group": _repeated_group,
     "not": _negation,
     "component": _component(),
     "filtered": _component("filter"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from augury.errors import Span
 from augury.language.actions.clauses import Clause, clause, gather, name_clause, value_clause
-from augury.language.actions.words import Parts
+from augury.language.actions.words import Parts, whole
 from augury.language.expressions import Expression
 from augury.language.findings import Findings
 from augury.language.machine import Action
-from augury.language.tree import Change, CreateRule, Delete, Insert, Setting, Update
+from augury.language.tree import Change, CreateRule, Delete, Insert, Setting, Throttle, Update
 
 
 def _rule(replaces: bool) -> Action:
@@ -24,6 +24,12 @@ def _rule(replaces: bool) -> Action:
         )  # fmt: skip
 
     return action
+
+
+def _throttle(parts: Parts, span: Span, findings: Findings) -> Clause:
+    most, per, *by = parts
+    found = Throttle(whole(most, findings), per, *by, span=span)
+    return Clause("THROTTLE", {"throttle": found}, span)
 
 
 def _body(parts: Parts, span: Span, findings: Findings) -> tuple[Change | Clause, ...]:
@@ -76,6 +82,7 @@ ACTIONS: dict[str, Action] = {
     "referencing_clause": name_clause("REFERENCING", "event"),
     "for_each_clause": clause("FOR EACH EVENT", "each", value=True),
     "after_revisions_clause": clause("AFTER REVISIONS", "waits", value=True),
+    "throttle_clause": _throttle,
     "when_clause": value_clause("WHEN", "when"),
     "reject_clause": clause("ON ERROR REJECT", "rejects", value=True),
     "rule_body": _body,

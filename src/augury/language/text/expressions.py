@@ -123,7 +123,9 @@ def _attribute(node: Attribute) -> str:
     default = "" if node.default is None else f"[{expression_text(node.default)}]"
     if node.component is None:
         return name_text(node.name) + default
-    return f"{_owner(node.component, node.index)}.{member_text(node.name)}{default}"
+    inside = "" if node.group is None else f".{member_text(node.component)}"
+    owner = _owner(node.group or node.component, node.index)
+    return f"{owner}{inside}.{member_text(node.name)}{default}"
 
 
 def _owner(component: str, index: Index | None) -> str:
@@ -131,14 +133,19 @@ def _owner(component: str, index: Index | None) -> str:
         return member_text(component)
     if index.kind == "last":
         return f"LAST({name_text(component)})"
-    place = {"number": str(index.number), "each": "i", "previous": "i-1"}[index.kind]
+    number = str(index.number)
+    place = {"number": number, "each": "i", "previous": "i-1", "running": "..i"}[index.kind]
     return f"{name_text(component)}[{place}]"
 
 
 def _aggregate(node: Aggregate) -> str:
+    index = Index("running") if node.running else None
     if node.attribute is None:
-        return f"{node.function}({name_text(node.component)})"
-    return f"{node.function}({member_text(node.component)}.{member_text(node.attribute)})"
+        owner = name_text(node.component) if index is None else _owner(node.component, index)
+        return f"{node.function}({owner})"
+    inside = "" if node.group is None else f".{member_text(node.component)}"
+    owner = _owner(node.group or node.component, index)
+    return f"{node.function}({owner}{inside}.{member_text(node.attribute)})"
 
 
 def _case(node: Case) -> str:

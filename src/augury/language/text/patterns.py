@@ -27,12 +27,20 @@ def pattern_text(node: Pattern) -> str:
     if isinstance(node, Component):
         return component_text(node)
     if isinstance(node, Group):
-        return f"{node.operator}({', '.join(map(pattern_text, node.parts))})"
+        return _group_text(node)
     if isinstance(node, Not):
         return f"!{pattern_text(node.part)}"
     if isinstance(node, Edge):
         return f"{node.which}({component_text(node.component)})"
     return subgoals_text(node)
+
+
+def _group_text(node: Group) -> str:
+    text = f"{node.operator}({', '.join(map(pattern_text, node.parts))})"
+    if node.repetition is None:
+        return text
+    name = "" if node.name is None else f" {name_text(node.name)}"
+    return f"({text}){_repetition(node.repetition)}{name}"
 
 
 def component_text(node: Component) -> str:

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from augury.analysis.declarations.catalog import Catalog, DataType, TableSchema
+from augury.analysis.declarations.durations import microseconds
 from augury.language import expressions as ex
 from augury.language import tree
 from augury.planning.acting.values import Names, value_of, where_of
-from augury.rules.plan import Change, Delete, Insert, Rule, Set, TablePlan, Update, Value
+from augury.rules.plan import (
+    Change,
+    Delete,
+    Insert,
+    Rule,
+    Set,
+    TablePlan,
+    Throttle,
+    Update,
+    Value,
+)
 
 
 def table_plan(table: TableSchema) -> TablePlan:
@@ -24,8 +35,16 @@ def rule_plan(
     names = Names(catalog.tables, match, rule.event)
     when = None if rule.when is None else value_of(rule.when, names)
     changes = tuple(_change(each, names) for each in rule.changes)
+    throttle = None if rule.throttle is None else _throttle(rule.throttle, names)
     uses, reads = frozenset(names.used), tuple(names.lookups)
-    return Rule(rule.name, rule.query, changes, when, rule.rejects, uses, reads, waits)
+    return Rule(rule.name, rule.query, changes, when, rule.rejects, uses, reads, waits, throttle)
+
+
+def _throttle(node: tree.Throttle, names: Names) -> Throttle:
+    length = node.per.length
+    span = microseconds(length) if isinstance(length, ex.Duration) else int(length)
+    by = (value_of(ex.Attribute(names.event, name), names) for name in node.by)
+    return Throttle(node.most, span, tuple(by))
 
 
 def _change(change: tree.Change, names: Names) -> Change:

@@ -68,7 +68,8 @@ def ties_of(
     query: CheckedQuery, catalog: Catalog, hidden: Hidden
 ) -> tuple[dict[str, tuple[str | None, int]], dict[str, str]]:
     """Return where the tie-breaker of each component is, and whose matches others are."""
-    numbers = {name: k for k, name in enumerate(catalog.streams)}
+    # Forecasts are told after events: their rows come after all streams.
+    numbers = {name: k for k, name in enumerate([*catalog.streams, *catalog.forecast_streams])}
     schemas = {stream.name: stream for stream in query.streams}
     ties: dict[str, tuple[str | None, int]] = {}
     lower: dict[str, str] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from augury.analysis.checked import Branch, CheckedQuery, Leaf, Output, Shape
-from augury.analysis.declarations.catalog import Catalog, DataType
+from augury.analysis.declarations.catalog import Catalog, Column, DataType, StreamSchema
 from augury.language import expressions as ex
 from augury.matching.ends import ends_late
 from augury.planning.acting.columns import Hidden
@@ -21,8 +21,25 @@ End = Literal["event", "window", "full"]
 
 
 @dataclass(frozen=True)
+class Rows:
+    """Rows that rules listen to and that are no matches: of a forecast, or of a query BY TIME.
+
+    They are known with the order of their event on the `stream` of that number, or, where that is
+    None, after all events of their time. A rule acts `once` on rows of one match_id.
+    """
+
+    schema: StreamSchema
+    stream: int | None = None
+    once: bool = False
+    is_forecast: bool = False
+
+
+@dataclass(frozen=True)
 class Candidates:
     """How the matches of a query become candidates: `query` finds them.
+
+    What is heard of `rows` that are no matches is never tested, only acted on; of a forecast,
+    `query` is what it forecasts.
 
     `ties` has the column of each component's tie-breaker, and the number of its stream; `lower` the
     query of each component whose events are matches. `window` is added to the first event where the
@@ -39,6 +56,25 @@ class Candidates:
     lag: int = 0
     count: str = ""
     most: int = 0
+    rows: Rows | None = None
+
+    @property
+    def name(self) -> str:
+        """What rules listen to."""
+        return self.query.name if self.rows is None else self.rows.schema.name
+
+    @property
+    def keys(self) -> tuple[Column, ...]:
+        """The columns that say what a row is about."""
+        if self.rows is None:
+            return self.query.keys
+        found = (self.rows.schema.column(name) for name in self.rows.schema.key)
+        return tuple(column for column in found if column is not None)
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether its rows are answers of a query of its own, as it is planned here."""
+        return self.rows is None or not self.rows.is_forecast
 
     @property
     def delay(self) -> int:

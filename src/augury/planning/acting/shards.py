@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.declarations.catalog import Catalog, DataType, TableSchema
+from augury.analysis.declarations.catalog import Catalog, Column, DataType, TableSchema
 from augury.analysis.expressions.walk import rewritten, walk_into
 from augury.language import expressions as ex
 from augury.language import tree
-from augury.planning.acting.columns import columns_of
 from augury.planning.acting.values import A_MATCH, Names, asked_key
 from augury.planning.acting.whom import active_conjuncts, dynamic_tables
 from augury.planning.acting.world import Acting
@@ -24,6 +23,8 @@ from augury.planning.acting.world import Acting
 # What a value of a match is, whatever it is called: its id, what WHERE equates, or an attribute.
 Origin = tuple[object, ...]
 THE_MATCH: Origin = ("match",)
+# What is counted is no table; users cannot write such names.
+COUNTED = "\0"
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ def tables_used(
     uses = list(_Cutting(acting, catalog, queries)._uses())
     for name, made in acting.candidates.items():
         own = {use.table.name for use in uses if use.query == name}
+        own = {each for each in own if not each.startswith(COUNTED)}
         below = (found[lower.lower()] for lower in made.lower.values())
         found[name] = frozenset(own).union(*below)
     return found
@@ -96,6 +98,8 @@ class _Cutting:
 
     def shards(self) -> Shards:
         for name, made in self.acting.candidates.items():
+            if made.rows is not None:
+                raise _MeetError(f"{made.name} gives rows that are no matches")
             if made.lower:
                 raise _MeetError(f"{self.queries[name].name} is made of matches of other queries")
         uses = list(self._uses())
@@ -111,7 +115,11 @@ class _Cutting:
                 name = self.queries[use.query].name
                 raise _MeetError(f"matches of {name} use rows under different values")
         columns = {name: self._columns(name, by) for name in self.acting.candidates}
-        tables = {u.table.name: u.table.key for u in uses if u.table.name not in free}
+        tables = {
+            use.table.name: use.table.key
+            for use in uses
+            if use.table.name not in free and not use.table.name.startswith(COUNTED)
+        }
         shown = " and ".join(f"{name} by {', '.join(key)}" for name, key in sorted(tables.items()))
         reason = f"candidates are settled apart by the KEY of tables: {shown}"
         if not tables:
@@ -120,6 +128,8 @@ class _Cutting:
 
     @staticmethod
     def _open(use: _Use) -> str:
+        if use.table.name.startswith(COUNTED):
+            return f"{use.who} is throttled, and not by values of its matches that cut them"
         if not use.table.key:
             return f"{use.who} uses table {use.table.name}, which has no KEY"
         key = ", ".join(use.table.key)
@@ -148,6 +158,8 @@ class _Cutting:
         """Return what the columns of a query's candidates are."""
         query = self.acting.candidates[name].query
         found: dict[str, Origin] = {"match_id": THE_MATCH}
+        if self.acting.candidates[name].rows is not None:
+            return {}
         for key in query.keys:
             found[key.name] = self._key_origin(query, key.name)
         for output in query.outputs:
@@ -179,6 +191,8 @@ class _Cutting:
 
     def _uses(self) -> Iterator[_Use]:
         for name in self.acting.candidates:
+            if self.acting.candidates[name].rows is not None:
+                continue
             query = self.queries[name]
             user = _User(name, query.name, self.catalog)
             for conjunct in active_conjuncts(query, user.dynamic):
@@ -209,10 +223,12 @@ class _Cutting:
     def _of_rule(self, rule: tree.CreateRule) -> Iterator[_Use]:
         name = rule.query.lower()
         user = _User(name, f"rule {rule.name}", self.catalog, rule.event)
-        user.types.update(columns_of(self.queries[name]))
+        user.types.update(self.acting.candidates[name].columns)
         user.origins.update(self._origins(name))
         if rule.when is not None:
             yield from user.reads(rule.when)
+        if rule.throttle is not None:
+            yield user.counts(rule.name, rule.throttle.by)
         for change in rule.changes:
             if isinstance(change, tree.Insert):
                 yield from user.adds(change)
@@ -236,6 +252,13 @@ class _User:
     @property
     def dynamic(self) -> frozenset[str]:
         return dynamic_tables(self.catalog)
+
+    def counts(self, rule: str, by: tuple[str, ...]) -> _Use:
+        """Return how often a rule acted as if it were a table: whoever counts must meet."""
+        origins = _whole([self.origins.get(name) for name in by])
+        columns = tuple(Column(name, self.types[name]) for name in by)
+        counted = TableSchema(f"{COUNTED}{rule}", columns, key=by)
+        return _Use(self.query, counted, self.who, origins)
 
     def use(self, table: str, key: tuple[Origin, ...] | None, *, adds: bool = False) -> _Use:
         return _Use(self.query, self.catalog.tables[table.lower()], self.who, key, adds)

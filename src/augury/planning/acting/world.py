@@ -16,6 +16,7 @@ from augury.language import expressions as ex
 from augury.language.tree import CreateRule, Insert
 from augury.planning.acting.changes import rule_plan, table_plan
 from augury.planning.acting.columns import Hidden, clock_of, columns_of, ties_of
+from augury.planning.acting.heard import forecast_rows, rows_by_time
 from augury.planning.acting.moments import Candidates, ending
 from augury.planning.acting.refusals import refuse_places, refuse_selection, refuse_unsettled
 from augury.planning.acting.whom import (
@@ -26,6 +27,7 @@ from augury.planning.acting.whom import (
     tested_names,
 )
 from augury.planning.evaluated import reads_owners, refuse_identified, refuse_unfollowed
+from augury.planning.graph import is_by_time
 from augury.planning.refusal import PlanError
 from augury.rules.plan import ActiveQuery, TablePlan, World
 
@@ -42,6 +44,16 @@ class Acting:
     world: World = field(default_factory=lambda: World({}, {}, ()))
     refused: Mapping[str, PlanError] = field(default_factory=dict)
     fault: str | None = None
+
+    @property
+    def searched(self) -> dict[str, CheckedQuery]:
+        """The queries that find candidates, as they are searched."""
+        return {name: made.query for name, made in self.candidates.items() if made.is_searched}
+
+    @property
+    def forecasts(self) -> tuple[str, ...]:
+        """The forecasts that rules listen to, in lower case."""
+        return tuple(name for name, made in self.candidates.items() if not made.is_searched)
 
     def fault_of(self, query: str | None = None) -> str | None:
         """Return for whose sake a query, or what rules do, is not evaluated; None where it is."""
@@ -79,6 +91,8 @@ class _Planning:
                     self._add(name, query)
                 except PlanError as error:
                     self.refused[name] = error
+        for name in sorted(self.names & set(self.catalog.forecasts)):
+            self._hear(name, forecast_rows(name, self.catalog, self.queries))
         faults = [name for name in heard_names(self.catalog, self.queries) if name in self.refused]
         for name, rule in self.catalog.rules.items():
             try:
@@ -93,16 +107,29 @@ class _Planning:
                 rule,
                 self.catalog,
                 self.made[rule.query.lower()].columns,
-                waits=rule.waits and self._revised(self.queries[rule.query.lower()]) is not None,
+                waits=rule.waits and self._is_revised(rule.query.lower()),
             )
             for rule in self.catalog.rules.values()
         )
         return Acting(self.made, World(self._tables(), self.active, rules), self.refused)
 
+    def _hear(self, name: str, made: Candidates) -> None:
+        """Let rows be heard that are no matches, and that nothing tests."""
+        self.made[name] = made
+        assert made.rows is not None
+        self.active[made.name] = ActiveQuery(
+            made.name, clock=clock_of(made.query), once=made.rows.once, memory=self._memory()
+        )
+
+    def _is_revised(self, name: str) -> bool:
+        return name in self.queries and self._revised(self.queries[name]) is not None
+
     def _tables(self) -> dict[str, TablePlan]:
         """Return the tables that are written, or read by what acts."""
         names = set(self.dynamic)
         for name in self.made:
+            if self.made[name].rows is not None:
+                continue
             for conjunct in active_conjuncts(self.queries[name], self.dynamic):
                 names |= {table.lower() for table in tables_read(conjunct.expression)}
         for rule in self.catalog.rules.values():
@@ -113,6 +140,9 @@ class _Planning:
 
     def _add(self, name: str, query: CheckedQuery) -> None:
         conjuncts = active_conjuncts(query, self.dynamic)
+        if is_by_time(query) and not conjuncts and name not in self.tested:
+            self._hear(name, rows_by_time(query))
+            return
         lower = [stream.query.lower() for stream in query.streams if stream.query]
         for each in lower:
             if each in self.refused:
@@ -122,7 +152,7 @@ class _Planning:
         refuse_unsettled(query, conjuncts, over_tested)
         refuse_identified(self.queries[each] for each in lower)
         if reads_owners(query):
-            refuse_unfollowed(query)
+            refuse_unfollowed({name: query})
         refuse_selection(query, conjuncts, self.catalog)
         hidden = Hidden(query)
         conditions = [hidden.condition(c, self.catalog) for c in conjuncts]
@@ -169,7 +199,9 @@ class _Planning:
 
     def _memory(self) -> int | None:
         """Return for how long a match may be needed: all windows, one after another."""
-        windows = [self.queries[name].within for name in self.names]
+        of = {name: self.catalog.forecasts[name].query.lower() for name in self.names
+              if name in self.catalog.forecasts}  # fmt: skip
+        windows = [self.queries[of.get(name, name)].within for name in self.names]
         if any(window is None or window.events for window in windows):
             return None
         return 2 * sum(window.length for window in windows if window is not None)

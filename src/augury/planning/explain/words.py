@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from augury.analysis.checked import (
     CheckedQuery,
@@ -40,8 +41,9 @@ def shape_text(shape: Shape, components: Sequence[Component]) -> str:
         return part.name + repetition_mark(part.minimum, part.maximum)
     if isinstance(shape, Negated):
         return "!" + shape_text(shape.part, components)
-    parts = ", ".join(shape_text(p, components) for p in shape.parts)
-    return f"{shape.operator}({parts})"
+    own = [replace(c, minimum=1, maximum=1) for c in components] if shape.times else components
+    text = f"{shape.operator}({', '.join(shape_text(p, own) for p in shape.parts)})"
+    return f"({text}){repetition_mark(*shape.times)}" if shape.times else text
 
 
 def counted(number: int, noun: str) -> str:

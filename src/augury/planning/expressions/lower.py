@@ -136,14 +136,15 @@ def _(expression: syntax.Attribute, scope: Names) -> Typed:
         default = cast(default, column.type)
     kind = expression.index.kind if expression.index else "each"
     number = expression.index.number if expression.index else 0
-    return Input(column.type, component, column.name, kind, number, default)
+    return Input(column.type, component, column.name, kind, number, default, expression.group)
 
 
 @_lower.register
 def _(expression: syntax.Aggregate, scope: Names) -> Typed:
     component = scope.component(expression.component, expression.span)
+    running, group = expression.running, expression.group
     if expression.attribute is None:
-        return Aggregated(DataType.LONG, "COUNT", component)
+        return Aggregated(DataType.LONG, "COUNT", component, None, running, group)
     column = scope.column_of(component, expression.attribute)
     if column is None:
         raise refuse(
@@ -152,7 +153,7 @@ def _(expression: syntax.Aggregate, scope: Names) -> Typed:
     result = DataType.DOUBLE if expression.function == "AVG" else column.type
     if expression.function == "COUNT":
         result = DataType.LONG
-    return Aggregated(result, expression.function, component, column.name)
+    return Aggregated(result, expression.function, component, column.name, running, group)
 
 
 @_lower.register

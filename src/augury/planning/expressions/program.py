@@ -74,20 +74,26 @@ class Slot:
     number: int = 0
 
 
+# (repetition, first, leader, lag), see Program.
+Each = tuple[int, int, int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """One conjunct: instructions, slots, what must be bound for it to apply, what it ranges over.
 
     `needs` are the components without which the conjunct is not applied: those it names, except
-    under COUNT and where a default stands in. `each[k]` is (repetition, first): the conjunct must
-    be true for every item from number `first` on, 1 for b[i], 2 where it starts at i = 2. `whole`
-    are the components that must be complete before it can be tested.
+    under COUNT and where a default stands in. `each[k]` is (repetition, first, leader, lag): the
+    conjunct must be true for every item from number `first` on, 1 for b[i], 2 where it starts at
+    i = 2. What is read of one group goes by rounds: k and its `leader` (another row, or itself)
+    have one i. With a lag of 1 only b[i-1] is read, which is there one round earlier. `whole` are
+    the components that must be complete before it can be tested.
     """
 
     instructions: tuple[Instruction, ...]
     slots: tuple[Slot, ...]
     needs: tuple[int, ...]
-    each: tuple[tuple[int, int], ...]
+    each: tuple[Each, ...]
     depth: int
     whole: tuple[int, ...] = ()
 
@@ -172,9 +178,11 @@ def _needs(expression: Typed) -> tuple[int, ...]:
 
 def _whole(expression: Typed) -> tuple[int, ...]:
     found = (node for node in nodes_within(expression) if isinstance(node, Input | Aggregated))
-    return tuple(
-        sorted({n.component for n in found if isinstance(n, Aggregated) or n.kind == "last"})
-    )
+    return tuple(sorted({n.component for n in found if _is_whole(n)}))
+
+
+def _is_whole(node: Input | Aggregated) -> bool:
+    return not node.running if isinstance(node, Aggregated) else node.kind == "last"
 
 
 def _must_be_bound(node: Input | Aggregated) -> bool:
@@ -184,14 +192,31 @@ def _must_be_bound(node: Input | Aggregated) -> bool:
     return node.function != "COUNT"
 
 
-def _quantified(expression: Typed, query: CheckedQuery) -> tuple[tuple[int, int], ...]:
+def _quantified(expression: Typed, query: CheckedQuery) -> tuple[Each, ...]:
+    """Return what a conjunct ranges over: the items of each repetition, the rounds of a group."""
     uses: dict[int, set[tuple[str, int]]] = {}
+    groups: dict[int, str] = {}
     for node in nodes_within(expression):
-        if isinstance(node, Input) and query.components[node.component].repeats:
-            uses.setdefault(node.component, set()).add((node.kind, node.number))
-    return tuple(
-        (component, first) for component in sorted(uses) if (first := _first(uses[component]))
-    )
+        if isinstance(node, Input | Aggregated) and query.components[node.component].repeats:
+            uses.setdefault(node.component, set()).add(_use(node))
+            if node.group is not None:
+                groups[node.component] = node.group.lower()
+    ranging = [c for c in sorted(uses) if _first(uses[c])]
+    rows = []
+    for k, component in enumerate(ranging):
+        group = groups.get(component)
+        together = [c for c in ranging if group is not None and groups.get(c) == group]
+        kinds = set().union(*(uses[c] for c in together)) if together else uses[component]
+        leader = ranging.index(together[0]) if together else k
+        lags = len(together) > 1 and ("each", 0) not in uses[component]
+        rows.append((component, _first(kinds), leader, int(lags)))
+    return tuple(rows)
+
+
+def _use(node: Input | Aggregated) -> tuple[str, int]:
+    if isinstance(node, Input):
+        return node.kind, node.number
+    return "each" if node.running else "whole", 0
 
 
 def _first(kinds: set[tuple[str, int]]) -> int:
@@ -311,12 +336,12 @@ class _Assembler:
         return Slot(node.component, _ITEMS[node.kind], column, node.number)
 
     def _aggregate(self, node: Aggregated) -> None:
-        kind = _AGGREGATES[node.function]
+        kind = _AGGREGATES[node.function] + (op.RUNNING if node.running else 0)
         if node.column is None:
-            self._load(Slot(node.component, op.COUNT))
+            self._load(Slot(node.component, kind))
             return
         source = self.query.type_of_attribute(node.component, node.column)
-        if kind in (op.SUM, op.AVG) and not (source.is_number or source is _I):
+        if node.function in ("SUM", "AVG") and not (source.is_number or source is _I):
             raise refuse(f"{node.function} needs numbers, not {source.value}")
         self._note_order(source)
         column = self.pools.column(EventColumn(source, Input(source, THIS_EVENT, node.column)))

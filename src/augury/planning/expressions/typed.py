@@ -47,7 +47,8 @@ class Input:
     """A column of the event, or of one of the events, that a component holds.
 
     `kind` "each" is the only event of a plain component, or the current one of a repetition.
-    `default` takes its place where the component was missed.
+    `default` takes its place where the component was missed. Inputs of one `group` are of one round
+    of it.
     """
 
     type: DataType
@@ -56,16 +57,22 @@ class Input:
     kind: IndexKind = "each"
     number: int = 0
     default: Typed | None = None
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregated:
-    """COUNT of a component's events, or SUM, AVG, MIN or MAX of `column`; NULLs are left out."""
+    """COUNT of a component's events, or SUM, AVG, MIN or MAX of `column`; NULLs are left out.
+
+    A `running` one is over the events up to the current one.
+    """
 
     type: DataType
     function: Literal["COUNT", "SUM", "AVG", "MIN", "MAX"]
     component: int
     column: str | None = None
+    running: bool = False
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,10 +84,11 @@ def _positive_parts(parts: Iterable[Shape]) -> Parts:
 
 def precedences_of(shape: Shape) -> tuple[Precedence, ...]:
     """Return which components lie strictly before which, by the parts of SEQ and NEXT."""
+    # In a group that repeats, what stands first comes again.
     return tuple(
         Precedence(early, late)
         for branch in branches_within(shape)
-        if branch.operator in ("SEQ", "NEXT")
+        if branch.operator in ("SEQ", "NEXT") and branch.times is None
         for before, after in combinations(branch.parts, 2)
         for early in positive_components(before)
         for late in positive_components(after)

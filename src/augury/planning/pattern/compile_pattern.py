@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, takewhile
 
 from augury.analysis.checked import CheckedQuery, Conjunct, Leaf, Negated, Shape
 from augury.analysis.unread import scores_unseen
@@ -26,6 +26,8 @@ from augury.planning.pattern.build_automaton import automaton_of
 from augury.planning.pattern.residual import positive_components
 
 Path = tuple[tuple[str, int], ...]
+# What a path has where it enters a group that repeats.
+ROUNDS = "ROUNDS"
 
 
 def compile_pattern(
@@ -145,6 +147,8 @@ def _paths(shape: Shape, path: Path) -> Iterator[tuple[int, Path]]:
     elif isinstance(shape, Negated):
         yield from _paths(shape.part, path)
     else:
+        if shape.times is not None:
+            path = (*path, (ROUNDS, 0))
         for place, part in enumerate(shape.parts):
             yield from _paths(part, (*path, (shape.operator, place)))
 
@@ -157,13 +161,19 @@ def _parting(first: Path, second: Path) -> tuple[str, int, int] | None:
     return None
 
 
+def _share_rounds(first: Path, second: Path) -> bool:
+    """Return whether two components stand in one group that repeats: then both come again."""
+    together = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    return any(one == (ROUNDS, 0) for one, _ in together)
+
+
 def _is_ordered(first: Path, second: Path) -> bool:
-    parting = _parting(first, second)
+    parting = None if _share_rounds(first, second) else _parting(first, second)
     return parting is not None and parting[0] in ("SEQ", "NEXT") and parting[1] < parting[2]
 
 
 def _excludes(first: Path, second: Path) -> bool:
-    parting = _parting(first, second)
+    parting = None if _share_rounds(first, second) else _parting(first, second)
     return parting is not None and parting[0] == "OR"
 
 
@@ -172,7 +182,9 @@ def _before(query: CheckedQuery, paths: Mapping[int, Path]) -> tuple[int, ...]:
         _bits(
             other
             for other in paths
-            if _is_ordered(paths[other], paths[c.index]) or (other == c.index and c.repeats)
+            if _is_ordered(paths[other], paths[c.index])
+            or _share_rounds(paths[other], paths[c.index])
+            or (other == c.index and c.repeats)
         )
         for c in query.components
     )

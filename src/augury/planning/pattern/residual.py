@@ -72,7 +72,16 @@ class Choose:
     parts: tuple[Residual, ...]
 
 
-Residual = Done | Take | Chain | Adjoin | Shuffle | Choose
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A group that repeats: `need` more rounds, and room for `room` (None: no limit)."""
+
+    body: Residual
+    need: int
+    room: int | None
+
+
+Residual = Done | Take | Chain | Adjoin | Shuffle | Choose | Loop
 DONE = Done()
 
 
@@ -101,6 +110,9 @@ def residual_of(shape: Shape, components: Sequence[Component]) -> Residual:
         return Take(component.index, component.minimum, component.maximum)
     if isinstance(shape, Negated):
         return DONE
+    if shape.times is not None:
+        once = [replace(c, minimum=1, maximum=1) for c in components]
+        return Loop(residual_of(replace(shape, times=None), once), *shape.times)
     parts = [residual_of(p, components) for p in shape.parts if not isinstance(p, Negated)]
     if shape.operator == "AND":
         return _shuffle(parts)
@@ -133,14 +145,17 @@ def components_always_bound(shape: Shape, components: Sequence[Component]) -> fr
         return frozenset({shape.component} if components[shape.component].minimum else ())
     if isinstance(shape, Negated):
         return frozenset()
+    if shape.times is not None and shape.times[0] == 0:
+        return frozenset()
     parts = [components_always_bound(part, components) for part in shape.parts]
     return parts[0].intersection(*parts) if shape.operator == "OR" else frozenset().union(*parts)
 
 
 def branches_within(shape: Shape) -> Iterator[Branch]:
-    """Yield the branches outside negations, outermost first."""
+    """Yield the branches outside negations, outermost first, down to groups that repeat."""
     if isinstance(shape, Branch):
         yield shape
+    if isinstance(shape, Branch) and shape.times is None:
         for part in shape.parts:
             yield from branches_within(part)
 
@@ -176,8 +191,8 @@ def _mentioned(part: Residual) -> tuple[int, ...]:
         return (part.component,)
     if isinstance(part, Done):
         return ()
-    if isinstance(part, Adjoin):
-        return _mentioned(part.part)
+    if isinstance(part, Adjoin | Loop):
+        return _mentioned(part.part if isinstance(part, Adjoin) else part.body)
     return tuple(c for p in part.parts for c in _mentioned(p))
 
 
@@ -213,7 +228,7 @@ def accepts_nothing(residual: Residual) -> bool:
     """Return whether the match may end here."""
     if isinstance(residual, Done):
         return True
-    if isinstance(residual, Take):
+    if isinstance(residual, Take | Loop):
         return residual.need == 0
     if isinstance(residual, Adjoin):
         return accepts_nothing(residual.part)
@@ -234,7 +249,7 @@ def steps(residual: Residual) -> list[Step]:
         return [step for part in residual.parts for step in steps(part)]
     if isinstance(residual, Shuffle):
         return _shuffle_steps(residual)
-    return _chain_steps(residual)
+    return _loop_steps(residual) if isinstance(residual, Loop) else _chain_steps(residual)
 
 
 def _take(take: Take) -> Step:
@@ -249,6 +264,16 @@ def _take(take: Take) -> Step:
         take.need == 0,
         (Joint(neighbours),) if neighbours else (),
     )
+
+
+def _loop_steps(loop: Loop) -> list[Step]:
+    """Begin a round; past the minimum, what comes after the group goes first."""
+    room = None if loop.room is None else loop.room - 1
+    rest = DONE if room == 0 else replace(loop, need=max(0, loop.need - 1), room=room)
+    return [
+        replace(step, rest=_chain("SEQ", (step.rest, rest)), yields=loop.need == 0)
+        for step in steps(loop.body)
+    ]
 
 
 def _adjoin(step: Step, adjoin: Adjoin) -> Step:
@@ -305,6 +330,8 @@ def describe(residual: Residual, names: Sequence[str]) -> str:
         return names[residual.component] + repetition_mark(residual.need, residual.room)
     if isinstance(residual, Adjoin):
         return describe(residual.part, names)
+    if isinstance(residual, Loop):
+        return f"({describe(residual.body, names)}){repetition_mark(residual.need, residual.room)}"
     operator = {Shuffle: "AND", Choose: "OR"}.get(type(residual)) or _operator(residual)
     return f"{operator}({', '.join(describe(p, names) for p in residual.parts)})"
 

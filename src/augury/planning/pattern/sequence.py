@@ -64,7 +64,7 @@ def _takes_neighbours(query: CheckedQuery) -> bool:
 
 def _in_order(shape: Shape, operators: tuple[str, ...]) -> Iterator[Shape]:
     """Yield the parts of a sequence; parts that are sequences themselves lie in it."""
-    if isinstance(shape, Branch) and shape.operator in operators:
+    if isinstance(shape, Branch) and shape.operator in operators and shape.times is None:
         for part in shape.parts:
             yield from _in_order(part, operators)
     else:

@@ -14,6 +14,7 @@ from augury.analysis.declarations.catalog import Catalog
 from augury.errors import DataError
 from augury.evaluation.acting import tables
 from augury.evaluation.acting.candidates import candidates_of
+from augury.evaluation.acting.version import script_hash
 from augury.matching.matcher import ALWAYS
 from augury.planning.acting.columns import HIDDEN
 from augury.planning.acting.shards import tables_used
@@ -82,9 +83,12 @@ class LiveActing:
 
         A firing that could not be done is tried again.
         """
-        self.acting, self.stage, self.stopped = used.acting, Stage(used.acting.world), None
+        self.acting, self.stopped = used.acting, None
+        self.stage = Stage(used.acting.world, script=script_hash(used.catalog))
         if used.stores is not None:
             self._open(used.stores, used)
+        # Letters are of the rules by which firings happened: those before, for what is unwritten.
+        self.used = used
         self.flights = None
         if used.stores is not None or used.scheduler is not None:
             locking = Locking(used.acting.world, used.locks)
@@ -100,7 +104,8 @@ class LiveActing:
             if self.state.reached is not None:
                 # What was settled by the rules so far is not to be settled by others.
                 unwritten = self.state.firings[self.committed :]
-                self.stores.commit(unwritten, self.state.reached, always=True)
+                letters = self.stores.letters(unwritten, self.used.catalog, self.used.queries)
+                self.stores.commit(unwritten, self.state.reached, letters, always=True)
                 self.committed = len(self.state.firings)
             stores.succeed(self.stores)
         stores.claim()
@@ -111,10 +116,12 @@ class LiveActing:
             if name not in self.state.tables:
                 self.state.tables[name] = Contents.of(name, used.key_of(name), rows)
 
-    def take(self, name: str, found: Found) -> None:
-        """Let matches of a query wait for their moments."""
+    def take(self, name: str, found: Found) -> Found:
+        """Let matches of a query wait for their moments; return what is told at once.
+
+        Rows that are no matches stand, whatever tables hold.
+        """
         made = self.acting.candidates[name]
-        rows = {row["match_id"]: row for row in found}
         candidates = list(candidates_of(made, found, self.state.found))
         since = self.since.get(name)
         if since is not None:
@@ -124,9 +131,13 @@ class LiveActing:
             for each in known:
                 self.stage.hear_of(self.state, each)
                 self.stage.pass_over(self.state, [each])
-        for each in candidates:
-            self.held[made.query.name, each.match_id] = rows[each.match_id]
         self.stage.offer(self.state, candidates)
+        if made.rows is not None:
+            return [_shown(row) for row in found]
+        rows = {row["match_id"]: row for row in found}
+        for each in candidates:
+            self.held[made.name, each.match_id] = rows[each.match_id]
+        return []
 
     def settle(self, horizons: Iterable[tuple[str, int]]) -> Found:
         """Settle what is known, and write it; `horizons` is how far each query has reported."""
@@ -141,9 +152,10 @@ class LiveActing:
             self._settle(before, told)
         except DataError as error:
             self.stopped = error
-        self._untold += [_shown(self.held[each.query, each.match_id]) for each in told.passed]
+        passed = [self.held.get((each.query, each.match_id)) for each in told.passed]
+        self._untold += [_shown(row) for row in passed if row is not None]
         for each in told.tried:
-            del self.held[each.query, each.match_id]
+            self.held.pop((each.query, each.match_id), None)
         self._commit()
         if self.stopped is not None:
             raise self.stopped
@@ -167,7 +179,9 @@ class LiveActing:
     def _commit(self) -> None:
         """Write what was settled; what cannot be written now is written with the next."""
         if self.stores is not None and self.state.reached is not None:
-            self.stores.commit(self.state.firings[self.committed :], self.state.reached)
+            fresh = self.state.firings[self.committed :]
+            letters = self.stores.letters(fresh, self.used.catalog, self.used.queries)
+            self.stores.commit(fresh, self.state.reached, letters)
         self.committed = len(self.state.firings)
 
     def close(self) -> None:
@@ -210,7 +224,7 @@ class LiveActing:
         self.stage.offer(self.state, [each for each in waiting if not self._is_known(each)])
         for each in filter(self._is_known, waiting):
             self.stage.pass_over(self.state, [each])
-            del self.held[each.query, each.match_id]
+            self.held.pop((each.query, each.match_id), None)
             self.passed_over += 1
 
     def _is_known(self, each: Candidate) -> bool:

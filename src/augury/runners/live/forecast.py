@@ -36,11 +36,13 @@ class LiveForecast:
         catalog: Catalog,
         tables: Mapping[str, pa.Table],
         relations: Tables,
+        *,
+        acts: bool = False,
     ) -> None:
         refuse_inferred(forecast.query, catalog)
         plan = plan_forecast(forecast, catalog)
         self.forecast, self.query = forecast, forecast.query
-        self.stage = ForecastStage(plan, relations, _history(forecast, catalog, tables))
+        self.stage = ForecastStage(plan, relations, _history(forecast, catalog, tables), None, acts)
         self.state = self.stage.start()
         self.streams = {stream.name.lower(): stream for stream in forecast.query.streams}
         self.rows: dict[str, list[Arrival]] = {name: [] for name in self.streams}

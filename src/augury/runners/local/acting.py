@@ -58,7 +58,9 @@ class ActingRun:
             used = self.used
             stage = with_stores(ActStage.of(used.catalog, used.queries, self.runner.bound))
             stage = replace(stage, seen=self.seen)
-            candidates = {name: self.runner.table(name) for name in used.acting.candidates}
+            searched = {name: self.runner.table(name) for name in used.acting.searched}
+            told = {name: self.runner.forecast_to_act(name) for name in used.acting.forecasts}
+            candidates = searched | told
             state, acted = stage.advance(stage.start(), candidates, ALWAYS)
             if acted.stopped is not None:
                 raise acted.stopped

@@ -1,0 +1,17 @@
+CREATE STREAM s (kind STRING, price LONG, t LONG) TIME t TYPE kind;
+CREATE QUERY repeats ON s PATTERN SEQ((SEQ(A a, B+ b))+ g, C c) WITHIN 9;
+CREATE QUERY denies ON s PATTERN SEQ((SEQ(A a, !X x, B b))+ g, C c) WITHIN 9;
+CREATE QUERY shuffles ON s PATTERN SEQ((AND(A a, B b))+ g, C c) WITHIN 9;
+CREATE QUERY nests ON s PATTERN SEQ((SEQ((SEQ(A a, B b))+ h, D d))+ g, C c) WITHIN 9;
+CREATE QUERY is_denied ON s PATTERN SEQ(C c, !(SEQ(A a, B b))+ g, D d) WITHIN 9;
+CREATE QUERY adjoins ON s PATTERN NEXT((SEQ(A a, B b))+ g, C c) WITHIN 9;
+CREATE QUERY gives_way ON s PATTERN SEQ((SEQ(A a, B b))+? g, C c) WITHIN 9;
+CREATE QUERY of_another ON s PATTERN SEQ((SEQ(A a, B b))+ g, C c) WHERE g[i].c.price > 1 WITHIN 9;
+CREATE QUERY of_none ON s PATTERN SEQ((SEQ(A a, B b))+ g, C c) WHERE h[i].a.price > 1 WITHIN 9;
+CREATE QUERY of_some ON s PATTERN SEQ((OR(A a, B b))+ g, C c) WHERE g[i].a.price > 1 WITHIN 9;
+CREATE QUERY one_value ON s PATTERN SEQ((SEQ(A a, B b))+ g, C c) WITHIN 9 RETURN g[i].a.price;
+CREATE QUERY so_far ON s PATTERN SEQ(A+ a, C c) WHERE a[..i].price > 1 AND c[..i].price > 2 WITHIN 9;
+CREATE QUERY twice ON s PATTERN SEQ((SEQ(A a, B b))+ a, C c) WITHIN 9;
+CREATE QUERY sums ON s PATTERN SEQ(A a, C c) WHERE SUM(a[..i].price) < 3 AND SUM(a[..k].price) < 3 WITHIN 9;
+CREATE QUERY denial ON s PATTERN SEQ(A a, (!B b)+ g, C c) WITHIN 9;
+CREATE QUERY sums_up ON s PATTERN SEQ(A+ a, C c) WITHIN 9 RETURN SUM(a[..i].price) AS total;
