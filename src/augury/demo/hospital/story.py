@@ -22,7 +22,7 @@ class Told:
 
     found: Callable[[float], Score]
     best: Score
-    others: Mapping[str, Score]
+    others: dict[str, Score]
     calibration: Sequence[Band]
     script: str
     alarms: Sequence[Mapping[str, Any]]
