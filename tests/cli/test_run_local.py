@@ -15,6 +15,7 @@ from click.testing import Result
 
 import augury as library
 from cli.terminal import augury
+from stores.hooks import hook
 
 READS = """\
 CREATE STREAM reads (id LONG, tag STRING, reader STRING, at TIMESTAMP, p DOUBLE)
@@ -220,6 +221,16 @@ def test_rules_act_and_write_their_stores_once(home: Path) -> None:
     assert second.exit_code == 0, second.output
     assert [e["query"] for e in events(second) if e["event"] == "match"] == []
     assert _stored() == before
+
+
+def test_firings_are_told_to_a_webhook_once(home: Path) -> None:
+    with hook(503, "forgets") as heard:
+        (home / "store.sql").write_text(RULES + f"WRITE note TO webhook '{heard.url}';")
+        for _ in range(2):
+            result = run("--json")
+            assert result.exit_code == 0, result.output
+        assert heard.rows("rule", "tag") == [("note", "b")]
+        assert len(heard.requests) == 3
 
 
 def test_rules_act_as_rows_arrive(home: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from augury.analysis.declarations.catalog import StreamSchema, TableSchema
-from augury.analysis.declarations.targets import collide, overlap
+from augury.analysis.declarations.targets import HOOK, collide, overlap
 from augury.analysis.script import Checked, check_text
 from augury.cli import places, scripts
 from augury.errors import QueryError, Source
@@ -129,7 +129,8 @@ def _targets(text: str, name: str, checked: Checked, flags: Flags) -> dict[str, 
     """Return the targets of each query: those of the flags, or else those of the script."""
     found: dict[str, list[External]] = {}
     for statement in parse(Source(name, text)).statements:
-        if isinstance(statement, Write):
+        # Webhooks are told from the outbox of a store.
+        if isinstance(statement, Write) and statement.target.format != HOOK:
             found.setdefault(statement.query.lower(), []).append(statement.target)
     given = places.known(flags.targets, "--sink", list(_names(checked).values()))
     for query, chosen in given.items():

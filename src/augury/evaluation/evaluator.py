@@ -49,6 +49,7 @@ from augury.evaluation.shared_passes import SharedPass, shareable
 from augury.evaluation.skipping import Candidates
 from augury.evaluation.skipping_worlds import InWorlds
 from augury.evaluation.stream_rows import StreamRows, all_times, inputs_of
+from augury.inference.model import Model
 from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.lineage import Formula
 from augury.matching.worlds import TooManyStatesError
@@ -98,6 +99,10 @@ class Evaluator:
             self.identities[name.lower()] = found
         return self.identities[name.lower()]
 
+    def model(self, stream: str) -> Model:
+        """Return the model by which a stream is inferred."""
+        return Inferring(self.catalog, self._load, self._relation).model(stream)
+
     def table(self, name: str) -> pa.Table:
         """Return the result of a query."""
         if name.lower() not in self.answers:
@@ -114,6 +119,10 @@ class Evaluator:
     def rejected(self, stream: str) -> pa.Table:
         """Return the bad rows of a stream, with their reasons."""
         return self._load(stream).rejected
+
+    def rows(self, stream: str) -> StreamRows:
+        """Return the rows of a stream, inferred ones too."""
+        return self._load(stream)
 
     def _load(self, name: str) -> StreamRows:
         if name.lower() not in self.loaded:

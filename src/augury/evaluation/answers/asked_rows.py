@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from augury.evaluation.acting.letters import letters_of, with_letters
 from augury.evaluation.acting.written import written
 from augury.evaluation.answers.forecast_answers import forecast_schema
 from augury.evaluation.answers.schemas import answer_schema
@@ -39,7 +40,8 @@ def acted_rows(stage: ActStage, state: ActState, acted: Acted, asked: Asked) -> 
     if asked.kind == "contents":
         return stage.contents(state, asked.name)
     if asked.kind == "written":
-        return written(acted.firings, stage.stored_tables)
+        rows = written(acted.firings, stage.stored_tables)
+        return with_letters(rows, letters_of(acted.firings, stage.catalog, stage.queries))
     made = {"firings": stage.firings, "aside": stage.rejected, "changes": stage.changes}
     return made[asked.kind](acted, asked.name)
 

@@ -111,11 +111,15 @@ class LocalRunner:
         plan = plan_forecast(forecast, self.catalog)
         tables = self._network(forecast.query.name).relations
         history = None if forecast.learn_from is None else self._ordered(forecast.learn_from)
-        return ForecastStage(plan, tables, history)
+        model = None
+        if forecast.future.kind == "MODEL":
+            model = self._evaluator.model(forecast.query.streams[0].name)
+        return ForecastStage(plan, tables, history, model=model)
 
     def _ordered(self, stream: str) -> StreamRows:
         """Return the rows of a stream by time, with the ids of their events."""
-        checked = self._checked(stream)
+        is_inferred = stream.lower() in self.catalog.inferred
+        checked = self._evaluator.rows(stream) if is_inferred else self._checked(stream)
         table = with_event_ids(checked.schema, in_order(checked.table, checked.schema))
         return StreamRows(checked.schema, table, checked.rejected)
 
