@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java test quick lint check fix fuzz bench demo docs lock clean
+.PHONY: help setup java test quick lint check fix fuzz bench demo docs site lock clean
 
 help:           ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/first_answer.py
 	$(BIN)/python benchmarks/push_overhead.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/limits.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/why.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/throughput.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/after_match.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/standing_queries.py
@@ -100,6 +101,9 @@ demo: setup     ## find thieves in a simulated store with known truth; writes ou
 
 docs: $(STAMP)  ## write the outputs that the documents show anew
 	PYTHONPATH=tests $(BIN)/python -m docs.console
+
+site: $(STAMP)  ## write the documents as a site into out/site
+	$(BIN)/zensical build --clean --strict
 
 lock:           ## write constraints.txt anew from the newest allowed packages
 	tools/lock $(PYTHON)

@@ -20,7 +20,6 @@ from augury.evaluation.policies.learned import past_of
 from augury.evaluation.stream_rows import StreamRows
 from augury.planning.policy_plan import PolicyPlan, plan_policy
 from augury.privacy.period import period_of
-from augury.privacy.policy import worths
 
 STREAM = """
 CREATE STREAM s (id LONG, type STRING, t LONG) ID id TIME t TYPE type;
@@ -161,7 +160,7 @@ def _decider(ward: Ward, name: str) -> ColumnDecider:
 def _utility(decider: ColumnDecider, name: str, own: StreamRows) -> float:
     events, decided = decider.decide(own)
     kept = np.ones(len(events), np.bool_) if name == "none" else decided.kept
-    return sum(each.value for each in worths(decider.policy, decider._matches(events, kept)))
+    return sum(each.value for each in decider._worths(decider._matches(events, kept)))
 
 
 def period_found(setting: Setting, seed: int) -> int | None:

@@ -90,6 +90,26 @@ SETTINGS: tuple[Setting, ...] = (
         "seconds after its last commit for which a run keeps others from writing its tables",
     ),
     Setting(
+        "webhook_timeout_seconds",
+        10,
+        "seconds after which a webhook that has not answered is asked again",
+    ),
+    Setting(
+        "webhook_retries",
+        8,
+        "times that a webhook is asked again when a run ends, before its letters stay behind",
+    ),
+    Setting(
+        "local_input_bytes",
+        4 * 2**30,
+        "bytes of files up to which `augury run` takes this process by itself, and not Spark",
+    ),
+    Setting(
+        "whole_input_bytes",
+        256 * 2**20,
+        "bytes of files that `augury run` reads whole in this process; larger ones block by block",
+    ),
+    Setting(
         "shards",
         16,
         "parts that a streaming run on Spark cuts its rows into, where a key allows it",

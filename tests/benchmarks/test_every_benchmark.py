@@ -35,6 +35,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "check_speed": ([], {"QUERIES": 8, "RUNS": 1}),
     "push_overhead": ([], {"EVENTS": 300, "RUNS": 1, "LIVE": (50,), "MANY_KEYS": 20}),
     "limits": ([], {"TIMES": (1, 2)}),
+    "why": (["500"], {}),
     "matching.throughput": (["20000"], {}),
     "matching.after_match": (["20000"], {}),
     "matching.standing_queries": (["2000"], {"QUERIES": 20}),

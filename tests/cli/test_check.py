@@ -134,10 +134,3 @@ def test_the_types_that_a_policy_keeps_are_noted_with_who_binds_them() -> None:
     assert "note: policy discreet keeps the type C: shown, it is negated" in shown.output
     (file,) = json.loads(augury("check", "--json", "-", stdin=GUARDED).stdout)["files"]
     assert file["policies"] == {"discreet": [{"type": "C", "by": "shown", "why": "it is negated"}]}
-
-
-def test_a_script_with_a_policy_is_not_run_on_spark() -> None:
-    for more in ("", "CREATE STREAM kept AS SUPPRESS s USING discreet; WRITE kept TO console;"):
-        shown = augury("run", "-", stdin=GUARDED + more)
-        assert shown.exit_code == 2
-        assert "P003" in shown.output

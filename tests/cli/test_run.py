@@ -239,7 +239,7 @@ def run(home: Path, *arguments: str) -> Result:
     return augury(
         "run",
         str(home / "store.sql"),
-        *("--source", f"reads=json:{home / 'in'}"),
+        *("--engine", "spark", "--source", f"reads=json:{home / 'in'}"),
         *("--checkpoint", str(home / "state")),
         *arguments,
     )
@@ -283,7 +283,7 @@ def test_a_bounded_run_that_is_repeated_replaces_its_answers(
 @pytest.mark.spark
 def test_answers_without_a_target_are_printed(spark: SparkSession, home: Path) -> None:
     shown = augury(
-        *("run", str(home / "store.sql"), "--json"),
+        *("run", str(home / "store.sql"), "--json", "--engine", "spark"),
         *("--source", f"reads=json:{home / 'in'}", "--checkpoint", str(home / "state")),
     )
     events = [json.loads(line) for line in shown.stdout.splitlines()]
@@ -348,14 +348,21 @@ def test_a_folder_of_another_run_is_refused(spark: SparkSession, home: Path) -> 
 def test_a_folder_that_does_not_exist_is_an_error_of_the_data(
     spark: SparkSession, home: Path
 ) -> None:
-    shown = augury("run", str(home / "store.sql"), "--source", f"reads=json:{home / 'nowhere'}")
+    shown = augury(
+        "run",
+        str(home / "store.sql"),
+        "--engine",
+        "spark",
+        "--source",
+        f"reads=json:{home / 'nowhere'}",
+    )
     assert shown.exit_code == 1
     assert "which does not exist" in shown.output
 
 
 @pytest.mark.spark
 def test_a_stream_without_a_source_says_how_to_give_one(spark: SparkSession, home: Path) -> None:
-    shown = augury("run", str(home / "store.sql"))
+    shown = augury("run", str(home / "store.sql"), "--engine", "spark")
     assert shown.exit_code == 1
     assert "stream reads has no FROM" in shown.output
 

@@ -89,6 +89,7 @@ def test_a_start_that_is_interrupted_ends_at_once_and_leaves_no_java(
     script = tmp_path / "store.sql"
     script.write_text(STORE)
     command = [sys.executable, "-c", INTERRUPTED, "run", str(script), signal]
+    command[4:4] = ["--engine", "spark"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == code, done.stderr
     assert done.stderr == "stopped before the first batch\n"
@@ -135,7 +136,7 @@ def test_a_source_that_spark_cannot_read_is_a_sentence(
     (tmp_path / "in").mkdir()
     place = source(tmp_path / "in")
     given = ("--source", place, "--side-tables", str(tmp_path / "side"), "--batch")
-    shown = augury("run", "-", *given, stdin=STORE)
+    shown = augury("run", "-", "--engine", "spark", *given, stdin=STORE)
     assert shown.exit_code == 1
     assert shown.stderr.startswith("error: ")
     assert len(shown.stderr.splitlines()) == 1
@@ -151,7 +152,9 @@ def test_an_option_that_spark_refuses_is_to_be_corrected(
     # Spark looks at this option only once the stream runs.
     origin = f"TYPE reader FROM csv '{tmp_path}/in' OPTIONS (maxFilesPerTrigger = 'many');"
     given = ("--once", "--checkpoint", str(tmp_path / "state"))
-    shown = augury("run", "-", *given, stdin=STORE.replace("TYPE reader;", origin))
+    shown = augury(
+        "run", "-", "--engine", "spark", *given, stdin=STORE.replace("TYPE reader;", origin)
+    )
     assert shown.exit_code == 1
     assert "what was written stays; correct the cause" in shown.stderr
     assert "STREAM_FAILED" not in shown.stderr

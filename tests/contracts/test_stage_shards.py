@@ -162,6 +162,19 @@ def test_the_worked_owners_come_out_in_steps(name: int, size: int) -> None:
     assert told(found, asked[0].key) == ordered(ag.revisions("known").to_pylist())
 
 
+@pytest.mark.parametrize("size", [1, 100])
+@pytest.mark.filterwarnings("ignore:.*impossible in every world")
+@pytest.mark.parametrize("case", [c for c in OWNERS if c.query], ids=lambda case: case.title)
+def test_the_worked_matches_over_owners_come_out_in_steps(case: Any, size: int) -> None:
+    ag = bound_session_of(case)
+    ag.sql(f"CREATE QUERY q ON known {case.query};")
+    bound = {"doors": case.rows, "staff": case.staff, "passages": case.doors}
+    bound["weights"] = case.weights
+    asked = Asked("revisions", "q")
+    found = answers_of(network_of(ag, ["q"], [asked], bound), bound, 1, size)
+    assert told(found, asked.key) == ordered(ag.revisions("q").to_pylist())
+
+
 # Rules --------------------------------------------------------------------------------------------
 
 

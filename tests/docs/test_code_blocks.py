@@ -5,11 +5,13 @@ from __future__ import annotations
 import doctest
 import json
 import re
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
 from augury import Session
+from augury.cli.cases import failures, read_cases
 from augury.errors import Source
 from augury.language.parser import parse
 from augury.language.printer import script_text
@@ -22,7 +24,8 @@ CONSOLE = [block for document in DOCUMENTS for block in blocks(document, "consol
 JSON = [block for document in DOCUMENTS for block in blocks(document, "json")]
 # How a script begins that does not stand beside those before it.
 APART = "-- in a session of its own"
-KNOWN = {"", "sql", "python", "console", "json"}
+TOML = [block for document in DOCUMENTS for block in blocks(document, "toml")]
+KNOWN = {"", "sql", "python", "console", "json", "toml"}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
@@ -92,3 +95,13 @@ def test_commands_print_what_is_shown(block: Block) -> None:
 @pytest.mark.parametrize("block", JSON, ids=str)
 def test_json_can_be_read(block: Block) -> None:
     assert json.loads(block.code)
+
+
+@pytest.mark.parametrize("block", TOML, ids=str)
+def test_cases_hold_for_the_script_that_augury_init_makes(block: Block, tmp_path: Path) -> None:
+    starter = resources.files("augury.cli") / "starter"
+    (tmp_path / "thefts.sql").write_text((starter / "thefts.sql").read_text("utf-8"))
+    (tmp_path / "thefts.test.toml").write_text(block.code)
+    found = read_cases(tmp_path / "thefts.test.toml")
+    assert found
+    assert [failures(case) for case in found] == [[]] * len(found)

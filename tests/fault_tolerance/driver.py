@@ -20,6 +20,7 @@ from augury.runners.process.local_spark import start
 from augury.sinks.checkpoint import Identity, claim
 from augury.sinks.delivery import Delivery
 from augury.sinks.folder import FolderSink, Owner
+from augury.sinks.store import Store
 from fault_tolerance.scenario import QUERIES, SCRIPT
 
 if TYPE_CHECKING:
@@ -45,7 +46,11 @@ def delivering(
     """Return a running query that puts every kind of answer into its folder."""
     spark: Any = ag.spark
     pipeline = ag.pipeline([n for kind, n in places if kind == "match"], tells_faults=True)
-    run = claim(spark, str(folder / "checkpoint"), Identity({"script": script}, 1))
+    run = claim(
+        Store(spark, str(folder / "checkpoint")),
+        str(folder / "checkpoint"),
+        Identity({"script": script}, 1),
+    )
     sinks = {
         (kind, name): [FolderSink(spark, str(folder / kind / name), "parquet", Owner(run, name))]
         for kind, name in places

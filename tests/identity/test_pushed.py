@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -131,6 +132,47 @@ def test_what_may_not_be_told_again_is_not_kept():
         state, _ = stage.advance(state, table, 4 * number)
         sizes.append(state.rows.num_rows)
     assert max(sizes) <= 4
+
+
+MATCHES = """
+CREATE QUERY visit ON known PATTERN SEQ(ENTER x, !WASH s, EXIT e) WHERE [unit] AND [person] WITHIN 8
+RETURN x.id AS x, e.id AS e, e.p AS p, e.revision AS told;
+CREATE QUERY unwashed ON known PATTERN SEQ(ENTER x, !WASH s) WHERE [unit] AND [person] WITHIN 5
+HAVING CONFIDENCE >= 0.3 RETURN x.id AS x;
+CREATE QUERY others ON known PATTERN SEQ(ENTER x, EXIT e)
+WHERE [unit] AND x.person <> e.person USING SKIP TILL NEXT MATCH WITHIN 4;
+"""
+QUERIES = ("visit", "unwashed", "others")
+
+
+def rounded(rows: list[dict]) -> list[str]:
+    """Return rows whose probabilities are as near as sums in another order are."""
+    shown = [{k: round(v, 9) if isinstance(v, float) else v for k, v in r.items()} for r in rows]
+    for row in shown:
+        row["events"] = [e | {"probability": round(e["probability"], 9)} for e in row["events"]]
+    return sorted(map(repr, shown))
+
+
+@pytest.mark.filterwarnings("ignore")
+@patch("augury.identity.tracks.BETWEEN_MARKS", 2)
+@given(drawn=rows, cuts=st.lists(st.integers(0, 14), max_size=3), within=st.sampled_from((6, 30)))
+@settings(max_examples=20, deadline=None)
+def test_matches_are_told_as_those_of_bound_rows(drawn, cuts, within):
+    doors = doors_of(drawn)
+    script = SCRIPT.replace("WITHIN 6", f"WITHIN {within}") + MATCHES
+    ag, told = session(script), []
+    for number, each in enumerate(doors):
+        if number in cuts:
+            data = ag.checkpoint()
+            ag = session(script)
+            ag.restore(data)
+        told += ag.push("doors", each)
+    told += ag.finish()
+    whole = session(script)
+    whole.bind("doors", doors)
+    for name in QUERIES:
+        own = [row for row in told if row.get("query") == name]
+        assert rounded(own) == rounded(whole.revisions(name).to_pylist())
 
 
 def test_states_of_other_wards_and_damaged_ones_are_refused():

@@ -131,7 +131,15 @@ def test_a_run_says_it_at_its_end(how: str, tmp_path: Path) -> None:
     (tmp_path / "in" / "rows.csv").write_text("\n".join(["id,tag,kind,t", *lines]))
     script = STREAM.removesuffix(";") + f" FROM csv '{tmp_path / 'in'}' OPTIONS (header = 'true');"
     (tmp_path / "q.sql").write_text(script + PAIRS.format("WHERE [tag]"))
-    arguments = ["run", str(tmp_path / "q.sql"), how, "--checkpoint", str(tmp_path / "state")]
+    arguments = [
+        "run",
+        str(tmp_path / "q.sql"),
+        "--engine",
+        "spark",
+        how,
+        "--checkpoint",
+        str(tmp_path / "state"),
+    ]
     shown = augury(*arguments)
     assert shown.exit_code == 0, shown.output
     assert "warning: query q: 2 events of s share their time with another" in shown.output

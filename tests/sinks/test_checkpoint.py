@@ -19,8 +19,9 @@ pytestmark = pytest.mark.spark
 def claim(spark: SparkSession, folder: Path, state: int = 1, **texts: str) -> str:
     from augury.sinks.checkpoint import Identity
     from augury.sinks.checkpoint import claim as claimed
+    from augury.sinks.store import Store
 
-    return claimed(spark, str(folder), Identity(texts, state))
+    return claimed(Store(spark, str(folder)), str(folder), Identity(texts, state))
 
 
 def test_the_same_queries_go_on_with_their_run(spark: SparkSession, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from augury.analysis.declarations.models import read_inferred, read_model
 from augury.analysis.declarations.moves import read_identified, read_moves
 from augury.analysis.declarations.rules import read_rule, read_store
 from augury.analysis.declarations.streams import read_stream, read_table
-from augury.analysis.declarations.targets import check_write
+from augury.analysis.declarations.targets import HOOK, check_hooked, check_write
 from augury.analysis.expressions.conditional import history_is_declared, markov_names_transitions
 from augury.analysis.findings import Findings, in_text_order
 from augury.analysis.policies.declared import read_policy, read_suppressed
@@ -192,8 +192,7 @@ class _Script:
             case SuppressStream():
                 self._suppress(statement)
             case Write():
-                self._refers(statement)
-                check_write(statement, self.writes, self.findings)
+                self._write(statement)
             case CreateGaps() | Explain():
                 self._refers(statement)
 
@@ -382,16 +381,36 @@ class _Script:
         message = f"the name {name} is already taken by a {holder}".replace("a gaps", "other gaps")
         self.findings.error("A010", message, place, "choose another name; names ignore case")
 
+    def _write(self, statement: Write) -> None:
+        before, name = self.findings.error_count, statement.query.lower()
+        if statement.target.format == HOOK:
+            if self.ledger.has_failed(name):
+                return
+            check_hooked(statement, self.ledger, self.findings)
+        else:
+            self._refers(statement)
+        check_write(statement, self.writes, self.findings)
+        if statement.target.format == HOOK and self.findings.error_count == before:
+            known = self.ledger.hooks.get(name, ())
+            self.ledger.hooks[name] = (*known, statement.target)
+
     def _refers(self, statement: CreateGaps | Explain | Write) -> None:
         name = statement.query.lower()
         kinds = {"query"}
         if isinstance(statement, Explain):
             kinds |= {"forecast", "policy"}
         kind = self.ledger.holder(name) or self.ledger.later.get(name)
-        is_kept = isinstance(statement, Write) and name in self.ledger.suppressed
-        if kind not in kinds and not is_kept and not self.ledger.has_failed(name):
+        is_told = isinstance(statement, Write) and self._can_be_written(name, kind)
+        if kind not in kinds and not is_told and not self.ledger.has_failed(name):
             span = places.word(self.findings.source, statement.span, statement.query)
             self.findings.error("A029", *self._no_query(statement.query, span))
+
+    def _can_be_written(self, name: str, kind: str | None) -> bool:
+        """Whether something that is no query has rows of its own: told, kept, fired or changed."""
+        if kind in ("forecast", "rule"):
+            return True
+        changed = {c.table.lower() for rule in self.ledger.rules.values() for c in rule.changes}
+        return name in {*self.ledger.suppressed, *self.ledger.identified, *changed}
 
     def _no_query(self, name: str, span: Span) -> tuple[str, Span, str]:
         """Return what is said where a query is needed."""

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from augury.cli import findings, scripts
-from augury.errors import AuguryError, QueryError
+from augury.cli.data_files import bind, script_errors, session_of
+from augury.cli.published import published, published_text
+from augury.errors import AuguryError
 
 if TYPE_CHECKING:
-    from augury.analysis.declarations.catalog import StreamSchema, TableSchema
     from augury.session import Session
 
 SHOWN = 10
@@ -30,7 +29,7 @@ SHOWN = 10
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
 @click.pass_context
 def backtest(ctx: click.Context, file: str, data: tuple[str, ...], as_json: bool) -> None:
-    """Run the rules of a script over rows of the past, and write nothing.
+    """Run the rules and policies of a script over rows of the past, and write nothing.
 
     FILE is a script; each of DATA a Parquet, CSV or JSON file (a row a line) whose name, up to the
     first dot, is that of a stream or table. What the script reads FROM files is taken from there.
@@ -38,9 +37,9 @@ def backtest(ctx: click.Context, file: str, data: tuple[str, ...], as_json: bool
     \b
     augury backtest ward.sql doors.parquet badges.csv
     """
-    with _script_errors(ctx):
-        ag = _session(file)
-        _bind(data, ag)
+    with script_errors(ctx):
+        ag = session_of(file)
+        bind(data, ag)
         report = _report(ag)
     click.echo(json.dumps(report, default=str) if as_json else _text(report))
 
@@ -59,9 +58,9 @@ def diff(ctx: click.Context, old: str, new: str, data: tuple[str, ...], as_json:
     \b
     augury diff yesterday.sql today.sql doors.parquet
     """
-    with _script_errors(ctx):
-        first, second = _session(old), _session(new)
-        _bind(data, first, second)
+    with script_errors(ctx):
+        first, second = session_of(old), session_of(new)
+        bind(data, first, second)
         before, after = _told(first), _told(second)
     found = {
         name: {
@@ -75,93 +74,17 @@ def diff(ctx: click.Context, old: str, new: str, data: tuple[str, ...], as_json:
     ctx.exit(int(any(each["only_old"] or each["only_new"] for each in found.values())))
 
 
-class _script_errors:  # noqa: N801 - it is used as a statement
-    """Print the findings of a wrong script, and exit with 2."""
-
-    def __init__(self, ctx: click.Context) -> None:
-        self.ctx = ctx
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, QueryError):
-            findings.show(error.diagnostics, err=True)
-            click.echo(findings.counted(error.diagnostics), err=True)
-            self.ctx.exit(2)
-
-
-# Rows ---------------------------------------------------------------------------------------------
-
-
-def _session(file: str) -> Session:
-    """Return a local session of a script."""
-    from augury.session import Session
-
-    ag = Session(engine="local")
-    ag.sql(scripts.read(file), name=scripts.shown_name(file))
-    return ag
-
-
-def _bind(data: Iterable[str], *sessions: Session) -> None:
-    """Give sessions the rows that scripts and the command line name."""
-    given = {Path(each).name.partition(".")[0].lower(): each for each in data}
-    known = {name for ag in sessions for name in _names(ag)}
-    for name, place in given.items():
-        if name not in known:
-            raise AuguryError(f"{place} is named after no stream or table of the script")
-    for ag in sessions:
-        own = {name: place for name, place in given.items() if name in _names(ag)}
-        for name, place in (dict(_declared(ag, own)) | own).items():
-            ag.bind(name, _rows(place))
-
-
-def _names(ag: Session) -> set[str]:
-    return {*(name.lower() for name in ag.streams), *ag._declared.catalog.tables}
-
-
-def _declared(ag: Session, given: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-    """Yield the files that a script reads FROM, but for those that are given."""
-    declared: dict[str, StreamSchema | TableSchema] = {
-        **ag._declared.catalog.streams,
-        **ag._declared.catalog.tables,
-    }
-    for name, each in declared.items():
-        source = each.source
-        if source is None or name in given:
-            continue
-        if source.format not in ("parquet", "csv", "json") or source.path is None:
-            raise AuguryError(
-                f"{each.name} is read FROM {source.format}; give its rows as a file, {name}.parquet"
-            )
-        yield name, source.path
-
-
-def _rows(place: str) -> Any:
-    """Return the rows of a file as `Session.bind` takes them."""
-    path = Path(place)
-    if not path.exists():
-        raise AuguryError(f"there is no file {place}")
-    if path.is_dir() or path.suffix == ".parquet":
-        return str(path)
-    if path.suffix == ".csv":
-        from pyarrow import csv
-
-        return csv.read_csv(path)
-    if path.suffix in (".json", ".jsonl", ".ndjson"):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines if line.strip()]
-    raise AuguryError(f"{place} is no file of Parquet, CSV or JSON by its name")
-
-
 # Reports ------------------------------------------------------------------------------------------
 
 
 def _report(ag: Session) -> dict[str, Any]:
-    """Return what rules would do: firings by day, and changes by table."""
+    """Return what rules would do, by day and table, and what policies would publish."""
     catalog = ag._declared.catalog
-    if not catalog.rules:
-        raise AuguryError("there is no rule in this script; declare one with CREATE RULE")
+    if not catalog.rules and not catalog.policies:
+        raise AuguryError(
+            "there is no rule and no policy in this script; declare one with CREATE RULE or "
+            "CREATE POLICY"
+        )
     rules = {}
     for rule in catalog.rules.values():
         fired = ag.table(rule.name).to_pylist()
@@ -176,7 +99,8 @@ def _report(ag: Session) -> dict[str, Any]:
         name: dict(Counter(ag.changes(name).column("operation").to_pylist()))
         for name in sorted(written)
     }
-    return {"rules": rules, "tables": tables}
+    found = {"rules": rules, "tables": tables}
+    return found | ({"policies": published(ag)} if catalog.policies else {})
 
 
 def _day(row: Mapping[str, Any]) -> str:
@@ -194,13 +118,16 @@ def _text(report: Mapping[str, Any]) -> str:
     for name, counts in report["tables"].items():
         shown = ", ".join(f"{n} {how}" for how, n in sorted(counts.items())) or "no change"
         lines.append(f"table {name}: {shown}")
-    return "\n".join(lines)
+    return "\n".join(lines + published_text(report.get("policies", {})))
 
 
 def _told(ag: Session) -> dict[str, set[str]]:
     """Return the ids of matches and firings, by query and rule."""
-    found = {}
+    found, policies = {}, ag._declared.catalog.policies.values()
+    private = {each.query.lower() for p in policies for each in p.statement.private}
     for name in ag.queries:
+        if name.lower() in private:
+            continue
         answer = ag.table(name)
         if "match_id" in answer.column_names:
             found[f"query {name}"] = set(answer.column("match_id").to_pylist())

@@ -12,23 +12,27 @@ from typing import Any
 
 import click
 
-from augury.analysis.declarations.catalog import StreamSchema
-from augury.analysis.declarations.targets import collide, overlap
+from augury.analysis.declarations.catalog import StreamSchema, TableSchema
+from augury.analysis.declarations.targets import HOOK, collide, overlap
 from augury.analysis.script import Checked, check_text
 from augury.cli import places, scripts
 from augury.errors import QueryError, Source
+from augury.evaluation.network import ground
 from augury.language.parser import parse
 from augury.language.printer import to_text
 from augury.language.tree import (
     CreateForecast,
+    CreatePolicy,
     CreateQuery,
     CreateRule,
     CreateStream,
     External,
     IdentifyStream,
+    Statement,
     Write,
 )
-from augury.planning.refusal import refuse_policies
+from augury.planning.acting.whom import acting_names
+from augury.planning.refusal import PlanError
 
 _CONSOLE = External("console")
 
@@ -59,8 +63,15 @@ class Job:
     checked: Checked
     queries: tuple[str, ...]
     streams: Mapping[str, StreamSchema]
+    tables: Mapping[str, TableSchema]
     targets: Mapping[str, list[External]]
     streaming: bool
+
+    def blamed(self, error: PlanError) -> QueryError:
+        """Return an error with its place in the script: at the latest that of what is run."""
+        run = {name.lower() for name in self.queries}
+        spans = [each.span for each in self.checked.queries if each.name.lower() in run]
+        return error.at(Source(self.name, self.text), *spans[:1])
 
     @property
     def uses_kafka(self) -> bool:
@@ -96,40 +107,32 @@ def make_job(text: str, name: str, flags: Flags) -> Job:
     checked = check_text(text, name)
     if checked.has_errors:
         raise QueryError(checked.diagnostics)
-    _refuse_what_only_sessions_do(checked, Source(name, text))
-    refuse_policies(checked.catalog, "on Spark")
     targets = _targets(text, name, checked, flags)
     queries = _queries(checked, flags, targets)
     streams = _streams(checked, queries, flags)
-    is_kafka = any(s.source is not None and s.source.format == "kafka" for s in streams.values())
-    streaming = is_kafka if flags.streaming is None else flags.streaming
+    streaming = any(map(_has_no_end, streams.values()))
+    if flags.streaming is not None:
+        streaming = flags.streaming
     chosen = {query.lower(): targets.get(query.lower(), [_CONSOLE]) for query in queries}
     _keep_apart(chosen, streams)
-    return Job(text, name, checked, queries, streams, chosen, streaming)
+    tables = _tables(checked, flags)
+    return Job(text, name, checked, queries, streams, tables, chosen, streaming)
 
 
-def _refuse_what_only_sessions_do(checked: Checked, source: Source) -> None:
-    """Raise for rules, forecasts and owners: without them a run would do less than is said."""
-    from augury.planning.refusal import NOT_EVALUATED, PlanError
-
-    catalog = checked.catalog
-    found: list[tuple[CreateRule | CreateForecast | IdentifyStream, str]] = []
-    found += [(rule, f"rule {rule.name} does not act") for rule in catalog.rules.values()]
-    found += [(each, f"forecast {each.name} is not made") for each in catalog.forecasts.values()]
-    owners = (each.statement for each in catalog.identified.values())
-    found += [(each, f"stream {each.name} is not identified") for each in owners]
-    for statement, what in found:
-        hint = "push events into a Session(engine='local'), or bind them there"
-        raise PlanError(NOT_EVALUATED, f"{what} on Spark yet", hint).at(source, statement.span)
+def _has_no_end(stream: StreamSchema) -> bool:
+    """Whether rows of a stream come as time goes on, for all that is known."""
+    source = stream.source
+    return source is not None and (source.format == "kafka" or source.path == "-")
 
 
 def _targets(text: str, name: str, checked: Checked, flags: Flags) -> dict[str, list[External]]:
     """Return the targets of each query: those of the flags, or else those of the script."""
     found: dict[str, list[External]] = {}
     for statement in parse(Source(name, text)).statements:
-        if isinstance(statement, Write):
+        # Webhooks are told from the outbox of a store.
+        if isinstance(statement, Write) and statement.target.format != HOOK:
             found.setdefault(statement.query.lower(), []).append(statement.target)
-    given = places.known(flags.targets, "--sink", [query.name for query in checked.queries])
+    given = places.known(flags.targets, "--sink", list(_names(checked).values()))
     for query, chosen in given.items():
         own = {each.format: each for each in found.get(query, [])}
         found[query] = [places.with_options_of(each, own.get(each.format)) for each in chosen]
@@ -158,35 +161,84 @@ def _keep_apart(targets: Mapping[str, list[External]], streams: Mapping[str, Str
         taken.append(own)
 
 
+def _names(checked: Checked) -> dict[str, str]:
+    """Return all that can be asked for by name, as it is written, by its name in lower case."""
+    catalog = checked.catalog
+    changed = {c.table.lower() for rule in catalog.rules.values() for c in rule.changes}
+    found = [query.name for query in checked.queries]
+    found += [each.name for each in checked.forecasts]
+    found += [rule.name for rule in catalog.rules.values()]
+    made = {**catalog.identified, **catalog.suppressed}
+    found += [catalog.streams[name].name for name in made]
+    found += [table.name for name, table in catalog.tables.items() if name in changed]
+    return {name.lower(): name for name in found if catalog.is_private(name) is None}
+
+
 def _queries(
     checked: Checked, flags: Flags, targets: Mapping[str, list[External]]
 ) -> tuple[str, ...]:
-    """Return the queries to run: those named, or those with a target, or all."""
-    names = {query.name.lower(): query.name for query in checked.queries}
-    if not names:
-        raise click.UsageError("the script has no query to run")
+    """Return what to run: what is named, or has a target, or all that answers by itself."""
+    names = _names(checked)
     places.known({name: [] for name in flags.queries}, "--query", list(names.values()))
-    wanted = [name.lower() for name in flags.queries] or list(targets) or list(names)
+    chosen = [name.lower() for name in flags.queries] or list(targets)
+    wanted = chosen or _by_itself(checked, names)
+    if not wanted:
+        raise click.UsageError("the script has no query to run")
     return tuple(names[name] for name in dict.fromkeys(wanted))
 
 
-def _streams(checked: Checked, queries: Sequence[str], flags: Flags) -> dict[str, StreamSchema]:
-    """Return the declared streams that the queries read, with the sources of the flags."""
-    by_name = {query.name.lower(): query for query in checked.queries}
-    read = [stream for name in _reached(checked, queries) for stream in by_name[name].streams]
-    found = {stream.name.lower(): stream for stream in read if stream.query is None}
-    declared = [s.name for s in checked.catalog.streams.values()]
-    for name, given in places.known(flags.sources, "--source", declared).items():
+def _by_itself(checked: Checked, names: Mapping[str, str]) -> list[str]:
+    """Return queries, forecasts and rules; of a script without these, the streams it makes."""
+    catalog = checked.catalog
+    own = [name for name in names if name not in {*catalog.streams, *catalog.tables}]
+    return own or [name for name in names if name in catalog.streams]
+
+
+def _streams(checked: Checked, names: Sequence[str], flags: Flags) -> dict[str, StreamSchema]:
+    """Return the declared streams that are read, with the sources of the flags."""
+    found = {each.name.lower(): each for each in _read(checked, names)}
+    for name, given in _sources(checked, flags).items():
         if name in found:
             source = places.with_options_of(given[-1], found[name].source)
             found[name] = replace(found[name], source=source)
     return found
 
 
-def _reached(checked: Checked, queries: Sequence[str]) -> list[str]:
+def _sources(checked: Checked, flags: Flags) -> dict[str, list[External]]:
+    """Return where flags say that rows lie, of streams and of tables."""
+    catalog = checked.catalog
+    declared = [each.name for each in catalog.streams.values()]
+    declared += [each.name for each in catalog.tables.values()]
+    return places.known(flags.sources, "--source", declared)
+
+
+def _tables(checked: Checked, flags: Flags) -> dict[str, TableSchema]:
+    """Return the tables that have rows to be read, with the sources of the flags."""
+    found = dict(checked.catalog.tables)
+    for name, given in _sources(checked, flags).items():
+        if name in found:
+            source = places.with_options_of(given[-1], found[name].source)
+            found[name] = replace(found[name], source=source)
+    return {name: table for name, table in found.items() if table.source is not None}
+
+
+def _read(checked: Checked, names: Sequence[str]) -> list[StreamSchema]:
+    """Return the streams that must have rows for some names, and for rules, to be answered."""
+    catalog, by_name = checked.catalog, {query.name.lower(): query for query in checked.queries}
+    forecasts = {each.name.lower(): each.query for each in checked.forecasts}
+    read = [s for name in _reached(checked, names) for s in by_name[name].streams if not s.query]
+    lowered = [name.lower() for name in names]
+    read += [s for name in lowered if name in forecasts for s in forecasts[name].streams]
+    read += [catalog.streams[name] for name in lowered if name in catalog.streams]
+    return [base for stream in read for base in ground(stream, catalog).values()]
+
+
+def _reached(checked: Checked, names: Sequence[str]) -> list[str]:
     """Return the queries that are run, and those that they read, in lower case."""
     by_name = {query.name.lower(): query for query in checked.queries}
-    found = [name.lower() for name in queries]
+    found = [name.lower() for name in names if name.lower() in by_name]
+    found += [n for n in acting_names(checked.catalog, by_name) if checked.catalog.rules]
+    found = list(dict.fromkeys(found))
     for name in found:
         lower = [stream.query.lower() for stream in by_name[name].streams if stream.query]
         found += [each for each in dict.fromkeys(lower) if each not in found]
@@ -194,15 +246,22 @@ def _reached(checked: Checked, queries: Sequence[str]) -> list[str]:
 
 
 def texts_of(job: Job) -> dict[str, str]:
-    """Return what the state depends on: the streams with their places, and the queries run."""
+    """Return what the state depends on: the streams with their places, and what is run."""
     texts: dict[str, str] = {}
-    run = _reached(job.checked, job.queries)
+    run = {*_reached(job.checked, job.queries), *(name.lower() for name in job.queries)}
     for statement in parse(Source(job.name, job.text)).statements:
-        if isinstance(statement, CreateStream) and statement.name.lower() in job.streams:
-            source = job.streams[statement.name.lower()].source
+        name = getattr(statement, "name", None) or ""
+        if isinstance(statement, CreateStream) and name.lower() in job.streams:
+            source = job.streams[name.lower()].source
             place = None if source is None else replace(source, options=())
-            texts[statement.name] = to_text(replace(statement, source=place))
-        elif isinstance(statement, CreateQuery) and (statement.name or "").lower() in run:
-            assert statement.name is not None
-            texts[statement.name] = to_text(statement)
+            texts[name] = to_text(replace(statement, source=place))
+        elif _matters(statement, name.lower() in run):
+            texts[name] = to_text(statement)
     return texts
+
+
+def _matters(statement: Statement, is_run: bool) -> bool:
+    """Whether what a run remembers depends on a statement; `is_run` says that it is asked for."""
+    if isinstance(statement, CreateQuery | CreateForecast):
+        return is_run
+    return isinstance(statement, CreateRule | CreatePolicy | IdentifyStream)

@@ -22,7 +22,10 @@ from augury.cli.check import check
 from augury.cli.demo import demo
 from augury.cli.doctor import doctor
 from augury.cli.explain import explain
+from augury.cli.init import init
 from augury.cli.run import run
+from augury.cli.testing import run_cases
+from augury.cli.why import why, why_not
 from augury.errors import AuguryError, QueryError
 
 EXIT_ENVIRONMENT = 1
@@ -69,11 +72,15 @@ def cli(ctx: click.Context) -> None:
     """Complex events over streams that cannot be fully trusted.
 
     \b
+    augury init shop                        a folder to begin with
     augury check store.sql                  find every mistake in a script
     augury explain store.sql shoplifting    how a query will be evaluated, and why
     augury run store.sql                    run its queries on Spark
     augury backtest ward.sql doors.parquet  what its rules would do, over rows of the past
     augury diff old.sql new.sql doors.csv   what two versions of a script do not share
+    augury why store.sql 3c82057e reads.csv         why a match was found
+    augury why-not store.sql theft reads.csv        why there is none, and what would change that
+    augury test                             do scripts find what is expected of them?
     augury doctor                           is this machine ready?
     augury demo                             a simulated store, and a report to look at
     """
@@ -83,11 +90,15 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
+cli.add_command(init)
 cli.add_command(check)
 cli.add_command(explain)
 cli.add_command(run)
 cli.add_command(backtest)
 cli.add_command(diff)
+cli.add_command(why)
+cli.add_command(why_not)
+cli.add_command(run_cases)
 cli.add_command(doctor)
 cli.add_command(demo)
 

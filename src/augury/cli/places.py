@@ -15,6 +15,8 @@ from augury.analysis.declarations.targets import FORMATS as TARGETS
 from augury.analysis.findings import listing, suggest
 from augury.language.tree import External, Option
 
+# Other names of formats.
+_NAMES = {"jsonl": "json", "ndjson": "json"}
 _SHAPE = "expected NAME=FORMAT:PLACE, for example"
 
 
@@ -47,7 +49,7 @@ def target_place(text: str) -> Place:
 def _place(text: str, flag: str, formats: Sequence[str], shape: str) -> Place:
     name, equals, rest = text.partition("=")
     form, _, path = rest.partition(":")
-    form = form.lower()
+    form = _NAMES.get(form.lower(), form.lower())
     if not (name and equals and form) or (form != "console" and not path):
         raise click.UsageError(f"{flag} {text!r} says no place; {shape}")
     if form not in formats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,8 @@ from typing import Any, Protocol
 import click
 
 from augury.cli import findings
+from augury.cli.tables import Tables
+from augury.sinks.plain_json import finite
 
 
 class Counted(Protocol):
@@ -91,21 +92,15 @@ def as_json(value: Any, *, ensure_ascii: bool = True) -> str:
     try:
         return json.dumps(value, default=str, ensure_ascii=ensure_ascii, allow_nan=False)
     except ValueError:
-        return json.dumps(_finite(value), default=str, ensure_ascii=ensure_ascii)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, Mapping):
-        return {name: _finite(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    return value
+        return json.dumps(finite(value), default=str, ensure_ascii=ensure_ascii)
 
 
 def _is_terminal() -> bool:
     return sys.stderr.isatty()
+
+
+def _shows_tables() -> bool:
+    return sys.stdout.isatty()
 
 
 @dataclass
@@ -115,6 +110,8 @@ class Reporter:
     as_json: bool
     is_terminal: bool = field(default_factory=_is_terminal)
     in_ticks: bool = False
+    wide: bool = False
+    tables: Tables | None = field(default_factory=lambda: Tables() if _shows_tables() else None)
     _has_line: bool = False
 
     def tell(self, event: str, **content: Any) -> None:
@@ -123,7 +120,11 @@ class Reporter:
             click.echo(as_json({"event": event, **content}))
 
     def progress(self, progress: Mapping[str, Any], counted: Counted) -> None:
-        found = numbers(progress, counted, in_ticks=self.in_ticks)
+        self.say(numbers(progress, counted, in_ticks=self.in_ticks))
+        self.flush()
+
+    def say(self, found: Mapping[str, Any]) -> None:
+        """Say how far a run has come, in numbers."""
         self.tell("progress", **found)
         if self.is_terminal and not self.as_json:
             click.echo(f"\r\x1b[K{line(found)}", nl=False, err=True)
@@ -144,9 +145,19 @@ class Reporter:
         """Print an answer of a query whose target is the console."""
         if self.as_json:
             self.tell("match", query=query, row=row)
+        elif self.tables is not None:
+            self.tables.add(query, row)
         else:
             self._end_line()
             click.echo(findings.printable(as_json(row, ensure_ascii=False)))
+
+    def flush(self) -> None:
+        """Print the answers that wait to be shown as a table."""
+        if self.tables is None or not self.tables.held:
+            return
+        self._end_line()
+        for text in self.tables.texts(wide=self.wide):
+            click.echo(findings.printable(text))
 
     def _end_line(self) -> None:
         if self._has_line:

@@ -3,7 +3,8 @@
 `stream` are the rows of a stream that is made of another (what a policy keeps; events with their
 owners, as last told), `revisions` all that was told of them, `audit` the log of a policy,
 `forecast` the rows of a forecast. Of what acts: `settled` are the matches of a query that stand,
-`firings` and `aside` what a rule did and could not do, `changes` and `contents` of a table.
+`firings` and `aside` what a rule did and could not do, `changes` and `contents` of a table, and
+`written` the changes of all tables that lie in stores, for who commits them.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ Kind = Literal[
     "aside",
     "changes",
     "contents",
+    "written",
 ]
 # What is asked of what acts.
-ACTED = ("settled", "firings", "aside", "changes", "contents")
+ACTED = ("settled", "firings", "aside", "changes", "contents", "written")
 
 
 @dataclass(frozen=True, slots=True, order=True)

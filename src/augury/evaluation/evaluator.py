@@ -19,7 +19,6 @@ from augury.errors import DataError
 from augury.evaluation.answers.answers import Clock
 from augury.evaluation.answers.count_answers import count_table
 from augury.evaluation.answers.match_answers import Inputs, match_table
-from augury.evaluation.answers.revisions import floor_of, latest
 from augury.evaluation.encoding import (
     DerivedPlaces,
     Encoder,
@@ -36,10 +35,6 @@ from augury.evaluation.learning.correlation_table import correlation_of
 from augury.evaluation.learning.learned_correlation import as_candidates, learned_correlation
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.memory_guard import memory_errors_named
-from augury.evaluation.owner_matches import (
-    FirstTellings,
-    OwnerMatches,
-)
 from augury.evaluation.probability.beliefs import is_plain, keyed_beliefs
 from augury.evaluation.probability.chain_inputs import chain_inputs_of
 from augury.evaluation.probability.joins import join_table
@@ -54,14 +49,13 @@ from augury.evaluation.shared_passes import SharedPass, shareable
 from augury.evaluation.skipping import Candidates
 from augury.evaluation.skipping_worlds import InWorlds
 from augury.evaluation.stream_rows import StreamRows, all_times, inputs_of
+from augury.inference.model import Model
 from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.lineage import Formula
 from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
 from augury.planning.evaluated import (
     reads_owners,
-    refuse_identified,
-    refuse_unfollowed,
     without_owners,
 )
 from augury.planning.graph import asks_whether, stage_of
@@ -93,7 +87,6 @@ class Evaluator:
     keeps: Callable[[Matches, Inputs], Words] | None = None
     clock: Clock = field(default_factory=Clock)
     identities: dict[str, Identities] = field(default_factory=dict)
-    logs: dict[str, pa.Table] = field(default_factory=dict)
 
     def known(self, name: str) -> Identities:
         """Return what is told of the owners of a stream's events."""
@@ -105,6 +98,10 @@ class Evaluator:
                 own.rows_in, own.rows_out = len(found.rows), found.log.num_rows
             self.identities[name.lower()] = found
         return self.identities[name.lower()]
+
+    def model(self, stream: str) -> Model:
+        """Return the model by which a stream is inferred."""
+        return Inferring(self.catalog, self._load, self._relation).model(stream)
 
     def table(self, name: str) -> pa.Table:
         """Return the result of a query."""
@@ -122,6 +119,10 @@ class Evaluator:
     def rejected(self, stream: str) -> pa.Table:
         """Return the bad rows of a stream, with their reasons."""
         return self._load(stream).rejected
+
+    def rows(self, stream: str) -> StreamRows:
+        """Return the rows of a stream, inferred ones too."""
+        return self._load(stream)
 
     def _load(self, name: str) -> StreamRows:
         if name.lower() not in self.loaded:
@@ -186,10 +187,6 @@ class Evaluator:
 
     def _evaluate(self, query: CheckedQuery) -> None:
         """Run the stage of a query over the rows of those that it reads."""
-        refuse_identified(each for each in self._lower(query) if each is not query)
-        if reads_owners(query):
-            self._by_owners(query)
-            return
         stage = stage_of(query, self.catalog)
         run = {
             "match": self._by_matches,
@@ -204,35 +201,18 @@ class Evaluator:
             own.rows_out = answer.num_rows
         self.answers[query.name.lower()] = answer
 
-    def _lower(self, query: CheckedQuery) -> list[CheckedQuery]:
-        """Return a query and all that it reads."""
-        below = [self.queries[s.query.lower()] for s in query.streams if s.query is not None]
-        return [query, *(each for lower in below for each in self._lower(lower))]
-
-    def _by_owners(self, query: CheckedQuery) -> None:
-        """Find the matches of events whose owners are in doubt, and all that is told of them."""
-        refuse_unfollowed(query)
-        plan, (stream,) = self.plan(query.name.lower()), query.streams
-        identities = self.known(stream.name)
-        source = FirstTellings(identities).rows
-        encoder = Encoder(plan, self._tables(query))
-        with self.clock.stage(stage_of(query, self.catalog).name) as own:
-            events, inputs = self._events(encoder, [source])
-            found = Enumeration(plan, encoder, events, [source], self.chances, lineage=True)
-            matches = OwnerMatches(query, plan, *found.possible(), inputs, identities)
-            log = matches.log()
-            own.rows_in, own.rows_out = source.table.num_rows, log.num_rows
-            candidates = matches.candidates() if query.tellings != "LAST" else None
-        self.logs[query.name.lower()] = log
-        is_asked = candidates is None
-        self.answers[query.name.lower()] = (
-            latest(log, floor_of(query.having)) if is_asked else candidates
-        )
+    def possible(self, name: str) -> tuple[Matches, list[Formula], Inputs]:
+        """Return all that may be a match of a query, with lineage that is not valued."""
+        enumeration, inputs = self._enumeration(self.queries[name.lower()], lineage=True)
+        return *enumeration.possible(), inputs
 
     def _by_matches(self, query: CheckedQuery) -> pa.Table:
         """Return the matches of a query; those that others read keep what they are made of."""
         enumeration, inputs = self._enumeration(query)
-        if query.after_match is None:
+        if self._is_of_owners(query):
+            # How likely they are is known of those alone that are told.
+            matches, formulas = enumeration.possible()
+        elif query.after_match is None:
             matches, formulas = enumeration.matches()
         else:
             matches, formulas = _taken(enumeration.at_once(), inputs)
@@ -248,6 +228,11 @@ class Evaluator:
                 query.output_schema, result, result.slice(0, 0), formulas, place
             )
         return result
+
+    def _is_of_owners(self, query: CheckedQuery) -> bool:
+        """Return whether a query reads events whose owners are in doubt, or one below it does."""
+        lower = (self.queries[s.query.lower()] for s in query.streams if s.query is not None)
+        return reads_owners(query) or any(map(self._is_of_owners, lower))
 
     def _by_counting(self, query: CheckedQuery) -> pa.Table:
         return count_table(*self._enumeration(query))

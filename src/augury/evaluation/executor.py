@@ -31,6 +31,7 @@ from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
 from augury.evaluation.stages.act import ActState
 from augury.evaluation.stages.forecasting import forecast_stages
 from augury.evaluation.stages.match import MatchStage
+from augury.evaluation.stages.owner_match import OwnerMatchStage
 from augury.evaluation.stages.source import SourceStage, SourceState
 from augury.evaluation.stages.window import WindowStage
 from augury.evaluation.stream_rows import EVENT_ID, StreamRows, with_event_ids
@@ -102,7 +103,9 @@ class Executor:
         found: dict[str, QueryStage] = {}
         for name in network.names:
             stage = network.graph.of(name)
-            if stage.step == "new" and stage.lists_matches:
+            if network.follows_owners(name):
+                found[stage.name] = OwnerMatchStage(network.alone_with(name))
+            elif stage.step == "new" and stage.lists_matches:
                 found[stage.name] = MatchStage(network.plans[name], network.relations)
             else:
                 others.append(name)
@@ -269,7 +272,8 @@ class Executor:
     def _stages(self, state: ExecutorState, horizon: int) -> Mapping[str, QueryStage]:
         """Return the stages of a step; if it is the only one, queries share a pass if they can."""
         is_only = state.is_empty and state.horizon == NEVER_YET and horizon == ALWAYS
-        if not is_only or len(self.network.names) < 2:
+        is_followed = any(map(self.network.follows_owners, self.network.names))
+        if not is_only or is_followed or len(self.network.names) < 2:
             return self.stages
         shared = WindowStage(self.network)
         name = " and ".join(self.network.graph.of(each).name for each in self.network.names)

@@ -6,7 +6,7 @@ that mean nothing in their ward, are the stream's rejected rows, each with its r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 from augury.analysis.declarations.catalog import Catalog, Identified, MovesSchema, StreamSchema
 from augury.analysis.declarations.moves import REVISION
 from augury.config import value_of
-from augury.errors import ModelError
+from augury.errors import DataError, ModelError
 from augury.evaluation.stages.identify import IdentifyStage, Seen
 from augury.evaluation.stream_rows import StreamRows
 from augury.identity.identifier import Identifier
@@ -108,6 +108,22 @@ class Identifying:
         by_name = {name.lower(): name for name in rows.column_names}
         columns = [rows.column(by_name[name.lower()]).to_pylist() for name in names]
         return list(zip(*columns, strict=True))
+
+
+def identify_stage(catalog: Catalog, tables: Mapping[str, pa.Table], name: str) -> IdentifyStage:
+    """Return the stage that identifies the events of a stream, by bound tables."""
+
+    def table(wanted: str) -> pa.Table:
+        if wanted.lower() not in tables:
+            known = catalog.tables[wanted.lower()].name
+            raise DataError(f"table {known} has no data; bind it: bind({known!r}, ...)")
+        return tables[wanted.lower()]
+
+    return Identifying(catalog, _no_rows, table).stage(name)
+
+
+def _no_rows(name: str) -> StreamRows:
+    raise DataError(f"rows of stream {name} come step by step; they are not there beforehand")
 
 
 def last_tellings(log: pa.Table, own: StreamSchema) -> pa.Table:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.errors import DataError
 from augury.evaluation.asked import Asked
-from augury.evaluation.identifying import Identifying, last_tellings
+from augury.evaluation.identifying import identify_stage, last_tellings
 from augury.evaluation.network import Network
 from augury.evaluation.stages.identify import IdentifyStage
 from augury.evaluation.stages.suppress import SuppressStage
@@ -69,6 +69,7 @@ def stream_stages(network: Network) -> dict[str, StreamStage]:
     """Return the stages of a network between its sources and its queries, in order."""
     found: list[StreamStage] = [_guard(network, policy.name) for policy in network.policies]
     asked = dict.fromkeys(e.name for e in network.asked if e.name in network.catalog.identified)
+    asked |= dict.fromkeys(network.identified)
     found += [_owners(network, name) for name in asked]
     return {each.name: each for each in found}
 
@@ -163,7 +164,9 @@ class Owners:
         last = last_tellings(log, self.stage.own) if is_only else log
         told = {Asked("revisions", name): log, Asked("stream", name): last}
         bad = tidings.rejected
-        return state, Made({}, told, {self.source: bad} if bad.num_rows else {})
+        # What is told goes on to those who read it; the rows of the source go on as they are.
+        streams = {name: StreamRows(self.stage.own, log, bad)}
+        return state, Made(streams, told, {self.source: bad} if bad.num_rows else {})
 
     @staticmethod
     def _is_new(state: Any) -> bool:
@@ -183,14 +186,4 @@ class Owners:
 
 
 def _owners(network: Network, name: str) -> Owners:
-    def table(wanted: str) -> pa.Table:
-        if wanted.lower() not in network.tables:
-            known = network.catalog.tables[wanted.lower()].name
-            raise DataError(f"table {known} has no data; bind it: bind({known!r}, ...)")
-        return network.tables[wanted.lower()]
-
-    return Owners(Identifying(network.catalog, _no_rows, table).stage(name))
-
-
-def _no_rows(name: str) -> StreamRows:
-    raise DataError(f"rows of stream {name} come step by step; they are not there beforehand")
+    return Owners(identify_stage(network.catalog, network.tables, name))

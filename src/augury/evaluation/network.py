@@ -34,7 +34,7 @@ from augury.matching.pattern import Pattern
 from augury.operator import NEVER_YET
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.distribution.reachable import least_chance
-from augury.planning.evaluated import reads_owners, refuse_identified, unmatched, without_owners
+from augury.planning.evaluated import reads_owners, refuse_unfollowed, unmatched, without_owners
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
 from augury.planning.graph import Graph, asks_whether, graph_of, is_by_time, lists_matches
 from augury.planning.match_plan import MatchPlan, Play, plan_match
@@ -95,13 +95,20 @@ class Network:
 
     def only(self, names: Iterable[str], asked: Iterable[Asked] = ()) -> Network:
         """Return the network of some of the queries, and of what else is asked for."""
-        chosen, others = tuple(name.lower() for name in names), tuple(asked)
+        others = tuple(asked)
+        told = [each.name for each in others if each.kind == "revisions"]
+        named = [*(name.lower() for name in names), *(n for n in told if n in self.queries)]
+        chosen = tuple(dict.fromkeys(named))
         found: dict[str, CheckedQuery] = {}
         for name in chosen:
             found |= below(self.queries[name], self.queries)
-        # What is known of owners hangs together; only a query that reads them itself can follow.
-        refuse_identified(each for name, each in found.items() if name not in chosen)
+        for name in chosen:
+            refuse_unfollowed(below(found[name], found))
         return replace(self, names=chosen, queries=found, asked=others)
+
+    def alone_with(self, name: str) -> Network:
+        """Return the network of one of the queries, and of its revisions if they are asked for."""
+        return self.only([name], [e for e in self.asked if e == Asked("revisions", name)])
 
     def alone(self, asked: Asked) -> Network:
         """Return the network of one thing that is asked for; what acts needs all candidates."""
@@ -218,7 +225,7 @@ class Network:
         """The streams that is read of what else is asked for."""
         found = [stream for each in self.forecasts_read for stream in each.query.streams]
         for each in self.asked:
-            if each.kind in ("stream", "revisions"):
+            if each.kind in ("stream", "revisions") and each.name in self.catalog.streams:
                 found.append(self.catalog.streams[each.name])
             if each.kind == "audit":
                 policy = self.catalog.policies[each.name]
@@ -231,6 +238,23 @@ class Network:
         streams = [stream for query in self.queries.values() for stream in query.streams]
         known = self.catalog.inferred
         return {s.name.lower(): known[s.name.lower()] for s in streams if s.name.lower() in known}
+
+    @cached_property
+    def identified(self) -> list[str]:
+        """The streams with owners in doubt that queries for matches read, in lower case."""
+        names = [n for name in self.names if self.follows_owners(name) for n in self._owned(name)]
+        return list(dict.fromkeys(names))
+
+    def follows_owners(self, name: str) -> bool:
+        """Return whether the matches of a query are told again, as more is known of owners."""
+        return lists_matches(self.queries[name]) and bool(self._owned(name))
+
+    def _owned(self, name: str) -> list[str]:
+        return owned_streams(self.queries[name], self.queries)
+
+    def reads(self, stream: StreamSchema) -> bool:
+        """Return whether a query reads the rows of a stream as they are."""
+        return any(own.name == stream.name for own in self._read_by_queries)
 
     @cached_property
     def relations(self) -> dict[str, list[tuple[Any, ...]]]:
@@ -271,6 +295,10 @@ class Network:
                 node = self.catalog.moves[known.statement.model.lower()].statement
                 named = [node.objects, *(each[0] for each in (node.doors, node.prefer) if each)]
                 found |= {name.lower() for name in named if name}
+        for own in self._read_by_others:
+            how = self.catalog.inferred.get(own.name.lower())
+            if how is not None:
+                found |= model_tables(self.catalog.models[how.statement.model.lower()])
         return found - {""}
 
     @property
@@ -308,6 +336,11 @@ class Network:
         """Return before which time all events of a query's streams are there."""
         if horizon == ALWAYS:
             return ALWAYS
+        for stream in self.queries[name].streams:
+            if stream.is_identified:
+                # Owners are told as steps are complete.
+                step = self.catalog.identified[stream.name.lower()].step
+                horizon = max(NEVER_YET, horizon // step * step)
         below = [
             self.known_until(lower, horizon) - delay(self.plans[lower].pattern)
             for lower in self._lower(name)
@@ -450,6 +483,12 @@ def below(query: CheckedQuery, queries: Mapping[str, CheckedQuery]) -> dict[str,
         if stream.query is not None:
             found |= below(queries[stream.query.lower()], queries)
     return found
+
+
+def owned_streams(query: CheckedQuery, queries: Mapping[str, CheckedQuery]) -> list[str]:
+    """Return the streams with owners in doubt that a query reads, or one below it."""
+    found = below(query, queries).values()
+    return [s.name.lower() for each in found for s in each.streams if s.is_identified]
 
 
 def delay(pattern: Pattern) -> int:

@@ -53,6 +53,8 @@ def sharding_of(network: Network, *, bounded: bool, parts: int = 1) -> Sharding:
     by_key = _by_key(network)
     if by_key is not None:
         return by_key
+    if network.identified:
+        return SINGLE
     if bounded and network.is_flat and len(network.names) == 1:
         return _by_time(network, parts)
     return SINGLE
@@ -108,6 +110,8 @@ def _settles_apart(network: Network) -> bool:
 
 def _asked_columns(network: Network, asked: Asked) -> Cut | None:
     """Return the columns of each base stream that cut what is asked for; None if none do."""
+    if asked.kind == "revisions" and asked.name in network.queries:
+        return _key_columns(network, asked.name)
     if asked.name in network.catalog.identified:
         return _wards_of(network, network.catalog.streams[asked.name])
     if asked.kind == "forecast":

@@ -43,12 +43,14 @@ class Way:
 class Life:
     """One partition: its partial matches, and what lives in it as a whole.
 
-    `since` is how many events of the stream it has heard of.
+    `since` is how many events of the stream it has heard of. `time` is that of its last event, for
+    a hidden Markov model.
     """
 
     partial: dict[Bound, Worlds] = field(default_factory=dict)
     whole: Wholes = field(default_factory=dict)
     since: int = 0
+    time: int | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ class Past:
             life.whole[frozenset([self.empty]), ()] = 1.0
         return life
 
-    def _span(self, time: int) -> int:
+    def span(self, time: int) -> int:
+        """Return what ends a window that begins now: a moment, or a number of events."""
         if self.count_window is not None:
             return self.count_window - 1
         return ENDLESS if self.window is None else time + self.window
@@ -103,7 +106,7 @@ class Past:
             for (reading, context), weight in life.whole.items():
                 for count, chance in weights.items():
                     after = self._heard_reading(reading, count)
-                    _add(wholes, (after, context), weight * chance)
+                    add(wholes, (after, context), weight * chance)
             life.whole = wholes
 
     def _heard(self, worlds: Worlds, weights: dict[int, float]) -> Worlds:
@@ -112,7 +115,7 @@ class Past:
             for count, chance in weights.items():
                 after = self.machine.passed_by(token, count)
                 if after is not None and self.machine.is_alive(after):
-                    _add(found, (after, context), weight * chance)
+                    add(found, (after, context), weight * chance)
         return found
 
     def _heard_reading(self, reading: Reading, count: int) -> Reading:
@@ -133,7 +136,7 @@ class Past:
         }
         wholes: Wholes = {}
         for (reading, context), weight in life.whole.items():
-            _add(wholes, (frozenset(t for t in reading if t.left >= time), context), weight)
+            add(wholes, (frozenset(t for t in reading if t.left >= time), context), weight)
         life.whole = wholes
 
     def advance(self, life: Life, events: Sequence[Read], others: Sequence[float] = ()) -> None:
@@ -154,7 +157,7 @@ class Past:
     ) -> list[tuple[float, Outcome]]:
         """Return what may have been read at one order, with the probability of each."""
         counts = _count_weights(others) if self.machine.foreign_ticks else {0: 1.0}
-        span = self._span(events[0].time)
+        span = self.span(events[0].time)
         return [
             (chance * share, Outcome(tuple(existing), count, span))
             for chance, existing in _outcomes(events)
@@ -169,13 +172,13 @@ class Past:
                 after = outcome.longer(context, self.order)
                 for way in self.ways(token, outcome):
                     own = found.setdefault((*bound, *way.taken), {})
-                    _add(own, (way.token, after), weight * chance)
+                    add(own, (way.token, after), weight * chance)
 
     def _join(self, life: Life, outcome: Outcome, chance: float, found: Wholes) -> None:
         for (reading, context), weight in life.whole.items():
             tokens = [way.token for token in reading for way in self.ways(token, outcome)]
             key = self.machine.thinned(tokens), outcome.longer(context, self.order)
-            _add(found, key, weight * chance)
+            add(found, key, weight * chance)
 
     def ways(self, token: Token, outcome: Outcome) -> list[Way]:
         """Return what lives of a token after events of one order: extended, and as it is."""
@@ -261,7 +264,8 @@ class PartialLimitError(Exception):
     """There are more partial matches than the limit allows."""
 
 
-def _add(found: dict, key: Hashable, weight: float) -> None:  # type: ignore[type-arg]
+def add(found: dict, key: Hashable, weight: float) -> None:  # type: ignore[type-arg]
+    """Add to a weight, unless there is nothing to add."""
     if weight > 0.0:
         found[key] = found.get(key, 0.0) + weight
 
@@ -293,8 +297,8 @@ def _count_weights(chances: Sequence[float]) -> dict[int, float]:
     for p in chances:
         after: dict[int, float] = {}
         for count, weight in found.items():
-            _add(after, count + 1, weight * p)
-            _add(after, count, weight * (1.0 - p))
+            add(after, count + 1, weight * p)
+            add(after, count, weight * (1.0 - p))
         found = after
     return found
 

@@ -31,7 +31,7 @@ class Setting:
 
     machine: Machine
     horizon: Horizon
-    kind: Literal["MARKOV", "EDGES"] = "MARKOV"
+    kind: Literal["MARKOV", "EDGES", "MODEL"] = "MARKOV"
     order: int = 0
     smoothing: float = 0.0
     online: bool = False

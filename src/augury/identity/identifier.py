@@ -135,7 +135,7 @@ def dump(state: Identified) -> bytes:
     waiting = [[unit, _row_parts(row)] for unit, row in state.waiting]
     parts = {"version": VERSION, "wards": wards, "waiting": waiting}
     parts |= {"done": state.done, "resets": state.resets}
-    first = json.dumps(parts, default=_time_parts).encode()
+    first = json.dumps(parts, default=time_parts).encode()
     rest = b"".join(each.tobytes() for each in arrays)
     return len(first).to_bytes(_LENGTH, "little") + first + rest
 
@@ -144,7 +144,7 @@ def load(data: bytes) -> Identified:
     """Return the state that was dumped."""
     try:
         end = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
-        parts = json.loads(data[_LENGTH:end], object_hook=_time)
+        parts = json.loads(data[_LENGTH:end], object_hook=time_of)
         if parts["version"] != VERSION:
             raise StateError(f"identities stored in version {parts['version']}; expected {VERSION}")
         wards = {}
@@ -161,14 +161,15 @@ def load(data: bytes) -> Identified:
         raise StateError(f"stored identities are damaged ({problem}); start anew") from problem
 
 
-def _time_parts(value: Any) -> dict[str, str]:
+def time_parts(value: Any) -> dict[str, str]:
     """Return a time or a date in parts that JSON knows."""
     if isinstance(value, date):
         return {type(value).__name__: value.isoformat()}
     raise TypeError(f"a {type(value).__name__} cannot be stored as an id, a person or a place")
 
 
-def _time(parts: dict[str, Any]) -> Any:
+def time_of(parts: dict[str, Any]) -> Any:
+    """Return the time or date of such parts; anything else as it is."""
     if parts.keys() == {"datetime"}:
         return datetime.fromisoformat(parts["datetime"])
     return date.fromisoformat(parts["date"]) if parts.keys() == {"date"} else parts

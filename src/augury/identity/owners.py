@@ -98,6 +98,17 @@ def begin(ward: Ward) -> Worlds:
     return Worlds([(place, BEFORE) for place in ward.begins], {NOTHING: State(1, 1, (), 1, none)})
 
 
+def copied(worlds: Worlds) -> Worlds:
+    """Return worlds that go on apart from the others."""
+    return replace(
+        worlds,
+        heads=list(worlds.heads),
+        states={key: replace(own, owned=own.owned.copy()) for key, own in worlds.states.items()},
+        acts=dict(worlds.acts),
+        tracked=list(worlds.tracked),
+    )
+
+
 @dataclass(frozen=True)
 class Owners:
     """The law of one ward; its methods change the worlds that they are given.
@@ -114,7 +125,7 @@ class Owners:
     @cached_property
     def apart(self) -> frozenset[int]:
         """Those who are not like the others: everyone, where some are preferred."""
-        return frozenset(range(len(self.ward.people))) if self.ward.weights else self.singled
+        return self._apart_before or self.singled
 
     # Badge reads ------------------------------------------------------------------------------
 
@@ -438,20 +449,46 @@ class Owners:
 
     def forget_done(self, worlds: Worlds, ids: Collection[Any]) -> None:
         """Forget who did some of the watched acts."""
+        if not any(act in ids for _, _, done in worlds.states for act, _ in done):
+            return
 
         def without(key: Key) -> Key:
             return key[0], key[1], tuple(each for each in key[2] if each[0] not in ids)
 
         self._merge(worlds, without)
 
-    def weight_of(self, worlds: Worlds, holds: Callable[[frozenset[Any]], bool]) -> float:
-        """Return the probability of what follows from the watched acts of those singled out."""
-        own = (
-            state.ways * state.extent
-            for (_, _, done), state in worlds.states.items()
-            if holds(frozenset(done))
-        )
-        return sum(own) / _total(worlds)
+    def shares(self, worlds: Worlds) -> dict[frozenset[Any], float]:
+        """Return the probability of each set of watched acts that those singled out did."""
+        found: dict[frozenset[Any], float] = defaultdict(float)
+        for (_, _, done), state in worlds.states.items():
+            found[frozenset(done)] += state.ways * state.extent
+        total = sum(found.values())
+        return {done: own / total for done, own in found.items()}
+
+    def single_out(self, worlds: Worlds) -> None:
+        """Part those who are singled out from worlds in which all were alike.
+
+        Each took some of the open acts along, or none; from now on states say where they are.
+        """
+        for person in sorted(self.singled - frozenset(self._apart_before)):
+            found: dict[Key, State] = {}
+            for (moved, opened, done), state in worlds.states.items():
+                head = next(((at, by) for p, at, by in moved if p == person), worlds.heads[person])
+                acts = [worlds.acts[number] for number, _ in opened]
+                for way in _Walk(opened, acts, state.counts, None).chains(head):
+                    gone = {opened[j][0] for j in way.taken}
+                    left = tuple(each for each in opened if each[0] not in gone)
+                    where = moved
+                    if way.taken:
+                        where = _moved(moved, person, acts[way.taken[-1]])
+                    own = replace(state, owned=state.owned.copy())
+                    _add(found, (where, left, done), own, way.counts, [], person)
+            worlds.states = found
+
+    @property
+    def _apart_before(self) -> frozenset[int]:
+        """Those who are never like the others."""
+        return frozenset(range(len(self.ward.people))) if self.ward.weights else frozenset()
 
     def _merge(self, worlds: Worlds, simplest: Callable[[Key], Key]) -> None:
         found: dict[Key, State] = {}

@@ -27,6 +27,14 @@ NEVER = "never"
 
 
 @dataclass(frozen=True, slots=True)
+class Owned:
+    """A block whose alternatives are people: who did an act. Those of one unit hang together."""
+
+    unit: Hashable
+    act: Hashable
+
+
+@dataclass(frozen=True, slots=True)
 class Truth:
     """A constant formula."""
 

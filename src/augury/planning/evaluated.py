@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from augury.analysis.checked import Branch, CheckedQuery, Negated, Shape
@@ -76,18 +76,45 @@ def without_owners(query: CheckedQuery) -> CheckedQuery:
     return replace(query, streams=streams, having=None)
 
 
-def refuse_unfollowed(query: CheckedQuery) -> None:
-    """Raise where a query asks for more of owners than the tracks of people tell."""
-    refused = _unfollowed(query)
+def refuse_unfollowed(below: Mapping[str, CheckedQuery]) -> None:
+    """Raise where a query asks for more of owners than the tracks of people tell.
+
+    The first is the query, the others are all below it.
+    """
+    query, *lower = below.values()
+    owned = {s.name: s for each in below.values() for s in each.streams if s.is_identified}
+    if not owned:
+        return
+    refused = None
+    if len(owned) > 1:
+        names = " and ".join(sorted(owned))
+        hint = "ask of one of them; each is told as the steps of its own wards are complete"
+        refused = Refused(f"the owners of {names} together", hint)
+    for each in (query, *lower):
+        if any(s.is_identified or s.query for s in each.streams):
+            refused = refused or _unfollowed(each)
+    for each in lower:
+        if each.having is not None:
+            hint = f"remove HAVING from {each.name}, and ask for it above"
+            what = f"HAVING of {each.name}, whose matches pass or not as more is known of owners"
+            refused = refused or Refused(what, hint)
     if refused is not None:
         raise _refusal(query, refused)
 
 
+def refuse_unrevised(query: CheckedQuery) -> None:
+    """Raise where an answer over owners in doubt would have to be taken back, and cannot be."""
+    if query.returns != "MATCHES":
+        message = (
+            f"query {query.name} returns {query.returns} over owners in doubt: every later read "
+            "may change it, and such answers are not told again"
+        )
+        raise PlanError(NOT_EVALUATED, message, "ask for it over bound rows, or for its matches")
+
+
 def _unfollowed(query: CheckedQuery) -> Refused | None:
-    (first, *others), why = query.streams, None
-    if others:
-        why = "beside other streams"
-    elif query.returns != "MATCHES":
+    first, why = query.streams[0], None
+    if query.returns != "MATCHES":
         why = f"for RETURN {query.returns}"
     elif scores_unseen(query) or query.allow:
         why = "together with missed events"

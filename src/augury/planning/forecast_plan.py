@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from augury.analysis.checked import Branch, CheckedQuery, Negated, Shape
-from augury.analysis.declarations.catalog import Catalog
+from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.analysis.declarations.forecasts import (
     CheckedForecast,
     goes_by_key,
     partition_classes,
     undecided,
 )
+from augury.analysis.expressions.walk import attributes
 from augury.config import value_of
 from augury.forecast.machine import Edge, Guard, Machine
 from augury.forecast.setting import Horizon, Setting
@@ -37,7 +38,8 @@ class ForecastPlan:
 
     `match` is the plan of its query, in which every event counts and `partition_by` is what parts a
     forecast; `columns` has for each stream the columns that are the forecast's keys. `text` is the
-    forecast and its query as written, by which stored state knows its own.
+    forecast and its query as written, by which stored state knows its own. `step` is that of a
+    hidden Markov model.
     """
 
     forecast: CheckedForecast
@@ -45,6 +47,7 @@ class ForecastPlan:
     match: MatchPlan
     columns: Columns
     text: str
+    step: int = 1
 
 
 def plan_forecast(forecast: CheckedForecast, catalog: Catalog) -> ForecastPlan:
@@ -61,8 +64,9 @@ def plan_forecast(forecast: CheckedForecast, catalog: Catalog) -> ForecastPlan:
         horizon=Horizon(
             forecast.horizon.length, not forecast.horizon.events, _parts(forecast, partition_by)
         ),
-        kind="EDGES" if forecast.future.kind == "EDGES" else "MARKOV",
-        order=forecast.future.order,
+        kind=forecast.future.kind,
+        # The hidden state is what the last symbol is to MARKOV 1.
+        order=1 if forecast.future.kind == "MODEL" else forecast.future.order,
         smoothing=forecast.smoothing,
         online=forecast.online,
         half_life=forecast.half_life,
@@ -78,7 +82,15 @@ def plan_forecast(forecast: CheckedForecast, catalog: Catalog) -> ForecastPlan:
     match = replace(match, query=own, drops_others=False, partition_by=partition_by, outputs=())
     text = to_text(catalog.forecasts[forecast.name.lower()])
     text += to_text(catalog.queries[query.name.lower()])
-    return ForecastPlan(forecast, setting, match, _key_columns(forecast, partition_by), text)
+    columns = _key_columns(forecast, partition_by)
+    return ForecastPlan(forecast, setting, match, columns, text, _step(forecast, catalog))
+
+
+def _step(forecast: CheckedForecast, catalog: Catalog) -> int:
+    """Return how long a step of a hidden Markov model is."""
+    if forecast.future.model is None or forecast.query.streams[0].time_is_ticks:
+        return 1
+    return catalog.models[forecast.future.model.lower()].step
 
 
 def _parts(forecast: CheckedForecast, partition_by: Columns) -> bool:
@@ -175,8 +187,7 @@ def _refuse(forecast: CheckedForecast, reasons: Iterator[str]) -> None:
 
 def _unread(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
     query = forecast.query
-    if forecast.future.kind == "MODEL":
-        yield f"goes on by MODEL {forecast.future.model}"
+    by_model = forecast.future.kind == "MODEL"
     if forecast.approximate is not None:
         yield "is APPROXIMATE"
     if query.after_match is not None or query.each_event:
@@ -188,11 +199,34 @@ def _unread(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
             yield f"is of a query over query {stream.name}"
         if stream.name.lower() in catalog.forecasts:
             yield f"is of a query over forecast {stream.name}"
-        if stream.name.lower() in catalog.inferred or stream.markov is not None:
+        if by_model:
+            yield from _of_model(forecast, stream, catalog)
+        elif stream.name.lower() in catalog.inferred or stream.markov is not None:
             yield f"is of a query over stream {stream.name}, whose events hang together"
         if stream.order_by is not None and len(query.streams) > 1:
             yield "is of a query over several streams with tie-breakers"
-    yield from _of_alternatives(forecast, catalog)
+    if not by_model:
+        yield from _of_alternatives(forecast, catalog)
+
+
+def _of_model(forecast: CheckedForecast, stream: StreamSchema, catalog: Catalog) -> Iterator[str]:
+    """Yield what a hidden Markov model does not decide: it goes on for one KEY, by its states."""
+    query, how = forecast.query, catalog.inferred[stream.name.lower()].statement
+    if how.correlated:
+        yield f"is of a query over stream {stream.name}, which is CORRELATED"
+    if len(query.streams) > 1:
+        yield "goes on by a model, and is of a query over several streams"
+    parting = {name.lower() for name in _partition_by(query).get(stream.name, ())}
+    if parting != {name.lower() for name in stream.key}:
+        yield f"goes on by a model of each KEY, which is not what parts {stream.name}"
+    states = {name.lower() for name in stream.alternatives}
+    for conjunct in query.conjuncts:
+        named = {a.name.lower() for a in attributes(conjunct.expression)}
+        if len(conjunct.components) == 1 and not named <= states:
+            yield f"is of a query with the condition {expression_text(conjunct.expression)}"
+    whole = query.strategy == "STRICT" or bool(query.within and query.within.events)
+    if parting and (whole or forecast.of_stream):
+        yield "goes on by a model, and counts events of other partitions"
 
 
 def _of_alternatives(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:

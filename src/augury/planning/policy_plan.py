@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any
 
 from augury.analysis.checked import CheckedQuery, Leaf, Negated
 from augury.analysis.declarations.catalog import Catalog, PolicySchema
@@ -16,6 +15,7 @@ from augury.planning.acting.whom import active_conjuncts, dynamic_tables
 from augury.planning.expressions.lower import Scope
 from augury.planning.expressions.scalar import Read, Scalar, Tables, scalar
 from augury.planning.expressions.typed import Aggregated, Apply, Input, Typed, inputs_within
+from augury.planning.policy_machine import MachineCompiler, equated_columns, fits_all
 from augury.planning.predicates import Predicate, predicates_of
 from augury.privacy.pattern import Forbidden, Held, Pattern, Step, Values
 from augury.privacy.policy import NEVER, Method, Policy, Weighted
@@ -76,6 +76,11 @@ def plan_policy(
 
     def weighted(name: str, weight: float, *, private: bool) -> Weighted:
         query = without_tests(queries[name.lower()], catalog)
+        if parts_of(query, private=private) is None:
+            machine = MachineCompiler(query, catalog, tables, private)
+            columns.update(dict.fromkeys(machine.columns))
+            summable.append(None)
+            return Weighted(machine.machine(), weight)
         compiled = _Compiled(query, catalog, tables, private)
         columns.update(dict.fromkeys(compiled.columns))
         summable.append(compiled.summable())
@@ -136,7 +141,7 @@ class _Compiled:
     def __init__(
         self, query: CheckedQuery, catalog: Catalog, tables: Tables, private: bool
     ) -> None:
-        parts = parts_of(query.shape, private=private)
+        parts = parts_of(query, private=private)
         assert parts is not None, "the checker has refused other patterns"
         self.query, self.tables, self.private, self.parts = query, tables, private, parts
         self.predicates = [
@@ -144,17 +149,7 @@ class _Compiled:
         ]
         steps = [part.component for part in parts if isinstance(part, Leaf)]
         self.place = {component: number for number, component in enumerate(steps)}
-        self.equated = tuple(self._equated())
-
-    def _equated(self) -> list[str]:
-        """Return the columns that are equal over all steps."""
-        counted = {c.index for c in self.query.components if not (self.private and c.negated)}
-        found = list[str]()
-        for each in self.query.equalities:
-            names = {column for c, column in each.members if c in counted}
-            if counted <= {c for c, _ in each.members} and len(names) == 1:
-                found += names
-        return sorted(found)
+        self.equated = equated_columns(query, private=private)
 
     @property
     def columns(self) -> list[str]:
@@ -212,7 +207,7 @@ class _Compiled:
             for each in self.predicates
             if each.components == (component,)
         ]
-        return Step(by.type, _fits(tests, self.equated))
+        return Step(by.type, fits_all(tests, self.equated))
 
     def _decided_at(self, number: int) -> list[Callable[[Held], bool]]:
         """Return the conditions over several steps of which a step is the last."""
@@ -259,7 +254,7 @@ class _Compiled:
             if each.components == (component,)
         ]
         assert by.type is not None
-        return Forbidden(Step(by.type, _fits(alone, self.equated)), tuple(tests))
+        return Forbidden(Step(by.type, fits_all(alone, self.equated)), tuple(tests))
 
     def _of_negated(self, each: Predicate, component: int) -> Callable[[Held, Values], bool]:
         def read(node: Input | Aggregated) -> Scalar:
@@ -277,14 +272,3 @@ class _Compiled:
 
 def _holds(test: Scalar) -> Callable[[Held], bool]:
     return lambda held: test(held) is True
-
-
-def _fits(tests: list[Scalar], equated: tuple[str, ...]) -> Callable[[Values], bool]:
-    """Return whether an event passes its own conditions, and can be equal to another."""
-
-    def fits(values: Any) -> bool:
-        return all(values[column] is not None for column in equated) and all(
-            test(values) is True for test in tests
-        )
-
-    return fits

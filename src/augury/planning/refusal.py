@@ -44,13 +44,6 @@ class PlanError(QueryError):
         return QueryError([Diagnostic(self.code, self.message, place, source, self.hint)])
 
 
-def refuse_policies(catalog: Catalog, where: str) -> None:
-    """Raise where a policy would not be in force: nothing is read there."""
-    for policy in catalog.policies.values():
-        message = f"policy {policy.name} is not in force {where} as yet, so nothing is read there"
-        raise PlanError(NOT_EVALUATED, message, "use Session(engine='local')")
-
-
 def refuse_owners_under_policies(catalog: Catalog, where: str) -> None:
     """Raise where a policy would not be in force: on events whose owners are told."""
     for policy in catalog.policies.values():

@@ -7,11 +7,11 @@ all whole numbers n of cycles back for which the stretch lies inside the history
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from augury.privacy.pattern import Event, Pattern
-from augury.privacy.prefixes import Prefix, completions_in
+from augury.privacy.beginnings import Begun, Counts
+from augury.privacy.pattern import Event
 from augury.privacy.statistics import Tally
 
 
@@ -33,15 +33,20 @@ class Cycles:
             shift += self.period
 
     def expected(
-        self, pattern: Pattern, prefixes: Sequence[Prefix], dropped: frozenset[str]
-    ) -> list[float] | None:
-        """Return the mean number of completions of prefixes that end together; None: unknown."""
-        time = prefixes[0].order[0]
-        totals, count = [0.0] * len(prefixes), 0
-        for stretch in self.stretches(time, pattern.window):
+        self,
+        window: int,
+        time: int,
+        prefixes: Sequence[Begun],
+        dropped: frozenset[str],
+        complete: Callable[[Begun, Iterable[Event]], Counts],
+    ) -> list[Counts] | None:
+        """Return the mean number of completions of prefixes that end at a time; None: unknown."""
+        totals, count = [(0.0, 0.0)] * len(prefixes), 0
+        for stretch in self.stretches(time, window):
             count += 1
             kept = [event for event in stretch if event.type not in dropped]
             for number, prefix in enumerate(prefixes):
-                inside = (each for each in kept if each.time - prefix.first <= pattern.window)
-                totals[number] += completions_in(pattern, prefix, inside)
-        return [total / count for total in totals] if count else None
+                inside = [each for each in kept if each.time - prefix.first <= window]
+                whole, more = complete(prefix, inside)
+                totals[number] = totals[number][0] + whole, totals[number][1] + more
+        return [(whole / count, more / count) for whole, more in totals] if count else None

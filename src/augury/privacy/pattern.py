@@ -109,9 +109,28 @@ class Pattern:
         """The types that are forbidden somewhere."""
         return frozenset(each.step.type for gap in self.forbidden for each in gap)
 
+    @cached_property
+    def step_tests(self) -> tuple[Callable[[str | None, Values], bool], ...]:
+        """Which events can play each step."""
+        return tuple(_any_of((step,)) for step in self.steps)
+
+    @cached_property
+    def end_tests(self) -> tuple[Callable[[str | None, Values], bool], ...]:
+        """Which events end the wait before each step, and after the last."""
+        return tuple(_any_of(self.ending(place)) for place in range(len(self) + 1))
+
+    def ending(self, place: int) -> tuple[Step, ...]:
+        """Return what ends the wait before a step: what is forbidden, and what is taken next."""
+        taken = self.steps[place : place + 1] if self.takes_next else ()
+        return (*(each.step for each in self.forbidden[place]), *taken)
+
     def key(self, values: Values) -> Key:
         """Return the values of the equated columns."""
         return tuple(values[column] for column in self.equated)
+
+
+def _any_of(steps: tuple[Step, ...]) -> Callable[[str | None, Values], bool]:
+    return lambda kind, values: any(step.type == kind and step.fits(values) for step in steps)
 
 
 def plain_pattern(name: str, types: Sequence[str], window: int) -> Pattern:

@@ -12,22 +12,40 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
+from augury.privacy.beginnings import (
+    Begun,
+    ByTypes,
+    Counts,
+    Tallied,
+    Weighable,
+    as_is,
+    begun_by,
+    completed,
+    follower,
+    foreseen,
+    key_of,
+    matches_of,
+    take_in,
+)
 from augury.privacy.cycles import Cycles
 from augury.privacy.expectation import expected, expected_wang
+from augury.privacy.foresight import Foresight
+from augury.privacy.machine import Machine
 from augury.privacy.pattern import Event, Key, Pattern
 from augury.privacy.period import find_period
-from augury.privacy.prefixes import Counted, Prefix, Prefixes, matches_in
+from augury.privacy.prefixes import Prefix
 from augury.privacy.statistics import Flow, Tally
+from augury.privacy.threads import Thread, Threads
 from augury.privacy.type_level import TOLERANCE, TypeLevel, Worth, best_types
 
 Method = Literal["TYPES", "GREEDY", "RATES", "PERIODIC", "HYBRID"]
 Rule = Literal["bound", "never", "types", "weights"]
 NEVER = math.inf
 # What an event would add to the prefixes of each pattern, by its number.
-Touched = dict[int, list[Prefix]]
+Touched = dict[int, list[Begun]]
 # What the patience may be where it is learned.
 PATIENCES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 # The type level is solved anew when that many more events have gone by.
@@ -38,7 +56,7 @@ GROWTH = 1.1
 class Weighted:
     """A pattern, and what one match of it is worth or costs; NEVER: it must not be there."""
 
-    pattern: Pattern
+    pattern: Weighable
     weight: float
 
 
@@ -64,9 +82,16 @@ class Policy:
     seconds: float = 60.0
 
     @cached_property
-    def patterns(self) -> tuple[Pattern, ...]:
+    def patterns(self) -> tuple[Weighable, ...]:
         """All patterns, public ones first."""
         return tuple(each.pattern for each in (*self.public, *self.private))
+
+    @cached_property
+    def sequences(self) -> tuple[Pattern, ...]:
+        """All patterns, where every one is a plain sequence."""
+        found = tuple(each for each in self.patterns if isinstance(each, Pattern))
+        assert len(found) == len(self.patterns), "machines are followed thread by thread"
+        return found
 
     def is_bound(self, kind: str | None) -> bool:
         """Whether events of a type are always kept."""
@@ -76,6 +101,19 @@ class Policy:
         """Return the last step whose type may be suppressed; None where there is none."""
         free = [k for k, step in enumerate(pattern.steps) if not self.is_bound(step.type)]
         return free[-1] if free else None
+
+    def ends_with_bound(self, number: int, begun: Begun) -> bool:
+        """Whether bound types alone can make a match of what an event has begun."""
+        pattern = self.patterns[number]
+        if isinstance(begun, Prefix):
+            assert isinstance(pattern, Pattern)
+            return len(begun.held) - 1 == self.last_free(pattern)
+        return begun.state in self._closing[number]
+
+    @cached_property
+    def _closing(self) -> dict[int, frozenset[int]]:
+        machines = enumerate(self.patterns)
+        return {k: m.closing(self.is_bound) for k, m in machines if isinstance(m, Machine)}
 
     @property
     def looks_ahead(self) -> bool:
@@ -99,10 +137,11 @@ class Decider:
     def __init__(self, policy: Policy, history: Iterable[Event] = ()) -> None:
         self.policy = policy
         self.tally = _tally(policy)
-        self.raw = [Counted.of(pattern) for pattern in policy.patterns]
-        self.begun = [Prefixes(pattern) for pattern in policy.patterns]
+        self.raw = [Tallied.of(pattern) for pattern in policy.patterns]
+        self.begun = [follower(pattern) for pattern in policy.patterns]
         self.readers = _readers(policy.patterns)
         self.flows: dict[tuple[int, Key], Flow] = {}
+        self.foresights: dict[tuple[int, Key], Foresight] = {}
         self.level = TypeLevel(frozenset(), 0.0)
         self.solved_at = 0
         self.seen = 0
@@ -128,18 +167,17 @@ class Decider:
         self.tally.add(event)
         if self.policy.over is None:
             for counted in self.raw:
-                pattern = counted.prefixes.pattern
-                if event.type in pattern.types or event.type in pattern.guards:
-                    counted.add(event)
+                counted.add(event)
 
     def _solve(self) -> None:
         """Solve the type level, and look for the period, with what is known now."""
         self.solved_at, policy = self.seen, self.policy
+        self.foresights.clear()
         if policy.over is None:
             numbers = [counted.matches for counted in self.raw]
         else:
             events = self.tally.remembered()
-            numbers = [matches_in(pattern, events) for pattern in policy.patterns]
+            numbers = [matches_of(pattern, events) for pattern in policy.patterns]
         self.level = best_types(worths(policy, numbers), self._bound_types, policy.seconds)
         if policy.method in ("PERIODIC", "HYBRID"):
             if policy.period is None:
@@ -161,11 +199,11 @@ class Decider:
             if self.seen >= max(1.0, GROWTH * self.solved_at) and self.seen != self.solved_at:
                 self._solve()
         readers = self.readers.get(event.type, ())
-        found = {number: list(self.begun[number].touched(event)) for number in readers}
+        found = {number: begun_by(self.begun[number], event) for number in readers}
         decision = self._decision(event, found)
         if decision.kept:
             for number, own in found.items():
-                self.begun[number].add(event, own)
+                take_in(self.begun[number], event, own)
         if self.policy.online:
             self._count(event)
         return decision
@@ -187,13 +225,13 @@ class Decider:
 
     def _completes_never(self, found: Touched) -> bool:
         """Whether the event is the last that can be suppressed of what must never be there."""
-        first = len(self.policy.public)
-        for number, own in found.items():
-            if number >= first and own and self.policy.private[number - first].weight == NEVER:
-                place = self.policy.last_free(self.policy.patterns[number])
-                if any(len(prefix.held) - 1 == place for prefix in own):
-                    return True
-        return False
+        first, policy = len(self.policy.public), self.policy
+        return any(
+            policy.ends_with_bound(number, begun)
+            for number, own in found.items()
+            if number >= first and policy.private[number - first].weight == NEVER
+            for begun in own
+        )
 
     def _weighed(self, found: Touched) -> tuple[float, float]:
         """Return gain and penalty."""
@@ -211,38 +249,61 @@ class Decider:
                     penalty -= each.weight * part if part else 0.0
         return gain, penalty
 
-    def _expected(self, number: int, prefixes: list[Prefix]) -> tuple[float, float]:
+    def _expected(self, number: int, found: list[Begun]) -> Counts:
         """Return the expected matches with these beginnings: whole ones, and those to come."""
-        pattern = self.policy.patterns[number]
-        counts = self._counts(number, pattern, prefixes)
-        done = open_ = 0.0
-        for prefix, count in zip(prefixes, counts, strict=True):
-            if len(prefix.held) == len(pattern):
-                done += prefix.weight * count
-            else:
-                open_ += prefix.weight * count
-        return done, open_
+        pattern, follows = self.policy.patterns[number], self.begun[number]
+        if isinstance(follows, Threads):
+            # Events of equal order may have broken or taken some.
+            found = [
+                left
+                for begun in found
+                if isinstance(begun, Thread)
+                for left in follows.after(begun, follows.batch)
+            ]
+        counts = self._counts(number, pattern, found) if found else []
+        whole = sum(each.weight * own for each, (own, _) in zip(found, counts, strict=True))
+        more = sum(each.weight * own for each, (_, own) in zip(found, counts, strict=True))
+        return whole, more
 
-    def _counts(self, number: int, pattern: Pattern, prefixes: list[Prefix]) -> list[float]:
-        """Return how often each prefix is expected to be completed."""
+    def _counts(self, number: int, pattern: Weighable, found: list[Begun]) -> list[Counts]:
+        """Return how often each beginning is expected to be a match, and to be completed."""
         if self.policy.method == "GREEDY":
-            return [float(len(prefix.held) == len(pattern)) for prefix in prefixes]
+            return [(as_is(pattern, begun), 0.0) for begun in found]
         if self.cycles is not None and self.policy.method != "RATES":
-            counts = self.cycles.expected(pattern, prefixes, self.level.dropped)
+            begun, dropped = found[0], self.level.dropped
+            time = begun.order[0] if isinstance(begun, Prefix) else begun.last
+            counts = self.cycles.expected(
+                pattern.window, time, found, dropped, partial(completed, pattern)
+            )
             if counts is not None:
                 return counts
-        return [self._by_rates(number, pattern, prefix) for prefix in prefixes]
+        return [self._by_rates(number, pattern, begun) for begun in found]
 
-    def _by_rates(self, number: int, pattern: Pattern, prefix: Prefix) -> float:
-        place = len(prefix.held)
-        if any(step.type in self.level.dropped for step in pattern.steps[place:]):
-            return 0.0
-        flow = self._flow(number, pattern.key(prefix.held[0]))
-        span = float(pattern.window + prefix.first - prefix.order[0])
+    def _by_rates(self, number: int, pattern: Weighable, begun: Begun) -> Counts:
+        flow = self._flow(number, key := key_of(pattern, begun))
+        if isinstance(begun, Thread):
+            return foreseen(self._foresight(number, flow, key), begun)
+        assert isinstance(pattern, Pattern)
+        place, later = len(begun.held), pattern.steps[len(begun.held) :]
+        if any(step.type in self.level.dropped for step in later):
+            return 0.0, 0.0
+        span = float(pattern.window + begun.first - begun.order[0])
         if self.policy.wang:
-            kinds = [step.type for step in pattern.steps[place:]]
-            return expected_wang(kinds, flow.rates[place:], span)
-        return expected(flow.rates[place:], flow.leaving[place:], span)
+            count = expected_wang([step.type for step in later], flow.rates[place:], span)
+        else:
+            count = expected(flow.rates[place:], flow.leaving[place:], span)
+        return (0.0, count) if later else (count, 0.0)
+
+    def _foresight(self, number: int, flow: Flow, key: Key) -> Foresight:
+        """Return what is expected of the states of a machine, at rates that stay if they do."""
+        machine, dropped = self.policy.patterns[number], self.level.dropped
+        assert isinstance(machine, Machine)
+        if self.policy.online:
+            return Foresight(machine, flow.rates, dropped)
+        own = key if self.policy.by is not None else ()
+        if (number, own) not in self.foresights:
+            self.foresights[number, own] = Foresight(machine, flow.rates, dropped)
+        return self.foresights[number, own]
 
     def _flow(self, number: int, key: Key) -> Flow:
         """Return the rates of a pattern, which stay where nothing more is learned."""
@@ -259,7 +320,7 @@ class Decider:
         """Return what decisions depend on as plain values."""
         return {
             "begun": [each.dump() for each in self.begun],
-            "raw": [[each.prefixes.dump(), each.total] for each in self.raw],
+            "raw": [each.dump() for each in self.raw],
             "tally": self.tally.dump(),
             "level": [sorted(self.level.dropped), self.level.utility, self.level.gap],
             "solved": [self.solved_at, self.seen],
@@ -275,9 +336,8 @@ class Decider:
         made.policy = policy
         for prefixes, own in zip(made.begun, value["begun"], strict=True):
             prefixes.load(own)
-        for counted, (own, total) in zip(made.raw, value["raw"], strict=True):
-            counted.prefixes.load(own)
-            counted.total = total
+        for counted, own in zip(made.raw, value["raw"], strict=True):
+            counted.load(own)
         made.tally = _tally(policy)
         made.tally.load(value["tally"])
         dropped, utility, gap = value["level"]
@@ -293,7 +353,7 @@ def _tally(policy: Policy) -> Tally:
     return Tally(policy.patterns, policy.by, policy.over, keeps=keeps)
 
 
-def _readers(patterns: Sequence[Pattern]) -> dict[str | None, list[int]]:
+def _readers(patterns: Sequence[Weighable]) -> dict[str | None, list[int]]:
     """Return which patterns an event of a type matters to."""
     found: dict[str | None, list[int]] = {}
     for number, pattern in enumerate(patterns):
@@ -302,20 +362,23 @@ def _readers(patterns: Sequence[Pattern]) -> dict[str | None, list[int]]:
     return found
 
 
-def worths(policy: Policy, numbers: Sequence[float]) -> list[Worth]:
-    """Return what each pattern is worth, by how many matches it has."""
+def worths(policy: Policy, numbers: Sequence[ByTypes]) -> list[Worth]:
+    """Return what each pattern is worth, by how many matches it has of which types."""
     found = []
     for place, each in enumerate((*policy.public, *policy.private)):
-        sign = 1.0 if place < len(policy.public) else -1.0
-        is_never = each.weight == NEVER
-        value = 0.0 if is_never else sign * each.weight * numbers[place]
-        found.append(Worth(each.pattern.types, value, is_never))
+        if each.weight == NEVER:
+            pattern = each.pattern
+            sets = pattern.type_sets if isinstance(pattern, Machine) else (pattern.types,)
+            found += [Worth(types, 0.0, True) for types in sets]
+        else:
+            weight = each.weight if place < len(policy.public) else -each.weight
+            found += [Worth(types, weight * n) for types, n in numbers[place].items()]
     return found
 
 
 def utility(policy: Policy, kept: Sequence[Event]) -> float:
     """Return what some events are worth: public matches in them less private ones."""
-    numbers = [matches_in(pattern, kept) for pattern in policy.patterns]
+    numbers = [matches_of(pattern, kept) for pattern in policy.patterns]
     return sum(each.value for each in worths(policy, numbers))
 
 

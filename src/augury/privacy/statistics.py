@@ -8,11 +8,12 @@ where statistics are kept by that attribute.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from augury.privacy.pattern import Event, Forbidden, Key, Pattern, Step
+from augury.privacy.machine import Machine
+from augury.privacy.pattern import Event, Key, Pattern
 from augury.privacy.prefixes import event_of, event_value
 from augury.records import as_key
 
@@ -38,7 +39,7 @@ class Tally:
     `events`, in order, from number `begin` on.
     """
 
-    patterns: Sequence[Pattern]
+    patterns: Sequence[Pattern | Machine]
     by: str | None = None
     over: int | None = None
     keeps: bool = False
@@ -107,14 +108,11 @@ class Tally:
                 continue
             for face in event.faces:
                 own = face.values.get(self.by) if self.by in pattern.equated else None
-                for place, step in enumerate(pattern.steps):
-                    if event.type == step.type and step.fits(face.values):
+                for place, plays in enumerate(pattern.step_tests):
+                    if plays(event.type, face.values):
                         yield (number, False, place), own, face.chance
-                for place in range(len(pattern) + 1):
-                    if any(
-                        event.type == each.type and each.fits(face.values)
-                        for each in ending(pattern, place)
-                    ):
+                for place, ends in enumerate(pattern.end_tests):
+                    if ends(event.type, face.values):
                         yield (number, True, place), own, face.chance
 
     @property
@@ -133,12 +131,13 @@ class Tally:
                 own = value
             else:
                 share *= max(1, len(self.values[column]))
+        tests = pattern.step_tests, pattern.end_tests
         if not share:
-            return Flow((0.0,) * len(pattern), (0.0,) * (len(pattern) + 1))
+            return Flow((0.0,) * len(tests[0]), (0.0,) * len(tests[1]))
         steps, ends = (
             tuple(
                 self.expected.get(((number, end, k), own), (0.0, 0))[0] / share
-                for k in range(len(pattern) + end)
+                for k in range(len(tests[end]))
             )
             for end in (False, True)
         )
@@ -164,10 +163,3 @@ class Tally:
             self.values[column] = Counter({as_key(each): number for each, number in seen})
         self.events, self.begin = [event_of(each) for each in events], 0
         self.times = [each.time for each in self.events]
-
-
-def ending(pattern: Pattern, place: int) -> Iterable[Step]:
-    """Return what ends the wait before a step: what is forbidden there, and what is taken next."""
-    gap: tuple[Forbidden, ...] = pattern.forbidden[place]
-    taken = pattern.steps[place : place + 1] if pattern.takes_next else ()
-    return (*(each.step for each in gap), *taken)

@@ -39,6 +39,11 @@ class Answers:
     def _on_spark(self) -> bool:
         return self._bound.engine == "spark"
 
+    @property
+    def hears(self) -> bool:
+        """Whether events were pushed."""
+        return self._pushed.live is not None
+
     def table(self, name: str, columns: Sequence[str] | None) -> Any:
         """Return the rows of what bears a name; see `Session.table`."""
         catalog = self._declared.catalog
@@ -137,7 +142,13 @@ class Answers:
                 return self._bound.asked_on_spark("revisions", name)
             return self.known(name).log
         checked, source = self._declared.readable(name)
-        if self._on_spark or self._declared.is_tested(checked.name):
+        if self._declared.is_tested(checked.name):
+            return self.table(name, None)
+        if self._on_spark:
+            from augury.evaluation.network import owned_streams
+
+            if owned_streams(checked, self._declared.checked_queries):
+                return self._bound.asked_on_spark("revisions", name)
             return self.table(name, None)
         with blamed(source, checked):
             return self._bound.local_runner().revisions(checked.name)

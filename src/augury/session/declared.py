@@ -30,6 +30,7 @@ class Declared:
         self.queries: dict[str, tuple[CheckedQuery, Source]] = {}
         self.forecasts: dict[str, tuple[CheckedForecast, Source]] = {}
         self.warnings: tuple[Diagnostic, ...] = ()
+        self.statements: tuple[Statement, ...] = ()
         self._acting: Acting | None = None
 
     def check(self, source: Source) -> tuple[tuple[Statement, ...], Checked, list[Diagnostic]]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from augury.rules.locks import Grain, Scheduler
     from augury.runners.spark.pipeline import Pipeline
     from augury.session.explained import Format
+    from augury.why.opening import Opened
+    from augury.why.told import Why, WhyNot
 
 
 class Session:
@@ -107,6 +109,7 @@ class Session:
             self._bound.suppressed = None
             self._pushed.forget()
         self._declared.take(checked, source, found)
+        self._declared.statements += statements
         self._bound.renew()
         self._pushed.renew()
         if len(_explains(statements)) < len(statements):
@@ -294,6 +297,34 @@ class Session:
             for name in names:
                 self._declared.refuse_tested(name, "a pipeline")
             return runner.pipeline(names, tells_faults=tells_faults, tells_movement=tells_movement)
+
+    # Why ----------------------------------------------------------------------------------------
+
+    def why(self, match_id: str, query: str | None = None) -> Why:
+        """Return why a match was found: its events, conditions, and the sum of its confidence.
+
+        Who names the `query` saves looking for the match in the others.
+        """
+        from augury.why.found import why
+
+        opened = self._opened()
+        own = None if query is None else self._declared.readable(query)[0].name
+        return why(opened, match_id, list(opened.queries) if own is None else [own])
+
+    def why_not(self, query: str, *, key: Any = None, around: Any = None) -> WhyNot:
+        """Return why a query has no match: the nearest miss, and the least that lets one through.
+
+        `key` is the value of the key, or a dict of columns and values; `around` a time. The rows of
+        four windows to both sides of it are looked at.
+        """
+        from augury.why.why_not import why_not
+
+        return why_not(self._opened(), self._declared.readable(query)[0], key, around)
+
+    def _opened(self) -> Opened:
+        from augury.session.opened import opened
+
+        return opened(self._declared, self._bound, self._answers, lambda: Session(engine="local"))
 
     # Events one at a time -------------------------------------------------------------------------
 

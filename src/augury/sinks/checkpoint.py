@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from augury.errors import StateError
-from augury.sinks.store import Store
+from augury.sinks.committed import Places
 
+# What a checkpoint of this process has among its texts, and one of Spark has not.
+LOCAL = "the local engine"
 _NAME = "augury.json"
 _LAYOUT = 1
 
@@ -30,12 +32,11 @@ class Identity:
     oldest: int = 1
 
 
-def claim(spark: Any, folder: str, identity: Identity) -> str:
+def claim(store: Places, folder: str, identity: Identity) -> str:
     """Return the run's own id: a new one for an empty folder, else that of the checkpoint.
 
     Raises `StateError` where the checkpoint is of other queries, or of another form of state.
     """
-    store = Store(spark, folder)
     stored = store.read(_NAME)
     if stored is None:
         _expect_empty(store, folder)
@@ -47,7 +48,7 @@ def claim(spark: Any, folder: str, identity: Identity) -> str:
     return str(stored["run"])
 
 
-def _expect_empty(store: Store, folder: str) -> None:
+def _expect_empty(store: Places, folder: str) -> None:
     if any(name in ("offsets", "commits", "metadata") for name in store.names()):
         raise StateError(
             f"{folder} is a checkpoint that augury did not write; name another --checkpoint folder"

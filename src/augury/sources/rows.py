@@ -171,7 +171,7 @@ def improbable(name: str) -> str:
 
 def sift(table: pa.Table, declared: Declaration) -> tuple[pa.Table, pa.Table]:
     """Return the good rows, and the bad rows with their reason."""
-    reasons = _own_reasons(table, declared)
+    reasons = own_reasons(table, declared)
     if declared.has_alternatives:
         _note_overfull(reasons, table, declared)
     elif declared.id:
@@ -190,10 +190,10 @@ def sift(table: pa.Table, declared: Declaration) -> tuple[pa.Table, pa.Table]:
 
 def is_sound(table: pa.Table, declared: Declaration) -> np.ndarray:
     """Return which rows have no fault of their own; what other rows say is not asked."""
-    return _own_reasons(table, declared).good
+    return own_reasons(table, declared).good
 
 
-def _own_reasons(table: pa.Table, declared: Declaration) -> Reasons:
+def own_reasons(table: pa.Table, declared: Declaration) -> Reasons:
     """Return why rows are bad, as far as each tells by itself."""
     reasons = Reasons(table.num_rows)
     reasons.note_each(_faults_of(table))

@@ -23,6 +23,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from augury.config import value_of
 from augury.errors import StoreError
 from augury.stores.layout import StoredTable, refuse_unfit, sql_table
+from augury.stores.letter import Letter
+from augury.stores.outbox import put_in
 from augury.stores.place import Place
 from augury.stores.reads import Lines, reader
 
@@ -148,16 +150,26 @@ class Store:
         values = {"holder": self.holder, "lease_until": until, **more}
         connection.execute(self._runs.update().where(own).values(**values))
 
-    def commit(self, changes: Iterable[RowChange], mark: Mark) -> bool:
+    def commit(
+        self, changes: Iterable[RowChange], mark: Mark, letters: Sequence[Letter] = ()
+    ) -> bool:
         """Write changes, which are in order, and up to where all is done; both or neither.
+
+        So are letters, which go to the outbox.
 
         Return whether there was something to write: a batch of the same run, or a moment, that was
         written before is not written again.
         """
         net = _net(changes, self.tables)
-        return self.place.ask(lambda connection: self._commit(connection, net, mark))
+        return self.place.ask(lambda connection: self._commit(connection, net, mark, letters))
 
-    def _commit(self, connection: Any, net: Mapping[str, Sequence[RowChange]], mark: Mark) -> bool:
+    def _commit(
+        self,
+        connection: Any,
+        net: Mapping[str, Sequence[RowChange]],
+        mark: Mark,
+        letters: Sequence[Letter],
+    ) -> bool:
         entries = [self._entry(connection, name) for name in self.tables]
         for name, entry in zip(self.tables, entries, strict=True):
             if entry is None or entry.holder != self.holder:
@@ -172,6 +184,9 @@ class Store:
         for name, own in net.items():
             self.between(f"before {name}")
             self._write(connection, name, own)
+        if letters:
+            self.between("before the letters")
+            put_in(connection, letters)
         self.between("before the moment")
         self._renew(
             connection,

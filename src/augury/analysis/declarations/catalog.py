@@ -220,7 +220,7 @@ class Catalog:
     the names of their tables and columns as declared. `identified` has the streams whose events get
     owners.
     `suppressed` has those of the events that a policy has kept. `forecast_streams` are forecasts as
-    streams.
+    streams. `hooks` are the webhooks that hear of the firings of rules.
     """
 
     streams: Mapping[str, StreamSchema] = field(default_factory=lambda: MappingProxyType({}))
@@ -244,6 +244,7 @@ class Catalog:
     forecast_streams: Mapping[str, StreamSchema] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    hooks: Mapping[str, tuple[External, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     def stream(self, name: str) -> StreamSchema | None:
         return self.streams.get(name.lower())

@@ -29,6 +29,7 @@ from augury.language.tree import (
     CreateQuery,
     CreateRule,
     CreateStore,
+    External,
     SuppressStream,
 )
 
@@ -54,6 +55,7 @@ class Ledger:
     policies: dict[str, PolicySchema] = field(default_factory=dict)
     suppressed: dict[str, SuppressStream] = field(default_factory=dict)
     forecast_streams: dict[str, StreamSchema] = field(default_factory=dict)
+    hooks: dict[str, tuple[External, ...]] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     later: dict[str, str] = field(default_factory=dict)
 
@@ -77,6 +79,7 @@ class Ledger:
             dict(catalog.policies),
             dict(catalog.suppressed),
             dict(catalog.forecast_streams),
+            dict(catalog.hooks),
         )
 
     def catalog(self) -> Catalog:
@@ -98,6 +101,7 @@ class Ledger:
             MappingProxyType(self.policies),
             MappingProxyType(self.suppressed),
             MappingProxyType(self.forecast_streams),
+            MappingProxyType(self.hooks),
         )
 
     def readable(self, name: str) -> StreamSchema | None:

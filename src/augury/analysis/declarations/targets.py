@@ -11,16 +11,19 @@ import posixpath
 import re
 
 from augury.analysis import places
+from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.declarations.streams import check_options
 from augury.analysis.findings import Findings, listing, suggest
 from augury.errors import Span
 from augury.language.tree import External, Option, Write
 
 FORMATS = ("parquet", "csv", "json", "kafka", "console")
+# For the firings of a rule: what a run delivers from the outbox of a store, and not as a table.
+HOOK = "webhook"
 _REVISIONS = ("latest", "log")
 _RETRACTIONS = ("message", "tombstone")
 # They take the answers of many queries.
-_OPEN = {"kafka", "console"}
+_OPEN = {"kafka", "console", HOOK}
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<host>//[^/]*)?(?P<path>.*)", re.DOTALL)
 # A query and where its answers go.
 Taken = tuple[str, External]
@@ -30,8 +33,9 @@ def check_write(statement: Write, earlier: list[Write], findings: Findings) -> N
     """Report what is wrong with a target, and note it among the earlier ones of the script."""
     target = statement.target
     span = places.word(findings.source, target.span, target.format)
-    if target.format not in FORMATS:
-        hint = suggest(target.format, FORMATS, f"the formats are {listing(FORMATS)}")
+    known = (*FORMATS, HOOK)
+    if target.format not in known:
+        hint = suggest(target.format, known, f"the formats are {listing(known)}")
         findings.error("A080", f"target format {target.format} is unknown", span, hint)
         return
     _check_place(target, span, findings)
@@ -49,6 +53,8 @@ def _check_place(target: External, span: Span, findings: Findings) -> None:
     if target.format == "console":
         if target.path is not None:
             findings.error("A080", "the console has no path", span, "write TO console")
+    elif target.format == HOOK:
+        _check_hook(target, span, findings)
     elif target.format == "kafka":
         if not target.path and "topic" not in keys:
             hint = "write TO kafka 'topic' OPTIONS (servers = 'host:9092')"
@@ -56,6 +62,37 @@ def _check_place(target: External, span: Span, findings: Findings) -> None:
     elif not target.path:
         message = f"TO {target.format} says no path"
         findings.error("A080", message, span, f"write TO {target.format} 'path/'")
+
+
+def _check_hook(target: External, span: Span, findings: Findings) -> None:
+    path = target.path or ""
+    if not path.lower().startswith(("http://", "https://")):
+        hint = "write TO webhook 'https://host/path'"
+        findings.error("A080", "TO webhook says no address", span, hint)
+    for option in target.options:
+        if option.key.lower() != "secret":
+            message = f"a webhook has no option {option.key}"
+            findings.error("A080", message, option.span, "it has secret = '${NAME}'")
+        elif not re.fullmatch(r"\$\{[^}]+\}", str(option.value)):
+            message = "the secret of a webhook would stand in the script"
+            hint = "name a variable of the environment: secret = '${WARD_SECRET}'"
+            findings.error("A080", message, option.span, hint)
+
+
+def check_hooked(statement: Write, ledger: Ledger, findings: Findings) -> bool:
+    """Return whether a webhook can hear of something: of a rule that writes tables in a store."""
+    rule = ledger.rules.get(statement.query.lower())
+    span = places.word(findings.source, statement.span, statement.query)
+    if rule is None:
+        message = f"a webhook hears of firings, and {statement.query} is no rule declared before"
+        findings.error("A080", message, span, "name a rule, after CREATE RULE")
+        return False
+    if not any(ledger.tables[change.table.lower()].store for change in rule.changes):
+        message = f"rule {rule.name} writes no table in a STORE, where its letters could lie"
+        hint = "put a table that it writes into a STORE: they are written in one transaction"
+        findings.error("A080", message, span, hint)
+        return False
+    return True
 
 
 def _check_revisions(target: External, findings: Findings) -> None:

@@ -14,7 +14,7 @@ from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.declarations.misnamed import misnamed
 from augury.analysis.declarations.streams import check_length
 from augury.analysis.findings import Findings, suggest
-from augury.analysis.policies.weighable import unweighable
+from augury.analysis.policies.weighable import parts_of, unweighable
 from augury.errors import Span
 from augury.language.expressions import Duration
 from augury.language.tree import CreatePolicy, SuppressStream, WeightedQuery, Window
@@ -149,7 +149,7 @@ class _Task:
         private = each in self.statement.private
         reason = unweighable(query, stream.name, private=private)
         if reason:
-            hint = f"a policy weighs sequences of single events of {stream.name} within a time"
+            hint = f"a policy weighs patterns of events of {stream.name} within a time"
             self.findings.error("A121", f"query {query.name} {reason}", each.span, hint)
         if each.weight is not None and not math.isfinite(each.weight):
             self.findings.error("A122", "the weight is no number", each.span, "write a number")
@@ -226,6 +226,7 @@ class _Task:
             hint = "add LEARN FROM a history or LEARN ONLINE, or write USING GREEDY"
             span = places.word(self.findings.source, node.span, node.name, "POLICY")
             self.findings.error("A122", message, span, hint)
+        self._formula_applies()
         if node.period is not None and method != "HYBRID PERIODIC":
             hint = "write USING HYBRID PERIODIC PERIOD ..."
             self.findings.error("A122", f"PERIOD is not for {method}", self._clause("PERIOD"), hint)
@@ -239,6 +240,17 @@ class _Task:
             message = f"PATIENCE {node.patience:g} is outside [0, 1]"
             hint = "write a number between 0 and 1, or PATIENCE LEARNED"
             self.findings.error("A122", message, self._clause("PATIENCE"), hint)
+
+    def _formula_applies(self) -> None:
+        """ESTIMATES WANG counts sequences only."""
+        node = self.statement
+        for private, named in ((False, node.public), (True, node.private)):
+            for each in named if node.wang else ():
+                query = self.queries.get(each.query.lower())
+                if query is not None and parts_of(query, private=private) is None:
+                    message = f"ESTIMATES WANG is for sequences, and {query.name} is none"
+                    hint = "leave it out: what is expected is then exact"
+                    self.findings.error("A122", message, each.span, hint)
 
     def _clause(self, keyword: str) -> Span:
         found = (span for key, span in self.statement.places if key == keyword)

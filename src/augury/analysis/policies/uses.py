@@ -16,6 +16,7 @@ from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.findings import Findings
 from augury.analysis.policies.bindings import bound_by, reads
 from augury.analysis.policies.lasting import bound_by_forecasts, bound_by_rules
+from augury.analysis.policies.shapes import is_made_of, positive_shape
 from augury.errors import Span
 from augury.language.tree import (
     CreateCorrelation,
@@ -102,7 +103,12 @@ class Uses:
             if query is None or each.weight is not None:
                 continue
             types = {by.type for c in query.components if not c.negated for by in c.played_by}
-            if bound is None or types <= bound:
+            shape = positive_shape(query.shape)
+            if (
+                shape is None
+                or bound is None
+                or is_made_of(shape, query.components, bound.issuperset)
+            ):
                 by = sorted({own.by for own in policy.bound if own.type in (None, *types)})
                 message = (
                     f"policy {policy.name} cannot promise that {query.name} is never put together: "

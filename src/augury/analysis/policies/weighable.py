@@ -1,4 +1,4 @@
-"""Which queries a policy can weigh: sequences of single events within a window of time.
+"""Which queries a policy can weigh: patterns of events of known types within a window of time.
 
 How many matches an event is part of is expected exactly for these. Of a private query only the
 positive components count, whatever lies between them.
@@ -7,6 +7,7 @@ positive components count, whatever lies between them.
 from __future__ import annotations
 
 from augury.analysis.checked import Branch, CheckedQuery, Leaf, Negated, Shape
+from augury.analysis.policies.shapes import Gap, beginning, gaps_of, together
 
 
 def unweighable(query: CheckedQuery, stream: str, *, private: bool) -> str:
@@ -26,28 +27,106 @@ def unweighable(query: CheckedQuery, stream: str, *, private: bool) -> str:
 
 def _unweighable_pattern(query: CheckedQuery, *, private: bool) -> str:
     positive = [c for c in query.components if not c.negated]
-    parts = parts_of(query.shape, private=private)
     reasons = [
+        (_repeats_groups(query.shape), "repeats a group"),
         (query.after_match is not None, "takes matches one after the other, AFTER MATCH"),
-        (any(c.repeats for c in positive), "repeats a component"),
         (any(by.type is None for c in positive for by in c.played_by), "takes events of any type"),
-        (parts is None, "is no sequence of single events"),
+        (any(len(c.played_by) != 1 for c in query.components), "has a component of several types"),
     ]
     if not private:
         reasons += [
-            (query.strategy not in ("ANY", "NEXT"), "needs neighbours"),
-            (any(conjunct.after for conjunct in query.conjuncts), "has AFTER WHERE"),
-            (isinstance((parts or (None,))[0], Negated), "begins with a negation"),
+            (query.strategy not in ("ANY", "NEXT") or _has_next(query.shape), "needs neighbours"),
+            (_negates_composites(query.shape), "negates more than one component"),
+            (any(c.after for c in query.conjuncts) and query.strategy == "NEXT", "has AFTER WHERE"),
+            (_negates_any(query), "negates events of any type"),
         ]
     found = next((reason for holds, reason in reasons if holds), "")
-    return found or ("" if private or parts is None else _late_condition(query, parts))
+    if found or private:
+        return found
+    parts = parts_of(query, private=False)
+    return _unfollowable(query) if parts is None else _late_condition(query, parts)
 
 
-def parts_of(shape: Shape, *, private: bool) -> tuple[Leaf | Negated, ...] | None:
-    """Return the parts of a sequence, negated ones between them; None of anything else.
+def _repeats_groups(shape: Shape) -> bool:
+    if isinstance(shape, Branch):
+        return shape.times is not None or any(map(_repeats_groups, shape.parts))
+    return isinstance(shape, Negated) and _repeats_groups(shape.part)
+
+
+def _has_next(shape: Shape) -> bool:
+    if isinstance(shape, Branch):
+        return shape.operator == "NEXT" or any(map(_has_next, shape.parts))
+    return False
+
+
+def _negates_composites(shape: Shape) -> bool:
+    if isinstance(shape, Negated):
+        return not isinstance(shape.part, Leaf)
+    return isinstance(shape, Branch) and any(map(_negates_composites, shape.parts))
+
+
+def _negates_any(query: CheckedQuery) -> bool:
+    return any(by.type is None for c in query.components if c.negated for by in c.played_by)
+
+
+def _unfollowable(query: CheckedQuery) -> str:
+    """Say why a pattern that is no plain sequence cannot be followed event by event."""
+    shape, components = query.shape, query.components
+    first = beginning(shape, components)
+    for gap in gaps_of(shape, components):
+        name = components[gap.component].name
+        aside = [
+            c
+            for c in first
+            if c not in gap.earlier | gap.later and gap.company & together(shape, c)
+        ]
+        kinds = {by.type for c in aside_of(query, gap) for by in components[c].played_by}
+        if kinds & {by.type for by in components[gap.component].played_by}:
+            return f"negates {name}, whose type a part beside it takes"
+        if gap.leads and aside:
+            return f"negates {name} at the start of a part, beside others"
+        if _looks_ahead(query, gap, first):
+            return f"has a condition on {name} that names a component after the gap begins"
+    return ""
+
+
+def aside_of(query: CheckedQuery, gap: Gap) -> frozenset[int]:
+    """Return the components that a match may hold inside a gap."""
+    own = gap.earlier | gap.later | gap.company
+    return frozenset().union(*(together(query.shape, c) for c in own)) - own
+
+
+def _looks_ahead(query: CheckedQuery, gap: Gap, first: frozenset[int]) -> bool:
+    """Whether a condition on what is negated is not decided when that comes."""
+    known = gap.earlier or frozenset()
+    if gap.leads:
+        own = first & gap.later
+        known = known & first if known else (own if len(own) == 1 else frozenset())
+    for conjunct in query.conjuncts:
+        others = [c for c in conjunct.components if c != gap.component]
+        if (
+            gap.component in conjunct.components
+            and not known.issuperset(others)
+            and not is_implied(query, conjunct.components, gap.component, sorted(known | first))
+        ):
+            return True
+    return False
+
+
+def parts_of(query: CheckedQuery, *, private: bool) -> tuple[Leaf | Negated, ...] | None:
+    """Return the parts of a plain sequence, negated ones between them; None of anything else.
 
     Of a private query negations are left out, and neighbours need not be any.
     """
+    found = _parts(query.shape, private=private)
+    if found is None or isinstance(found[0], Negated):
+        return None
+    if any(query.components[part.component].repeats for part in found if isinstance(part, Leaf)):
+        return None
+    return None if any(conjunct.after for conjunct in query.conjuncts) else found
+
+
+def _parts(shape: Shape, *, private: bool) -> tuple[Leaf | Negated, ...] | None:
     if isinstance(shape, Leaf):
         return (shape,)
     if isinstance(shape, Negated):
@@ -56,7 +135,7 @@ def parts_of(shape: Shape, *, private: bool) -> tuple[Leaf | Negated, ...] | Non
         return None
     found: list[Leaf | Negated] = []
     for part in shape.parts:
-        own = parts_of(part, private=private)
+        own = _parts(part, private=private)
         if own is None or (isinstance(part, Branch) and not private):
             return None
         found += own

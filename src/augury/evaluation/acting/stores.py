@@ -13,26 +13,19 @@ from typing import Any
 
 import pyarrow as pa
 
+from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, TableSchema
-from augury.errors import StoreError
+from augury.errors import RowsWarning, StoreError, warn
+from augury.evaluation.acting.letters import letter_of, letters_of, store_of
 from augury.evaluation.acting.tables import rows_table
 from augury.evaluation.acting.version import script_hash
 from augury.rules.contents import Row
 from augury.rules.stage import Firing
 from augury.stores.layout import StoredTable
+from augury.stores.letter import OUTBOX, Letter
 from augury.stores.place import Place
+from augury.stores.postman import Postman, Target
 from augury.stores.store import Mark, Position, RowChange, Store, as_position
-
-# Changes as they travel to who commits them: rows as they are inside, in JSON.
-WRITTEN = pa.schema(
-    [
-        ("ts", pa.int64()),
-        ("number", pa.int64()),
-        ("table", pa.string()),
-        ("before", pa.string()),
-        ("after", pa.string()),
-    ]
-)
 
 
 @dataclass
@@ -40,12 +33,13 @@ class Stores:
     """The stores of the tables that a world uses, by name in lower case.
 
     `rows` are the tables' at the start, and `reached` up to which moment each store was written.
-    `script` is the hash of what was declared.
+    `script` is the hash of what was declared; `postmen` bring firings to webhooks, by store.
     """
 
     stores: Mapping[str, Store]
     tables: Mapping[str, TableSchema]
     script: str = ""
+    postmen: Mapping[str, Postman] = field(default_factory=dict)
     rows: dict[str, list[Row]] = field(default_factory=dict)
     reached: dict[str, Position | None] = field(default_factory=dict)
 
@@ -59,7 +53,9 @@ class Stores:
             own = {t.name: stored_table(t) for t in tables.values() if _store_of(t) == name}
             if own:
                 stores[name] = Store(Place(declared.name, declared.url), own)
-        return cls(stores, tables, script_hash(catalog))
+        targets = {name: targets_of(catalog, name) for name in stores}
+        postmen = {n: Postman(stores[n].place, own) for n, own in targets.items() if own}
+        return cls(stores, tables, script_hash(catalog), postmen)
 
     def load(self) -> None:
         """Read all tables, and how far they were written."""
@@ -72,6 +68,8 @@ class Stores:
         for name, store in self.stores.items():
             if name in other.stores:
                 store.succeed(other.stores[name])
+        for postman in other.postmen.values():
+            postman.close(retries=0)
 
     def newer_than(self, then: Mapping[str, Sequence[Any] | None]) -> list[str]:
         """Return the stores that were written after some moments; refuse those that were not yet.
@@ -93,8 +91,11 @@ class Stores:
 
     def claim(self) -> None:
         """Become the only writer of the tables."""
-        for store in self.stores.values():
+        for name, store in self.stores.items():
             store.claim()
+            if name in self.postmen:
+                # An earlier run may have left letters.
+                self.postmen[name].wake()
 
     def readers(self) -> dict[str, Callable[[Row], Row | None]]:
         """Return, of every table with a KEY, how a row is asked for by it, from any thread."""
@@ -121,10 +122,21 @@ class Stores:
                 found[query] = max(known)
         return found
 
+    def letters(
+        self, firings: Sequence[Firing], catalog: Catalog, queries: Mapping[str, CheckedQuery]
+    ) -> list[Letter]:
+        """Return what webhooks are told of firings."""
+        return letters_of(firings, catalog, queries)
+
     def commit(
-        self, firings: Iterable[Firing], position: Position, *, always: bool = False
+        self,
+        firings: Iterable[Firing],
+        position: Position,
+        letters: Sequence[Letter] = (),
+        *,
+        always: bool = False,
     ) -> None:
-        """Write what firings changed, up to a moment: one transaction for each store.
+        """Write what firings changed, and their letters, up to a moment: one transaction a store.
 
         Where nothing changed the moment is not worth a transaction, but if it must be there
         `always`: other rules than now would settle it differently.
@@ -135,8 +147,8 @@ class Stores:
             for c in firing.changes
             if c.table in self.tables
         ]
-        if changes or always:
-            self._commit(changes, Mark(position, script=self.script), always=always)
+        if changes or letters or always:
+            self._commit(changes, Mark(position, script=self.script), letters, always=always)
 
     def commit_rows(self, rows: pa.Table, horizon: int, run: str, batch: int) -> None:
         """Write the changes of a batch (`written`), from all shards; all before `horizon` is done.
@@ -145,22 +157,53 @@ class Stores:
         """
         told = rows.sort_by([("ts", "ascending"), ("number", "ascending")]).to_pylist()
         changes = [
-            RowChange(each["table"], _row(each["before"]), _row(each["after"])) for each in told
+            RowChange(each["table"], _row(each["before"]), _row(each["after"]))
+            for each in told
+            if each["table"] != OUTBOX
         ]
-        self._commit(changes, Mark((horizon,), run, batch, self.script))
+        letters = [letter_of(each) for each in told if each["table"] == OUTBOX]
+        self._commit(changes, Mark((horizon,), run, batch, self.script), letters)
 
-    def _commit(self, changes: Sequence[RowChange], mark: Mark, *, always: bool = False) -> None:
+    def _commit(
+        self,
+        changes: Sequence[RowChange],
+        mark: Mark,
+        letters: Sequence[Letter],
+        *,
+        always: bool = False,
+    ) -> None:
         for name, store in self.stores.items():
             own = [each for each in changes if each.table in store.tables]
+            mine = [each for each in letters if each.store == name]
             # A batch is counted where it changed nothing, too.
-            if own or always or mark.batch is not None:
-                store.commit(own, mark)
+            if own or mine or always or mark.batch is not None:
+                store.commit(own, mark, mine)
                 self.reached[name] = mark.position
+            if mine:
+                self.postmen[name].wake()
 
     def release(self) -> None:
-        """Let others write the tables."""
+        """Bring what is in outboxes, and let others write the tables."""
+        for name, postman in self.postmen.items():
+            postman.close()
+            for target, said in postman.left.items():
+                warn(
+                    f"firings were not taken by {target} ({said}); they stay in {OUTBOX} of store "
+                    f"{name}, and go with the next run",
+                    RowsWarning,
+                )
         for store in self.stores.values():
             store.release()
+
+
+def targets_of(catalog: Catalog, store: str) -> dict[str, Target]:
+    """Return where the firings go of rules that write tables of a store, by address."""
+    return {
+        str(each.path): Target(str(each.path), each.settings.get("secret"))
+        for name, targets in catalog.hooks.items()
+        if store_of(catalog.rules[name], catalog) == store
+        for each in targets
+    }
 
 
 def stored_table(table: TableSchema) -> StoredTable:
@@ -171,25 +214,6 @@ def stored_table(table: TableSchema) -> StoredTable:
 
 def _store_of(table: TableSchema) -> str:
     return (table.store or "").lower()
-
-
-def written(firings: Iterable[Firing], tables: Iterable[str]) -> pa.Table:
-    """Return the changes of some tables as rows for `Stores.commit_rows`."""
-    names = frozenset(tables)
-    changes = [c for firing in firings for c in firing.changes if c.table in names]
-    columns: list[list[Any]] = [
-        [c.ts for c in changes],
-        list(range(len(changes))),
-        [c.table for c in changes],
-        [_text(c.before) for c in changes],
-        [_text(c.after) for c in changes],
-    ]
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, WRITTEN, strict=True)]
-    return pa.table(arrays, schema=WRITTEN)
-
-
-def _text(row: Row | None) -> str | None:
-    return None if row is None else json.dumps(row)
 
 
 def _row(text: str | None) -> Row | None:

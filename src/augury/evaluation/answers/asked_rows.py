@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from augury.evaluation.acting.letters import letters_of, with_letters
+from augury.evaluation.acting.written import written
 from augury.evaluation.answers.forecast_answers import forecast_schema
 from augury.evaluation.answers.schemas import answer_schema
 from augury.evaluation.asked import Asked
@@ -24,6 +26,8 @@ def asked_schema(network: Network, asked: Asked) -> pa.Schema:
         return audit_schema(catalog.streams[catalog.policies[asked.name].stream.lower()])
     if asked.kind == "forecast":
         return forecast_schema(plan_forecast(network.forecasts[asked.name], catalog))
+    if asked.name not in catalog.streams:
+        return answer_schema(network.plans[asked.name])
     columns = catalog.streams[asked.name].columns
     return pa.schema([(column.name, ARROW_TYPES[column.type.value]) for column in columns])
 
@@ -35,6 +39,9 @@ def acted_rows(stage: ActStage, state: ActState, acted: Acted, asked: Asked) -> 
         return _act_schema(stage, asked).empty_table() if found is None else found
     if asked.kind == "contents":
         return stage.contents(state, asked.name)
+    if asked.kind == "written":
+        rows = written(acted.firings, stage.stored_tables)
+        return with_letters(rows, letters_of(acted.firings, stage.catalog, stage.queries))
     made = {"firings": stage.firings, "aside": stage.rejected, "changes": stage.changes}
     return made[asked.kind](acted, asked.name)
 

@@ -56,7 +56,7 @@ class Columns:
     def __init__(self, plan: PolicyPlan) -> None:
         assert plan.summable is not None
         self.plan, self.patterns = plan, plan.summable
-        self.equated = [pattern.equated for pattern in plan.policy.patterns]
+        self.equated = [pattern.equated for pattern in plan.policy.sequences]
         self.keys = list(dict.fromkeys(self.equated))
         self.known = [Codes() for _ in self.keys]
         self.conditions: dict[tuple[tuple[Typed, ...], ...], int] = {}

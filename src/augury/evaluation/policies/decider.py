@@ -43,7 +43,7 @@ from augury.kernels.privacy.layout import (
 from augury.planning.policy_plan import PolicyPlan
 from augury.privacy.policy import NEVER, PATIENCES, worths
 from augury.privacy.statistics import Tally
-from augury.privacy.type_level import TOLERANCE, TypeLevel, best_types
+from augury.privacy.type_level import TOLERANCE, TypeLevel, Worth, best_types
 from augury.records import Words, as_key
 
 # So many keys are looked through for some that nothing is known of any more.
@@ -63,14 +63,14 @@ class ColumnDecider:
     def __init__(self, plan: PolicyPlan, history: StreamRows | None = None) -> None:
         self.plan, self.policy = plan, plan.policy
         self.columns = Columns(plan)
-        self.tally = Tally(self.policy.patterns, self.policy.by)
+        self.tally = Tally(self.policy.sequences, self.policy.by)
         self.level = TypeLevel(frozenset(), 0.0)
         self.period = self.policy.period
         self.past = NO_PAST
         self.patience = 1.0 if self.policy.patience is None else self.policy.patience
         self.history_keys = 0
-        self.longest = max(map(len, self.policy.patterns))
-        self.chains = Chains(len(self.policy.patterns), self.longest)
+        self.longest = max(map(len, self.policy.sequences))
+        self.chains = Chains(len(self.policy.sequences), self.longest)
         self._learned: Learned | None = None
         self._known_keys = (0, 0)
         if history is not None and self.policy.method != "GREEDY":
@@ -80,15 +80,15 @@ class ColumnDecider:
 
     def _learn(self, source: StreamRows) -> None:
         policy, history = self.policy, self.columns.ordered(source, 0)
-        names = {name for pattern in policy.patterns for name in pattern.equated}
+        names = {name for pattern in policy.sequences for name in pattern.equated}
         values = {name: distinct(source.table, name) for name in sorted(names)}
         self.tally = tally_of(self.columns, history, values)
         self.history_keys = self.columns.key_count
         matches = self._matches(history, np.ones(len(history), np.bool_))
         bound = policy.bound
         if bound is None:
-            bound = frozenset(kind for pattern in policy.patterns for kind in pattern.types)
-        self.level = best_types(worths(policy, matches.tolist()), bound, policy.seconds)
+            bound = frozenset(kind for pattern in policy.sequences for kind in pattern.types)
+        self.level = best_types(self._worths(matches), bound, policy.seconds)
         if policy.method in ("PERIODIC", "HYBRID"):
             self.period = self.period or period_in(history)
             if self.period:
@@ -99,20 +99,25 @@ class ColumnDecider:
     def _matches(self, events: Ordered, kept: np.ndarray) -> np.ndarray:
         """Return how many matches of each pattern some events have, as expected."""
         policy = self._weighing(all_patterns=True)
-        totals = np.zeros(len(self.policy.patterns))
+        totals = np.zeros(len(self.policy.sequences))
         chains = Chains(len(totals), self.longest, max(1, self.columns.key_count))
         chains.run(policy, totals, lambda *own: count(policy, events.batch, kept, *own, totals))
         still_there(policy, chains.slots, totals)
         return totals
+
+    def _worths(self, matches: np.ndarray) -> list[Worth]:
+        """Return what the patterns are worth, by how many matches each has."""
+        numbers = zip(self.policy.sequences, matches.tolist(), strict=True)
+        return worths(self.policy, [{pattern.types: number} for pattern, number in numbers])
 
     def _best_patience(self, history: Ordered) -> float:
         """Return the patience with which the history would have been worth most."""
         best, most = 1.0, -math.inf
         for patience in sorted(PATIENCES, reverse=True):
             self.patience = patience
-            chains = Chains(len(self.policy.patterns), self.longest)
+            chains = Chains(len(self.policy.sequences), self.longest)
             kept = self._decided(history, chains).kept
-            own = worths(self.policy, self._matches(history, kept).tolist())
+            own = self._worths(self._matches(history, kept))
             worth = sum(each.value for each in own)
             if worth > most + (TOLERANCE * max(abs(worth), abs(most)) if most > -math.inf else 0.0):
                 best, most = patience, worth
@@ -135,7 +140,7 @@ class ColumnDecider:
         out = Decided(
             np.zeros(size, np.bool_), np.zeros(size), np.zeros(size), np.zeros(size, np.int64)
         )
-        spare = np.zeros(len(self.policy.patterns))
+        spare = np.zeros(len(self.policy.sequences))
         chains.run(policy, spare, lambda *own: decide(policy, learned, events.batch, *own, out))
         return out
 
@@ -151,11 +156,11 @@ class ColumnDecider:
 
     def _weighing(self, *, all_patterns: bool = False) -> Weighing:
         """Return the policy as kernels read it: those patterns that matter, or all of them."""
-        policy, columns = self.policy, self.columns
+        policy, columns, sequences = self.policy, self.columns, self.policy.sequences
         weighted = (*policy.public, *policy.private)
         never = [-1] * len(policy.public) + [
-            policy.last_free(each.pattern) if each.weight == NEVER else -1
-            for each in policy.private
+            policy.last_free(pattern) if each.weight == NEVER else -1
+            for each, pattern in zip(policy.private, sequences[len(policy.public) :], strict=True)
         ]
         begins, plays = columns.play_arrays
         if not all_patterns:
@@ -169,7 +174,7 @@ class ColumnDecider:
             begins, plays = _of_some(begins, plays, matters)
         free = [not policy.is_bound(kind) for kind in (*columns.kinds, None)]
         return Weighing(
-            np.array([len(each.pattern) for each in weighted], np.int64),
+            np.array(list(map(len, sequences)), np.int64),
             np.array([each.pattern.window for each in weighted], np.int64),
             np.array([each.weight for each in weighted]),
             np.array([-1 if own is None else own for own in never], np.int64),

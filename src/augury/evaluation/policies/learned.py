@@ -54,7 +54,7 @@ NO_PAST = Past(0, -1, np.zeros((1, 1), np.int64), _NONE, _NONE, _NONE, np.zeros(
 def tally_of(columns: Columns, history: Ordered, values: Mapping[str, list[Any]]) -> Tally:
     """Return the counts of a history; `values` are those of its equated columns."""
     policy, batch = columns.plan.policy, history.batch
-    found = Tally(policy.patterns, policy.by)
+    found = Tally(policy.sequences, policy.by)
     found.count = len(history)
     if found.count:
         found.first, found.last = int(batch.time[0]), int(batch.time[-1])
@@ -62,7 +62,7 @@ def tally_of(columns: Columns, history: Ordered, values: Mapping[str, list[Any]]
         found.values[name] = Counter(dict.fromkeys(own, 1))
     for (number, ends, place), rows in _who(columns, history):
         # Where the next event that fits is taken, that ends the wait for it as well.
-        both = ends or policy.patterns[number].takes_next
+        both = ends or policy.sequences[number].takes_next
         for own, mass, count in _masses(columns, history, number, rows):
             for end in {ends, both}:
                 slot = (number, end, place), own
@@ -111,7 +111,7 @@ def period_in(history: Ordered) -> int | None:
 
 def past_of(columns: Columns, history: Ordered, dropped: frozenset[str]) -> Past:
     """Return the rows of a history by chain, but for types that are dropped."""
-    batch, patterns = history.batch, columns.plan.policy.patterns
+    batch, patterns = history.batch, columns.plan.policy.sequences
     event = np.repeat(np.arange(len(history)), np.diff(batch.begin))
     bits = np.zeros((len(patterns), 2, len(event)), np.int64)
     gone = [number for number, kind in enumerate(columns.kinds) if kind in dropped]
@@ -154,7 +154,7 @@ def learned_arrays(
 ) -> Learned:
     """Return what is expected, with room for some number of keys."""
     policy = columns.plan.policy
-    longest = max(map(len, policy.patterns))
+    longest = max(map(len, policy.sequences))
     flow, rows = _flows(columns, tally, keys)
     count, shape = len(rows), (len(rows), longest + 1)
     product, rates = np.ones(shape), np.zeros((count, longest))
@@ -169,8 +169,8 @@ def learned_arrays(
             product[number, place] = math.prod(rest) / math.factorial(len(rest))
             all_types[number, place] = sum(_by_type(pattern, own, place).values())
     is_left = np.flip(np.cumsum(np.flip(leaving, 1), 1), 1) > 0.0
-    is_dead = np.zeros((len(policy.patterns), longest + 1), np.bool_)
-    for number, pattern in enumerate(policy.patterns):
+    is_dead = np.zeros((len(policy.sequences), longest + 1), np.bool_)
+    for number, pattern in enumerate(policy.sequences):
         for place in range(len(pattern)):
             is_dead[number, place] = any(s.type in dropped for s in pattern.steps[place:])
     return Learned(
@@ -200,9 +200,9 @@ def _by_type(pattern: Pattern, own: Flow, place: int) -> dict[str, float]:
 def _flows(columns: Columns, tally: Tally, keys: int) -> tuple[Words, list[tuple[Pattern, Flow]]]:
     """Return which rates each chain has, and the rates."""
     policy: Policy = columns.plan.policy
-    flow = np.zeros((len(policy.patterns), keys), np.int64)
+    flow = np.zeros((len(policy.sequences), keys), np.int64)
     rows = list[tuple[Pattern, Flow]]()
-    for number, pattern in enumerate(policy.patterns):
+    for number, pattern in enumerate(policy.sequences):
         if policy.by not in pattern.equated:
             flow[number] = len(rows)
             rows.append((pattern, tally.flow(number, (None,) * len(pattern.equated))))
@@ -211,6 +211,6 @@ def _flows(columns: Columns, tally: Tally, keys: int) -> tuple[Words, list[tuple
             flow[number, code] = len(rows)
             rows.append((pattern, tally.flow(number, key)))
     if not rows:
-        nothing = Flow((0.0,) * len(policy.patterns[0]), (0.0,) * (len(policy.patterns[0]) + 1))
-        rows.append((policy.patterns[0], nothing))
+        nothing = Flow((0.0,) * len(policy.sequences[0]), (0.0,) * (len(policy.sequences[0]) + 1))
+        rows.append((policy.sequences[0], nothing))
     return flow, rows

@@ -191,6 +191,12 @@ class ActStage:
         found, waiting, (reached, since) = stored_state.load(body)
         return ActState(found, waiting, reached, since)
 
+    @property
+    def stored_tables(self) -> list[str]:
+        """The tables that lie in stores, of those that act or are read by what acts."""
+        tables = self.catalog.tables
+        return [name for name in self.acting.world.tables if tables[name.lower()].store is not None]
+
     # What came of it --------------------------------------------------------------------------
 
     def contents(self, state: ActState, table: str) -> pa.Table:

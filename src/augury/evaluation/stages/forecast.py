@@ -22,6 +22,7 @@ from augury.errors import DataError
 from augury.evaluation.answers.answers import Answers
 from augury.evaluation.answers.forecast_answers import forecast_schema, forecast_table, shown
 from augury.evaluation.encoding import Encoder, Tables, keys_of, whole
+from augury.evaluation.learning.hidden_futures import hidden_of
 from augury.evaluation.stages.forecast_state import Codes, ForecastState, dump_state, load_state
 from augury.evaluation.stages.row_store import PickedRows
 from augury.evaluation.stages.taking_in import STREAM, encoded
@@ -31,6 +32,7 @@ from augury.forecast.chain import TooManyStatesError
 from augury.forecast.forecasts import Forecaster, Order, Taught
 from augury.forecast.past import PartialLimitError
 from augury.forecast.told import Told
+from augury.inference.model import Model
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.planning.acting.heard import ORDER
@@ -59,9 +61,9 @@ class Learned:
 class ForecastStage:
     """Forecasts one query over declared streams; obeys `augury.operator`.
 
-    `tables` are the relations that the query reads, `history` the good rows of LEARN FROM. What
-    these teach is `known`, which travels in their place (`learned`). Rows that act bring the
-    tie-breaker of the event they are told after along (`acts`).
+    `tables` are the relations that the query reads, `history` the good rows of LEARN FROM, `model`
+    is that of USING MODEL. What these teach is `known`, which travels in their place (`learned`).
+    Rows that act bring the tie-breaker of the event they are told after along (`acts`).
     """
 
     plan: ForecastPlan
@@ -69,6 +71,7 @@ class ForecastStage:
     history: StreamRows | None = None
     known: Learned | None = field(default=None, repr=False)
     acts: bool = False
+    model: Model | None = field(default=None, repr=False)
     revises: ClassVar[bool] = False
 
     @cached_property
@@ -86,15 +89,18 @@ class ForecastStage:
 
     def learned(self) -> ForecastStage:
         """Return the same stage without its history: what that taught is in its place."""
-        return replace(self, history=None, known=self._known)
+        return replace(self, history=None, model=None, known=self._known)
 
     @cached_property
     def _known(self) -> Learned:
         if self.known is not None:
             return self.known
         encoder = Encoder(self.plan.match, self.tables)
+        hidden = None
+        if self.model is not None:
+            hidden = hidden_of(self.plan, self.model, self.tables)
         with limits_named(self.plan):
-            taught = self.forecaster.teach(self._taught(encoder))
+            taught = self.forecaster.teach(self._taught(encoder), hidden)
         return Learned(taught, Codes.of(encoder))
 
     def start(self, since: int = NEVER_YET) -> ForecastState:
@@ -186,6 +192,9 @@ class ForecastStage:
     def _values(self, table: pa.Table) -> ByValues:
         """Return the values of BY, and which of them each row has."""
         by = self.plan.forecast.by
+        if self.plan.setting.kind == "MODEL":
+            # Of a hidden Markov model, a row is a state.
+            by = self.streams[0].alternatives
         if not by:
             return [None], np.zeros(table.num_rows, np.int64)
         known = {name.lower(): name for name in table.column_names}

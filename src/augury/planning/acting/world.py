@@ -152,7 +152,7 @@ class _Planning:
         refuse_unsettled(query, conjuncts, over_tested)
         refuse_identified(self.queries[each] for each in lower)
         if reads_owners(query):
-            refuse_unfollowed(query)
+            refuse_unfollowed({name: query})
         refuse_selection(query, conjuncts, self.catalog)
         hidden = Hidden(query)
         conditions = [hidden.condition(c, self.catalog) for c in conjuncts]

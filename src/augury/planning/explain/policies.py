@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import PolicySchema
+from augury.analysis.policies.weighable import parts_of
 from augury.language.printer import to_text
 from augury.language.text.expressions import expression_text
 from augury.language.tree import WeightedQuery
@@ -60,9 +61,13 @@ def _stopped(policy: PolicySchema, queries: Mapping[str, CheckedQuery]) -> list[
         if each.weight is not None or query is None or bound is None:
             continue
         types = [by.type for c in query.components if not c.negated for by in c.played_by]
-        free = [kind for kind in types if kind not in bound]
-        if free:
+        free = [kind for kind in types if kind is not None and kind not in bound]
+        if free and parts_of(query, private=True):
             lines.append(f"never put together: {query.name} is stopped at its {free[-1]}")
+        elif free:
+            names = ", ".join(dict.fromkeys(free))
+            last = "the event without which bound types would be enough"
+            lines.append(f"never put together: {query.name} is stopped at {last}: one of {names}")
     return lines
 
 

@@ -87,6 +87,8 @@ class LiveActing:
         self.stage = Stage(used.acting.world, script=script_hash(used.catalog))
         if used.stores is not None:
             self._open(used.stores, used)
+        # Letters are of the rules by which firings happened: those before, for what is unwritten.
+        self.used = used
         self.flights = None
         if used.stores is not None or used.scheduler is not None:
             locking = Locking(used.acting.world, used.locks)
@@ -102,7 +104,8 @@ class LiveActing:
             if self.state.reached is not None:
                 # What was settled by the rules so far is not to be settled by others.
                 unwritten = self.state.firings[self.committed :]
-                self.stores.commit(unwritten, self.state.reached, always=True)
+                letters = self.stores.letters(unwritten, self.used.catalog, self.used.queries)
+                self.stores.commit(unwritten, self.state.reached, letters, always=True)
                 self.committed = len(self.state.firings)
             stores.succeed(self.stores)
         stores.claim()
@@ -176,7 +179,9 @@ class LiveActing:
     def _commit(self) -> None:
         """Write what was settled; what cannot be written now is written with the next."""
         if self.stores is not None and self.state.reached is not None:
-            self.stores.commit(self.state.firings[self.committed :], self.state.reached)
+            fresh = self.state.firings[self.committed :]
+            letters = self.stores.letters(fresh, self.used.catalog, self.used.queries)
+            self.stores.commit(fresh, self.state.reached, letters)
         self.committed = len(self.state.firings)
 
     def close(self) -> None:

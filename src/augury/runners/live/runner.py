@@ -30,9 +30,11 @@ from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.planning.acting.world import Acting
 from augury.planning.evaluated import (
+    reads_owners,
     refuse_endless_skips,
-    refuse_identified,
     refuse_inferred,
+    refuse_unfollowed,
+    refuse_unrevised,
 )
 from augury.planning.graph import is_by_time, lists_matches
 from augury.planning.match_plan import plan_match
@@ -392,7 +394,14 @@ class LiveRunner:
         self, query: CheckedQuery, catalog: Catalog, queries: Mapping[str, CheckedQuery]
     ) -> tuple[Live, list[str]]:
         """Return how a query is evaluated, and the names of the streams it reads in the end."""
-        refuse_identified(below(query, queries).values())
+        lower = below(query, queries)
+        refuse_unfollowed(lower)
+        if any(map(reads_owners, lower.values())):
+            refuse_unrevised(query)
+            if query.name.lower() in self._acting_names:
+                message = f"rules or tables wait for matches of {query.name}, which are told again"
+                raise PlanError(NOT_EVALUATED, message, "bind rows, and ask for what they did")
+            return self._in_steps(query, catalog, queries)
         if is_by_time(query):
             refuse_unstreamable(query, catalog)
             return self._in_steps(query, catalog, queries)

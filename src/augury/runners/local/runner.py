@@ -19,6 +19,7 @@ from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.errors import warn
 from augury.evaluation.answers.answers import Answers, as_rows
 from augury.evaluation.answers.schemas import answer_schema, chosen
+from augury.evaluation.asked import Asked
 from augury.evaluation.encoding import declaration_of
 from augury.evaluation.evaluator import Evaluator, checked_rows
 from augury.evaluation.executor import Executor
@@ -26,12 +27,13 @@ from augury.evaluation.identifying import Identities
 from augury.evaluation.learning.forecast_explained import explain_learned
 from augury.evaluation.learning.forecast_scores import ForecastScore, judge, scored
 from augury.evaluation.learning.learned_gaps import learned
-from augury.evaluation.network import Network, below
+from augury.evaluation.network import Network, below, owned_streams
 from augury.evaluation.stages.forecast import ForecastStage
+from augury.evaluation.stages.owner_match import OwnerMatchStage
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
-from augury.planning.evaluated import reads_owners, refuse_identified
+from augury.planning.evaluated import refuse_identified
 from augury.planning.forecast_plan import plan_forecast
 from augury.planning.graph import lists_matches
 from augury.planning.match_plan import refuse_unlearned
@@ -62,8 +64,6 @@ class LocalRunner:
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the result of a query: all columns, or those that are named."""
         query = self.queries[name.lower()]
-        if self._is_of_owners(query):
-            self.answers[name.lower()] = self._evaluator.table(name)
         known = self.answers.get(name.lower())
         if known is None and columns is not None and lists_matches(query):
             network = self._network(name)
@@ -111,17 +111,21 @@ class LocalRunner:
         plan = plan_forecast(forecast, self.catalog)
         tables = self._network(forecast.query.name).relations
         history = None if forecast.learn_from is None else self._ordered(forecast.learn_from)
-        return ForecastStage(plan, tables, history)
+        model = None
+        if forecast.future.kind == "MODEL":
+            model = self._evaluator.model(forecast.query.streams[0].name)
+        return ForecastStage(plan, tables, history, model=model)
 
     def _ordered(self, stream: str) -> StreamRows:
         """Return the rows of a stream by time, with the ids of their events."""
-        checked = self._checked(stream)
+        is_inferred = stream.lower() in self.catalog.inferred
+        checked = self._evaluator.rows(stream) if is_inferred else self._checked(stream)
         table = with_event_ids(checked.schema, in_order(checked.table, checked.schema))
         return StreamRows(checked.schema, table, checked.rejected)
 
     def _is_of_owners(self, query: CheckedQuery) -> bool:
         """Return whether a query, or one below it, reads events whose owners are in doubt."""
-        return any(reads_owners(each) for each in below(query, self.queries).values())
+        return bool(owned_streams(query, self.queries))
 
     def known(self, name: str) -> Identities:
         """Return what is told of the owners of a stream's events."""
@@ -129,8 +133,11 @@ class LocalRunner:
 
     def revisions(self, name: str) -> pa.Table:
         """Return every telling of a query's matches; without owners in doubt there is one each."""
-        answer = self.table(name)
-        return self._evaluator.logs.get(name.lower(), answer)
+        network = self._network(name)
+        if not network.follows_owners(name.lower()):
+            return self.table(name)
+        asked = Asked("revisions", name.lower())
+        return self._run(network.only([name], [asked])).found[asked.key]
 
     @cached_property
     def _evaluator(self) -> Evaluator:
@@ -192,6 +199,12 @@ class LocalRunner:
 
     def _run(self, network: Network) -> Answers:
         network.refuse_unplanned()
+        known = [self.identities[name] for name in network.identified if name in self.identities]
+        if known:
+            # Owners were told before a policy decided what readers see of them.
+            stage = OwnerMatchStage(network, known[0])
+            rows = {n: self._checked(n) for n in stage.streams if n not in network.identified}
+            return stage.advance(stage.start(), rows, ALWAYS)[1]
         return Executor(network).run({name: self._checked(name) for name in network.bases})
 
     # Rows -------------------------------------------------------------------------------------

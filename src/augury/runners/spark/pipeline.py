@@ -61,7 +61,7 @@ class Pipeline:
     `shards` is how many parts the rows are cut into where a key cuts them, `partitions` how many
     Spark shuffles into. `tells_faults` brings the rows that are put aside along, `tells_movement`
     what came to each range of time, `measures` what each stage did. `sketches` has what is known of
-    the streams, by query.
+    the streams, by query. Of `silent` streams no bad or late row is told.
     """
 
     network: Network
@@ -72,6 +72,11 @@ class Pipeline:
     tells_movement: bool = False
     measures: bool = False
     sketches: Mapping[str, Sketches] = field(default_factory=dict)
+    silent: frozenset[str] = frozenset()
+
+    def without(self, streams: frozenset[str]) -> Pipeline:
+        """Return the same pass, which says nothing of bad and late rows of some streams."""
+        return replace(self, silent=streams)
 
     @cached_property
     def inputs(self) -> Mapping[str, DataFrame]:
@@ -128,15 +133,9 @@ class Pipeline:
         """The lazy answers of all queries."""
         reported = self._reported_by_part()
         tells = reported if self.tells_faults else [frozenset[str]()] * len(reported)
-        blobs = [self._blobs(*part, own) for part, own in zip(self.parts, tells, strict=True)]
         if self.is_streaming:
-            parts = [
-                StreamingPart(network, own, reported_here)
-                for (network, _), own, reported_here in zip(
-                    self.parts, blobs, reported, strict=True
-                )
-            ]
-            return stateful(parts, self.shards)
+            return stateful(self.streaming_parts, self.shards)
+        blobs = [self._blobs(*part, own) for part, own in zip(self.parts, tells, strict=True)]
         found = [
             self._ordered(own, part[1]).mapInArrow(
                 InWorker(BoundedTask(*part, reported_here, self.tells_movement, self.measures)),
@@ -146,10 +145,20 @@ class Pipeline:
         ]
         return reduce(lambda one, other: one.unionByName(other), found)
 
+    @property
+    def streaming_parts(self) -> list[StreamingPart]:
+        """The parts of a streaming run, with their blobs."""
+        reported = self._reported_by_part()
+        tells = reported if self.tells_faults else [frozenset[str]()] * len(reported)
+        return [
+            StreamingPart(part[0], self._blobs(*part, told), own)
+            for part, told, own in zip(self.parts, tells, reported, strict=True)
+        ]
+
     def _reported_by_part(self) -> list[frozenset[str]]:
         """Return the streams whose rows each part puts aside, so that each is reported once."""
         reported: list[frozenset[str]] = []
-        left = set(self.network.bases)
+        left = set(self.network.bases) - self.silent
         if not self.tells_faults:
             # Late and bad rows of a stream under a policy are for those who ask for them.
             left -= self.network.catalog.guarded
@@ -312,6 +321,9 @@ class Pipeline:
 
     def rows(self, answers: DataFrame, kind: str, name: str) -> DataFrame:
         """Return the rows of one kind and name: matches of a query, or rows put aside."""
+        for each in self.network.asked:
+            if kind == "match" and each.key.lower() == name.lower():
+                return _opened(answers, (kind,), name, asked_schema(self.network, each))
         self._expect(kind, name)
         if kind == "match":
             schema = network_schema(self.network, name)
@@ -319,6 +331,15 @@ class Pipeline:
         if kind == "movement":
             return _opened(answers, (kind,), name, MOVEMENT)
         return self._put_aside(answers, kind, name)
+
+    def gives(self, kind: str, name: str) -> bool:
+        """Whether rows of a kind and name are answers of this pass."""
+        network = self.network
+        if kind in ASIDE:
+            return name.lower() in set(network.bases) - self.silent
+        asked = {each.key.lower() for each in network.asked}
+        queries = () if network.act is not None else network.names
+        return name.lower() in {*queries, *asked}
 
     def measured(self) -> list[dict[str, Any]]:
         """Return what the stages do over the rows: runs the queries, now."""

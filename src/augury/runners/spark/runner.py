@@ -26,22 +26,22 @@ from augury.evaluation.encoding import Tables, declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import taught
 from augury.evaluation.network import Network, below, ground
 from augury.evaluation.packing import FAULT
-from augury.evaluation.probability.streamable import refuse_unstreamable, why_not_streamable
+from augury.evaluation.probability.streamable import why_not_streamable
 from augury.evaluation.stages.act import ActStage
 from augury.evaluation.stages.forecasting import taught as taught_forecasts
 from augury.planning.acting.world import Acting, acting_of
 from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import Priced
-from augury.planning.evaluated import reads_owners, refuse_endless_skips, refuse_idle
+from augury.planning.evaluated import refuse_idle
 from augury.planning.expressions.spark_sql import quoted
 from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.join_program import join_program
 from augury.planning.refusal import (
-    NEEDS_A_WINDOW,
     NOT_EVALUATED,
     PlanError,
     refuse_owners_under_policies,
 )
+from augury.runners.endless import refuse_endless
 from augury.runners.spark import catalyst_rows as spark_rows
 from augury.runners.spark.joins import SparkJoining, suits_spark, tables_of
 from augury.runners.spark.learning import collected
@@ -105,7 +105,8 @@ class SparkRunner:
     def asked(self, asked: Asked, columns: Sequence[str] | None = None) -> DataFrame:
         """Return the lazy rows of what is no query: a stream that is made of another, a log."""
         acts = asked.kind in ACTED
-        pipeline = self.acting([asked]) if acts else self.pipeline([], asked=[asked])
+        names = [asked.name] if asked.name in self.queries and asked.kind == "revisions" else []
+        pipeline = self.acting([asked]) if acts else self.pipeline(names, asked=[asked])
         answer = pipeline.asked(asked)
         named = None if columns is None else chosen(asked.name, columns, answer.columns)
         return answer if named is None else answer.select(*map(quoted, named))
@@ -173,7 +174,8 @@ class SparkRunner:
             sketches=self.sketches,
         )
         if draft.is_streaming:
-            _refuse_endless(network)
+            refuse_idle(network.bases.values())
+            refuse_endless(network)
         shards = self._shards(streaming=draft.is_streaming)
         return replace(draft, shards=shards, partitions=self._partitions())
 
@@ -339,40 +341,6 @@ class SparkRunner:
 
     def _partitions(self) -> int:
         return int(self.spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
-
-
-def _refuse_endless(network: Network) -> None:
-    """Raise where a query cannot be answered over rows that have no end."""
-    refuse_idle(network.bases.values())
-    for name, query in network.queries.items():
-        if asks_whether(query):
-            refuse_unstreamable(query, network.catalog)
-            if network.act is not None:
-                message = f"a rule acts on {query.name}, probabilities by time, in a stream"
-                hint = "run it over bounded rows, or push them"
-                raise PlanError(NOT_EVALUATED, message, hint)
-            if network.policies:
-                message = f"query {query.name} asks for a probability behind a policy, in a stream"
-                raise PlanError(
-                    NOT_EVALUATED, message, "ask for matches, or run it over bounded rows"
-                )
-            continue
-        if reads_owners(query):
-            message = f"query {query.name} reads events whose owners are in doubt, in a stream"
-            hint = "run it over bounded rows, or stream the table of its stream"
-            raise PlanError(NOT_EVALUATED, message, hint)
-        if not lists_matches(query):
-            message = f"query {query.name} returns {query.returns}, which a streaming run does not"
-            raise PlanError(NOT_EVALUATED, message, "ask for it in batch, over bounded rows")
-        if any(stream.name.lower() in network.inferred for stream in query.streams):
-            message = f"query {query.name} lists matches of an inferred stream, in a streaming run"
-            hint = "return a PROBABILITY BY TIME, or run it over bounded rows"
-            raise PlanError(NOT_EVALUATED, message, hint)
-        refuse_endless_skips(query)
-        pattern = network.plans[name].pattern
-        if pattern.window is None and pattern.count_window is None:
-            message = f"query {query.name} has no window, so its state would grow for ever"
-            raise PlanError(NEEDS_A_WINDOW, message, "add WITHIN, or run it over bounded rows")
 
 
 def _is_frame(data: Any) -> bool:

@@ -1,0 +1,195 @@
+"""A run in this process: what is read, evaluated and written without Java."""
+
+from __future__ import annotations
+
+import re
+import uuid
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from augury.cli import findings
+from augury.cli.progress import Reporter
+from augury.cli.signals import ending_on_signals, stopping_on_signals
+from augury.cli.summing_up import sum_up, tell_ties
+from augury.errors import DataError, RowsWarning
+from augury.planning.refusal import PlanError
+from augury.runners.local.committing import Committing
+from augury.runners.local.delivery import (
+    AuditFile,
+    LocalDelivery,
+    LocalFolder,
+    LocalSink,
+    ShownRows,
+    StandardOutput,
+)
+from augury.runners.local.file_run import FileRun
+from augury.runners.local.parts import Declared, parts_of
+from augury.runners.local.saved import Saved
+from augury.runners.wanted import Wanted, wanted_of
+from augury.sinks.checkpoint import LOCAL, Identity, claim
+from augury.sinks.committed import Owner
+from augury.sinks.local_store import LocalStore
+from augury.sources.local_files import LocalFiles, rows_of_files
+
+if TYPE_CHECKING:
+    from augury.cli.job import Flags, Job
+
+_UNITS = {"millisecond": 0.001, "second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0}
+
+
+def run_here(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporter) -> None:
+    """Run a job in this process."""
+    with warnings.catch_warnings(record=True) as caught, ending_on_signals(reporter):
+        warnings.simplefilter("always", RowsWarning)
+        run = _prepared(job, flags, given, reporter)
+        _say(caught, reporter)
+        run.delivery.open()
+        reporter.in_ticks = any(stream.time_is_ticks for stream in job.streams.values())
+        reporter.tell("start", queries=list(job.queries), streaming=job.streaming)
+        try:
+            _carry_out(run, job, flags, given, reporter)
+        finally:
+            if run.commits is not None:
+                run.commits.close()
+    reporter.flush()
+    sum_up(run.delivery, flags.aside(streaming=job.streaming), reporter)
+    tell_ties(run.delivery, job, reporter)
+    _refuse_nothing_but_bad_rows(run)
+
+
+def _say(caught: list[warnings.WarningMessage], reporter: Reporter) -> None:
+    """Say what files are skipped as this command says things, and not as a warning of Python."""
+    for each in caught:
+        reporter.announce(str(each.message))
+    caught.clear()
+
+
+def _prepared(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporter) -> FileRun:
+    catalog = job.checked.catalog
+    queries = {query.name.lower(): query for query in job.checked.queries}
+    forecasts = {each.name.lower(): each for each in job.checked.forecasts}
+    run_id = _claimed(job, flags)
+    try:
+        wanted = wanted_of(
+            catalog,
+            queries,
+            job.queries,
+            streaming=job.streaming,
+            audits=given["audit"] is not None,
+        )
+        bound = _bound(job)
+        declared = Declared(catalog, queries, forecasts, bound)
+        commits = _commits(declared, wanted, run_id)
+        parts = parts_of(declared, wanted, streaming=job.streaming)
+    except PlanError as error:
+        raise job.blamed(error) from error
+    read = dict.fromkeys(name for part in parts for name in part.network.bases)
+    files = {name: LocalFiles.of(job.streams[name]) for name in read}
+    delivery = LocalDelivery(_sinks(job, flags, given, wanted, run_id, reporter))
+    return FileRun(parts, files, delivery, reporter.say, commits)
+
+
+def _claimed(job: Job, flags: Flags) -> str:
+    """Return the id of the run; a bounded one keeps no state and may be repeated at will."""
+    if not job.streaming:
+        return "batch"
+    from augury.cli.job import texts_of
+    from augury.evaluation.executor import FORMAT
+
+    texts = texts_of(job) | {LOCAL: str(FORMAT.version)}
+    store = LocalStore(flags.checkpoint)
+    return claim(store, flags.checkpoint, Identity(texts, FORMAT.version))
+
+
+def _bound(job: Job) -> dict[str, Any]:
+    """Return the rows of all tables and histories that lie in files."""
+    catalog = job.checked.catalog
+    found = {name: rows_of_files(LocalFiles.of(table)) for name, table in job.tables.items()}
+    for name, stream in catalog.streams.items():
+        if name not in job.streams and stream.source is not None:
+            found[name] = rows_of_files(LocalFiles.of(stream))
+    return found
+
+
+def _commits(declared: Declared, wanted: Wanted, run_id: str) -> Committing | None:
+    """Return who writes the tables that lie in stores; None where none does."""
+    if "written" not in wanted.asked:
+        return None
+    from augury.evaluation.acting.opened import opened
+
+    stores = opened(declared.catalog, wanted.acting.world.tables)
+    assert stores is not None
+    stores.claim()
+    stores.load()
+    # A bounded run may be repeated; its batches have a number of their own each time.
+    return Committing(stores, uuid.uuid4().hex if run_id == "batch" else run_id)
+
+
+def _sinks(
+    job: Job,
+    flags: Flags,
+    given: Mapping[str, Any],
+    wanted: Wanted,
+    run_id: str,
+    reporter: Reporter,
+) -> dict[tuple[str, str], list[LocalSink]]:
+    found: dict[tuple[str, str], list[LocalSink]] = {}
+    for name, targets in job.targets.items():
+        sinks = found.setdefault(wanted.place(name), [])
+        for each in targets:
+            if each.format == "console":
+                sinks.append(ShownRows(name, reporter.row, reporter.flush))
+            elif each.path == "-":
+                sinks.append(StandardOutput(each.format))
+            else:
+                sinks.append(LocalFolder(each.path or "", each.format, Owner(run_id, name)))
+    for kind in ("late", "rejected"):
+        for name in job.streams:
+            if name not in job.checked.catalog.guarded:
+                path = f"{flags.aside(streaming=job.streaming)}/{kind}/{name}"
+                found[kind, name] = [LocalFolder(path, "parquet", Owner(run_id, name))]
+    for asked in wanted.asked.values():
+        if asked.kind == "audit":
+            place = ("match", asked.key.lower())
+            found[place] = [AuditFile(given["audit"], is_new=not job.streaming)]
+    return found
+
+
+def _carry_out(
+    run: FileRun, job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporter
+) -> None:
+    if not job.streaming:
+        run.run_bounded()
+        return
+    saved = Saved(LocalStore(flags.checkpoint))
+    with stopping_on_signals(run.delivery, reporter):
+        run.follow(
+            saved,
+            once=given["once"],
+            pause=_seconds(given["trigger"]),
+            by_clock=given["wall_clock"],
+        )
+
+
+def _seconds(interval: str | None) -> float | None:
+    """Return an interval in seconds.
+
+    >>> _seconds("1 minute 30 seconds")
+    90.0
+    """
+    if interval is None:
+        return None
+    found = re.findall(r"(\d+)\s+([a-z]+?)s?\b", interval.lower())
+    return sum(int(count) * _UNITS[unit] for count, unit in found)
+
+
+def _refuse_nothing_but_bad_rows(run: FileRun) -> None:
+    """Raise where rows came, and none of them could be used."""
+    delivery = run.delivery
+    bad = [name for kind, name in delivery.totals if kind == "rejected"]
+    if not bad or delivery.total("late") or run.greatest:
+        return
+    rows = findings.number(delivery.total("rejected"), "row")
+    first = delivery.first_reasons.get(("rejected", bad[0]), "")
+    raise DataError(f"every row was rejected, of {rows} that came; the first: {first}")

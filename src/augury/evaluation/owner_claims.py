@@ -1,0 +1,125 @@
+"""What a match needs of owners: its lineage, valued by who did which acts.
+
+Lineage has two kinds of blocks: base events that are independent, and acts whose owners hang
+together (`Owned`). Given who did the acts, what is left is a formula over independent events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from augury.analysis.declarations.moves import AS_OF, METHOD, REVISION, P
+from augury.evaluation.answers.match_answers import Inputs
+from augury.evaluation.encoding import whole
+from augury.evaluation.stages.identify import IdentifyStage
+from augury.evaluation.stream_rows import StreamRows
+from augury.identity.telling import SAMPLED
+from augury.identity.tracks import Claim, Done, TooManyTracksError
+from augury.matching.lineage import (
+    NEVER,
+    TRUE,
+    Chances,
+    Formula,
+    Is,
+    Owned,
+    fixed,
+    literals,
+    probability,
+)
+from augury.records import Matches
+
+
+@dataclass(frozen=True)
+class OwnerRows:
+    """What is told of owners, row by row: `log`, in the order in which it was told."""
+
+    stage: IdentifyStage
+    log: pa.Table
+
+    def first_told(self) -> StreamRows:
+        """Return the rows as told at first, with what each needs to be true."""
+        table = self.log.filter(pc.equal(self.log.column(REVISION), 0))
+        if pc.any(pc.equal(table.column(METHOD), SAMPLED)).as_py():
+            raise TooManyTracksError(
+                f"the owners of {self.stage.own.name} were sampled, so its matches cannot be "
+                "exact; raise the setting identity_state_limit"
+            )
+        return StreamRows(self.stage.own, table, table.slice(0, 0), list(self._formulas(table)))
+
+    def last_told(self, rows: pa.Table, at: int) -> pa.Table:
+        """Return, for rows of the log, what was last told of each event and owner at a time."""
+        last = dict[Any, int]()
+        own = self._named(rows)
+        ids = pc.unique(rows.column(self.stage.own.id))
+        log = self.log.filter(pc.is_in(self.log.column(self.stage.own.id), ids))
+        when = whole(log.column(AS_OF)).tolist()
+        for k, (row, told) in enumerate(zip(self._named(log), when, strict=True)):
+            if told <= at or row not in last:
+                last[row] = k
+        return log.take(pa.array([last[row] for row in own], pa.int64()))
+
+    def _named(self, rows: pa.Table) -> list[tuple[Any, ...]]:
+        """Return the event of each row, with the owner that it has there."""
+        schema = self.stage.own
+        columns = [rows.column(name).to_pylist() for name in (schema.id, *schema.alternatives)]
+        return list(zip(*columns, strict=True))
+
+    def _formulas(self, table: pa.Table) -> Iterator[Formula]:
+        schema, wards = self.stage.own, self.stage.identifier.wards
+        (owner,) = schema.alternatives
+        units = table.column(schema.key[0]).to_pylist() if len(schema.key) > 1 else None
+        columns = (table.column(name).to_pylist() for name in (schema.id, owner, P))
+        for k, (event, person, p) in enumerate(zip(*columns, strict=True)):
+            unit = units[k] if units else None
+            number = wards[unit].number_of[person]
+            yield TRUE if p >= 1.0 else Is(Owned(unit, event), number)
+
+
+def asked_of(formula: Formula) -> dict[Any, tuple[frozenset[int], frozenset[Any]]]:
+    """Return by ward the people that a formula is about, and the acts that it names."""
+    people, acts = dict[Any, set[int]](), dict[Any, set[Any]]()
+    for each in literals(formula):
+        block: Any = each.block
+        if isinstance(block, Owned):
+            people.setdefault(block.unit, set()).add(each.alternative)  # type: ignore[arg-type]
+            acts.setdefault(block.unit, set()).add(block.act)
+    return {unit: (frozenset(people[unit]), frozenset(acts[unit])) for unit in people}
+
+
+def claim_of(formula: Formula, chances: Chances, matches: Matches, inputs: Inputs, m: int) -> Claim:
+    """Return what a match needs of owners."""
+    items = slice(*matches.first_item[m : m + 2].tolist())
+    last = int(inputs.time[matches.row[items]].max())
+    moment = int(matches.report_time[m])
+    said = {each.block for each in literals(formula)}
+    own = {block: dict(chances[block]) for block in said if not isinstance(block, Owned)}
+    return claim(formula, own, moment, last)
+
+
+def claim(formula: Formula, chances: Chances, moment: int, last: int) -> Claim:
+    """Return the same of a formula; `chances` are those of its independent events."""
+    return Claim(holding(formula, chances), asked_of(formula), moment, last, (formula, chances))
+
+
+def holding(formula: Formula, chances: Chances) -> Callable[[Done], float]:
+    """Return how likely a formula is, by who did which acts."""
+    said: Any = {each.block for each in literals(formula)}
+    owned = sorted((block for block in said if isinstance(block, Owned)), key=repr)
+    known: dict[tuple[Any, ...], float] = {}
+
+    def value(done: Done) -> float:
+        doer: Mapping[Any, int] = dict(done)
+        who = tuple(doer.get((block.unit, block.act), NEVER) for block in owned)
+        if who not in known:
+            left = formula
+            for block, person in zip(owned, who, strict=True):
+                left = fixed(left, block, person)
+            known[who] = probability(left, chances)
+        return known[who]
+
+    return value

@@ -1,0 +1,284 @@
+"""The state of matches over owners as bytes: worlds, rows and matches that may be told again.
+
+One part is JSON, with ids, people and places as they are; the others are Arrow tables. What is a
+function in memory (how likely a match is by who did what) is stored as the lineage it is made of.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import astuple, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from augury.errors import StateError
+from augury.evaluation.answers.match_answers import Inputs
+from augury.evaluation.codec import ipc_bytes
+from augury.evaluation.owner_claims import claim
+from augury.identity.identifier import time_of, time_parts
+from augury.identity.owners import Owners, State, Worlds
+from augury.identity.tracks import UNLIMITED, Followed, Live, Past, Telling, Track, Tracks
+from augury.identity.ward import Act, Row, Ward
+from augury.matching.lineage import All, AtMost, Chances, Formula, Is, Not, Owned, Truth, literals
+from augury.records import Matches
+
+VERSION = 1
+_LENGTH = 8
+# A match by its batch, and its place there.
+Number = tuple[int, int]
+
+
+@dataclass
+class Batch:
+    """The matches of one step that may be told, and the rows that they are made of."""
+
+    matches: Matches
+    inputs: Inputs
+
+
+@dataclass
+class OwnerMatchState:
+    """What was told of owners, rows beside it, people followed, and matches that are told.
+
+    `passed` are the matches that HAVING showed last. `batches` counts those that there were.
+    """
+
+    kept: dict[str, pa.Table]
+    followed: Followed
+    reported: int
+    alive: dict[int, Batch] = field(default_factory=dict)
+    passed: set[Number] = field(default_factory=set)
+    batches: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not (any(t.num_rows for t in self.kept.values()) or self.followed.waiting)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes of rows are held in memory."""
+        return sum(table.nbytes for table in self.kept.values())
+
+
+def dumped(state: OwnerMatchState) -> bytes:
+    """Return a state as bytes."""
+    tables = list[pa.Table]()
+    about = {
+        "version": VERSION,
+        "reported": state.reported,
+        "batches": state.batches,
+        "passed": sorted(state.passed),
+        "kept": {name: _place(tables, rows) for name, rows in state.kept.items()},
+        "alive": [[n, _batch(own, tables)] for n, own in state.alive.items()],
+        **_followed(state),
+    }
+    parts = [json.dumps(about, default=time_parts).encode(), *map(ipc_bytes, tables)]
+    return b"".join(len(part).to_bytes(_LENGTH, "little") + part for part in parts)
+
+
+def loaded(data: bytes, tracks: Tracks) -> OwnerMatchState:
+    """Return the state that was dumped by a stage of the same declarations."""
+    first, *parts = _parts(data)
+    about = json.loads(first, object_hook=time_of)
+    if about["version"] != VERSION:
+        raise StateError(f"matches over owners stored in version {about['version']}")
+    tables = [pa.ipc.open_stream(part).read_all() for part in parts]
+    state = OwnerMatchState(
+        {name: tables[k] for name, k in about["kept"].items()},
+        tracks.start(),
+        about["reported"],
+        {n: _loaded_batch(own, tables) for n, own in about["alive"]},
+        {(n, m) for n, m in about["passed"]},
+        about["batches"],
+    )
+    _load_followed(state, about, tracks.wards)
+    return state
+
+
+def _parts(data: bytes) -> list[bytes]:
+    found, at = [], 0
+    while at < len(data):
+        end = at + _LENGTH + int.from_bytes(data[at : at + _LENGTH], "little")
+        found.append(data[at + _LENGTH : end])
+        at = end
+    return found
+
+
+def _place(tables: list[pa.Table], table: pa.Table) -> int:
+    tables.append(table)
+    return len(tables) - 1
+
+
+# Matches ------------------------------------------------------------------------------------------
+
+
+def _batch(batch: Batch, tables: list[pa.Table]) -> dict[str, Any]:
+    inputs: Inputs = batch.inputs
+    rows = pa.table({"id": inputs.ids, "time": inputs.time, "p": inputs.p})
+    columns = {f.name: getattr(batch.matches, f.name).tolist() for f in fields(Matches)}
+    return {
+        "matches": columns,
+        "rows": _place(tables, rows),
+        "tables": [_place(tables, own) for own in inputs.tables],
+        "firsts": list(inputs.first_rows),
+    }
+
+
+def _loaded_batch(about: dict[str, Any], tables: list[pa.Table]) -> Batch:
+    none, rows = Matches.none(), tables[about["rows"]]
+    columns = {
+        name: np.array(values, getattr(none, name).dtype)
+        for name, values in about["matches"].items()
+    }
+    inputs = Inputs(
+        tuple(tables[k] for k in about["tables"]),
+        tuple(about["firsts"]),
+        rows.column("id"),
+        np.asarray(rows.column("time")),
+        np.array(rows.column("p")),
+    )
+    return Batch(Matches(**columns), inputs)
+
+
+# People who are followed --------------------------------------------------------------------------
+
+
+def _followed(state: OwnerMatchState) -> dict[str, Any]:
+    followed = state.followed
+    tracks = [track for _, track in followed.tracks]
+    numbers = {id(track): k for k, track in enumerate(tracks)}
+    return {
+        "done": followed.done,
+        "waiting": [[unit, _row(row)] for unit, row in followed.waiting],
+        "pasts": [
+            [
+                unit,
+                [_track(mark) for mark in past.marks],
+                [[at, [_row(row) for row in rows]] for at, rows in past.rows.items()],
+            ]
+            for unit, past in followed.pasts.items()
+        ],
+        "tracks": [[unit, _track(track)] for unit, track in followed.tracks],
+        "settling": [[astuple(telling), at] for telling, at in followed.settling],
+        "due": [_live(live, numbers) for live in followed.due],
+        "live": [_live(live, numbers) for live in followed.live],
+    }
+
+
+def _load_followed(state: OwnerMatchState, about: dict[str, Any], wards: Any) -> None:
+    followed = state.followed
+    followed.done = about["done"]
+    followed.waiting = [(unit, Row(*row)) for unit, row in about["waiting"]]
+    for unit, marks, rows in about["pasts"]:
+        steps = {at: [Row(*row) for row in own] for at, own in rows}
+        followed.pasts[unit] = Past([_loaded_track(each, wards[unit]) for each in marks], steps)
+    tracks = [_loaded_track(each, wards[unit]) for unit, each in about["tracks"]]
+    followed.settling = [
+        (Telling(tuple(number), *told), at) for (number, *told), at in about["settling"]
+    ]
+    followed.due = [_loaded_live(each, tracks) for each in about["due"]]
+    followed.live = [_loaded_live(each, tracks) for each in about["live"]]
+
+
+def _row(row: Row) -> list[Any]:
+    return [row.id, row.time, row.person, row.type, row.place, row.origin]
+
+
+def _track(track: Track) -> dict[str, Any]:
+    worlds = track.worlds
+    named = ("heads", "lost", "is_even", "last_open", "is_astray", "is_changed")
+    return {
+        "at": track.at,
+        "acts": track.acts,
+        "singled": sorted(track.owners.singled),
+        "watched": list(track.owners.watched),
+        "asks": list(track.asks.items()),
+        "worlds": {name: getattr(worlds, name) for name in named},
+        "states": [
+            [*key, own.ways, own.sure, own.counts, own.extent] for key, own in worlds.states.items()
+        ],
+        "open": [[getattr(act, f.name) for f in fields(Act)] for act in worlds.acts.values()],
+    }
+
+
+def _loaded_track(about: dict[str, Any], ward: Ward) -> Track:
+    none = np.zeros((0, len(ward.people)))
+    states = {}
+    for moved, opened, done, ways, sure, counts, extent in about["states"]:
+        key = tuple(tuple(tuple(each) for each in part) for part in (moved, opened, done))
+        states[key] = State(ways, sure, tuple(counts), extent, none.copy())
+    own = about["worlds"]
+    heads = [(place, step) for place, step in own.pop("heads")]
+    acts = []
+    for number, name, time, step, origins, place, room, is_move in about["open"]:
+        acts.append(Act(number, name, time, step, tuple(origins), place, room, is_move))
+    worlds = Worlds(heads, states, {act.number: act for act in acts}, [], **own)  # type: ignore[arg-type]
+    owners = Owners(ward, UNLIMITED, frozenset(about["singled"]), frozenset(about["watched"]))
+    return Track(owners, worlds, about["at"], about["acts"], Counter(dict(about["asks"])))
+
+
+def _live(live: Live, numbers: dict[int, int]) -> dict[str, Any]:
+    formula, chances = live.claim.parts
+    said: set[Any] = {each.block for each in literals(formula)}
+    plain = sorted((each for each in said if not isinstance(each, Owned)), key=repr)
+    options = [list(chances[block].items()) for block in plain]
+    names: dict[Any, list[Any]] = {
+        block: [k, [name for name, _ in own]]
+        for k, (block, own) in enumerate(zip(plain, options, strict=True))
+    }
+    return {
+        "number": live.number,
+        "formula": _formula(formula, names),
+        "chances": [[p for _, p in own] for own in options],
+        "moment": live.claim.moment,
+        "last": live.claim.last,
+        "revision": live.revision,
+        "confidence": live.confidence,
+        "at": live.at,
+        "tracks": [[unit, numbers[id(track)]] for unit, track in live.tracks.items()],
+    }
+
+
+def _loaded_live(about: dict[str, Any], tracks: list[Track]) -> Live:
+    chances: Chances = {k: dict(enumerate(own)) for k, own in enumerate(about["chances"])}
+    made = claim(_loaded_formula(about["formula"]), chances, about["moment"], about["last"])
+    own = {unit: tracks[k] for unit, k in about["tracks"]}
+    number = tuple(about["number"])
+    return Live(number, made, own, about["revision"], about["confidence"], about["at"])
+
+
+def _formula(formula: Formula, names: dict[Any, list[Any]]) -> list[Any]:
+    if isinstance(formula, Truth):
+        return ["true" if formula.value else "false"]
+    if isinstance(formula, Is):
+        block: Any = formula.block
+        if isinstance(block, Owned):
+            return ["owner", block.unit, block.act, formula.alternative]
+        number, options = names[block]
+        # An alternative without a chance is none that may be taken.
+        known = formula.alternative in options
+        return ["is", number, options.index(formula.alternative) if known else -1]
+    if isinstance(formula, Not):
+        return ["not", _formula(formula.part, names)]
+    if isinstance(formula, All):
+        parts = sorted(formula.parts, key=repr)
+        return ["all", *(_formula(part, names) for part in parts)]
+    return ["most", formula.count, *(_formula(part, names) for part in formula.parts)]
+
+
+def _loaded_formula(about: list[Any]) -> Formula:
+    kind, *rest = about
+    if kind in ("true", "false"):
+        return Truth(kind == "true")
+    if kind == "owner":
+        return Is(Owned(rest[0], rest[1]), rest[2])
+    if kind == "is":
+        return Is(rest[0], rest[1])
+    if kind == "not":
+        return Not(_loaded_formula(rest[0]))
+    if kind == "all":
+        return All(frozenset(map(_loaded_formula, rest)))
+    return AtMost(rest[0], tuple(map(_loaded_formula, rest[1:])))

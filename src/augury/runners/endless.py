@@ -1,0 +1,40 @@
+"""What cannot be answered over rows that have no end, on whatever runner."""
+
+from __future__ import annotations
+
+from augury.evaluation.network import Network, below
+from augury.evaluation.probability.streamable import refuse_unstreamable
+from augury.planning.evaluated import reads_owners, refuse_endless_skips, refuse_unrevised
+from augury.planning.graph import asks_whether, lists_matches
+from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
+
+
+def refuse_endless(network: Network) -> None:
+    """Raise where a query cannot be answered over rows that have no end."""
+    for name, query in network.queries.items():
+        if any(map(reads_owners, below(query, network.queries).values())):
+            refuse_unrevised(query)
+        if asks_whether(query):
+            refuse_unstreamable(query, network.catalog)
+            if network.act is not None:
+                message = f"a rule acts on {query.name}, probabilities by time, in a stream"
+                hint = "run it over bounded rows, or push them"
+                raise PlanError(NOT_EVALUATED, message, hint)
+            if network.policies:
+                message = f"query {query.name} asks for a probability behind a policy, in a stream"
+                raise PlanError(
+                    NOT_EVALUATED, message, "ask for matches, or run it over bounded rows"
+                )
+            continue
+        if not lists_matches(query):
+            message = f"query {query.name} returns {query.returns}, which a streaming run does not"
+            raise PlanError(NOT_EVALUATED, message, "ask for it in batch, over bounded rows")
+        if any(stream.name.lower() in network.inferred for stream in query.streams):
+            message = f"query {query.name} lists matches of an inferred stream, in a streaming run"
+            hint = "return a PROBABILITY BY TIME, or run it over bounded rows"
+            raise PlanError(NOT_EVALUATED, message, hint)
+        refuse_endless_skips(query)
+        pattern = network.plans[name].pattern
+        if pattern.window is None and pattern.count_window is None:
+            message = f"query {query.name} has no window, so its state would grow for ever"
+            raise PlanError(NEEDS_A_WINDOW, message, "add WITHIN, or run it over bounded rows")

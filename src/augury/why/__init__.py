@@ -1,0 +1,1 @@
+"""Why a match was found, and why none was: changed queries, over changed rows, are asked."""

@@ -1,0 +1,322 @@
+"""`augury run --engine local`: files, folders and standard input in this process, without Java."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from click.testing import Result
+
+import augury as library
+from cli.terminal import augury
+from stores.hooks import hook
+
+READS = """\
+CREATE STREAM reads (id LONG, tag STRING, reader STRING, at TIMESTAMP, p DOUBLE)
+ID id KEY tag TIME at TYPE reader PROBABILITY p LATENESS 1 MINUTE;
+CREATE QUERY theft ON reads
+PATTERN SEQ(SHELF x, !COUNTER y, EXIT z)
+WHERE [tag]
+WITHIN 10 MINUTES
+RETURN z.tag AS item;
+"""
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SEEN = [
+    (1, "a", "SHELF", 0, 0.5),
+    (2, "a", "COUNTER", 60, 0.25),
+    (3, "a", "EXIT", 120, 1.0),
+    (4, "b", "SHELF", 130, 1.0),
+    (5, "b", "EXIT", 200, 0.5),
+    (6, "c", "SHELF", 90_000, 1.0),
+]
+
+
+def rows() -> list[dict[str, Any]]:
+    names = ("id", "tag", "reader", "at", "p")
+    found = [dict(zip(names, each, strict=True)) for each in SEEN]
+    return [row | {"at": START + timedelta(seconds=row["at"])} for row in found]
+
+
+def lines() -> list[str]:
+    return [json.dumps(row, default=datetime.isoformat) for row in rows()]
+
+
+def expected() -> dict[str, float]:
+    session = library.Session(engine="local")
+    session.sql(READS)
+    session.bind("reads", rows())
+    found = session.table("theft").to_pylist()
+    return {row["match_id"]: row["confidence"] for row in found}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a script and a folder of reads, one of which is no JSON."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "store.sql").write_text(READS)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "reads.json").write_text("\n".join([*lines(), "{oops"]) + "\n")
+    return tmp_path
+
+
+def run(*arguments: str, stdin: str = "") -> Result:
+    return augury("run", "store.sql", "--engine", "local", *arguments, stdin=stdin)
+
+
+def events(shown: Result) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in shown.stdout.splitlines()]
+
+
+def written(folder: str, form: str) -> dict[str, float]:
+    found = dict[str, float]()
+    for file in sorted(Path(folder).glob("batch=*/*")):
+        if form == "parquet":
+            own = pq.read_table(file).to_pylist()
+        elif form == "json":
+            own = [json.loads(line) for line in file.read_text().splitlines()]
+        else:
+            names, *texts = file.read_text().splitlines()
+            own = [dict(zip(names.split(","), text.split(",")[:7], strict=False)) for text in texts]
+        assert found.keys().isdisjoint({row["match_id"] for row in own})
+        found |= {row["match_id"]: float(row["confidence"]) for row in own}
+    return found
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "json"])
+def test_a_bounded_run_writes_what_a_session_finds(home: Path, form: str) -> None:
+    shown = run("--source", "reads=json:in", "--sink", f"theft={form}:hits")
+    assert shown.exit_code == 0, shown.output
+    assert written("hits", form) == pytest.approx(expected())
+    (bad,) = pq.read_table("augury-checkpoints/store-batch-side-tables/rejected/reads").to_pylist()
+    assert (bad["raw"], bad["reason"]) == ("{oops", "the text is not a JSON object")
+    assert shown.output.startswith("1 row of reads rejected: see ")
+
+
+def test_a_bounded_run_that_is_repeated_replaces_its_answers(home: Path) -> None:
+    assert run("--source", "reads=json:in", "--sink", "theft=json:hits").exit_code == 0
+    (home / "in" / "reads.json").write_text("\n".join(lines()[:3]) + "\n")
+    assert run("--source", "reads=json:in", "--sink", "theft=json:hits").exit_code == 0
+    assert len(written("hits", "json")) == 1
+    aside = home / "augury-checkpoints" / "store-batch-side-tables" / "rejected" / "reads"
+    assert list(aside.glob("batch=*")) == []
+
+
+def test_rows_that_come_by_standard_input_are_answered_as_they_come(home: Path) -> None:
+    shown = run("--source", "reads=jsonl:-", "--json", stdin="\n".join(lines()) + "\n")
+    assert shown.exit_code == 0, shown.output
+    found = events(shown)
+    assert {e["row"]["match_id"] for e in found if e["event"] == "match"} == set(expected())
+    assert found[-1] == {"event": "end", "matches": 2, "late": 0, "rejected": 0}
+
+
+def test_standard_output_takes_csv(home: Path) -> None:
+    shown = run("--source", "reads=json:in", "--sink", "theft=csv:-")
+    assert [line.split(",")[0] for line in shown.stdout.splitlines()] == ["query", "theft", "theft"]
+
+
+def test_a_streaming_run_goes_on_with_what_arrives(home: Path) -> None:
+    (home / "in" / "reads.json").write_text("\n".join(lines()[:3]) + "\n")
+    given = ("--source", "reads=json:in", "--once", "--sink", "theft=json:hits", "--json")
+    assert run(*given).exit_code == 0
+    (home / "in" / "more.json").write_text("\n".join([*lines()[3:], lines()[0]]) + "\n")
+    second = run(*given)
+    assert second.exit_code == 0, second.output
+    assert written("hits", "json") == pytest.approx(expected())
+    assert [e["events"] for e in events(second) if e["event"] == "progress"] == [4]
+    assert events(second)[-1] == {"event": "end", "matches": 2, "late": 1, "rejected": 0}
+
+
+def test_a_run_that_ended_before_a_batch_was_kept_makes_it_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from augury.runners.local.saved import Saved
+
+    given = ("--source", "reads=json:in", "--once", "--sink", "theft=json:hits")
+    with monkeypatch.context() as patched:
+        patched.setattr(Saved, "keep", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert run(*given).exit_code == 130
+    assert written("hits", "json") == pytest.approx(expected())
+    assert run(*given).exit_code == 0
+    assert written("hits", "json") == pytest.approx(expected())
+
+
+def test_a_checkpoint_of_other_queries_is_refused(home: Path) -> None:
+    assert run("--source", "reads=json:in", "--once").exit_code == 0
+    (home / "store.sql").write_text(READS.replace("10 MINUTES", "5 MINUTES"))
+    shown = run("--source", "reads=json:in", "--once")
+    assert shown.exit_code == 1
+    assert "belongs to other streams or queries: theft was added, removed" in shown.output
+
+
+def test_rows_that_are_too_many_to_be_read_whole_are_read_block_by_block(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from augury.sources import local_files
+
+    monkeypatch.setenv("AUGURY_WHOLE_INPUT_BYTES", "1")
+    monkeypatch.setattr(local_files, "BLOCK", 100)
+    first, second, *others = lines()
+    (home / "in" / "reads.json").write_text("\n".join([second, first, *others, "{oops"]) + "\n")
+    shown = run("--source", "reads=json:in", "--json")
+    found = [e["row"] for e in events(shown) if e["event"] == "match"]
+    assert {row["match_id"]: row["confidence"] for row in found} == pytest.approx(expected())
+    assert sum(each["event"] == "progress" for each in events(shown)) > 5
+    assert events(shown)[-1] == {"event": "end", "matches": 2, "late": 0, "rejected": 1}
+
+
+def test_a_run_that_rejects_every_row_exits_with_1(home: Path) -> None:
+    (home / "in" / "reads.json").write_text("{oops\n{again\n")
+    shown = run("--source", "reads=json:in")
+    assert shown.exit_code == 1
+    assert "every row was rejected, of 2 rows that came; the first: the text is" in shown.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "stream reads has no FROM"),
+        (("--source", "reads=json:nowhere"), "which does not exist; create the folder"),
+        (("--source", "reads=kafka:a@b:1"), "is read from kafka, which Spark reads; use --engine"),
+        (("--source", "reads=json:in", "--master", "local"), "--master is for Spark"),
+    ],
+)
+def test_what_this_engine_cannot_do_is_said(
+    home: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    shown = run(*arguments)
+    assert shown.exit_code in (1, 2)
+    assert sentence in " ".join(shown.output.split())
+
+
+def test_who_names_no_engine_is_told_which_it_is(home: Path) -> None:
+    shown = augury("run", "store.sql", "--source", "reads=json:in")
+    assert shown.stderr.startswith("engine: local, because 0.0 MB of rows fit\n")
+    assert len(shown.stdout.splitlines()) == 2
+
+
+# What else can be asked ---------------------------------------------------------------------------
+
+RULES = READS.replace("LATENESS 1 MINUTE", "FROM json 'in'").replace("RETURN z.tag AS item", "") + (
+    "CREATE STORE ward AT 'sqlite:///ward.db';\n"
+    "CREATE TABLE wanted (tag STRING, n LONG) KEY tag STORE ward;\n"
+    "CREATE RULE note ON theft WHEN new.confidence > 0.4\n"
+    "DO INSERT INTO wanted VALUES (new.tag, 1);\n"
+)
+
+
+def test_rules_act_and_write_their_stores_once(home: Path) -> None:
+    (home / "store.sql").write_text(RULES)
+    first = run("--json")
+    assert first.exit_code == 0, first.output
+    assert [e["query"] for e in events(first) if e["event"] == "match"] == ["theft"] * 2 + ["note"]
+    before = _stored()
+    assert before == [("b", 1)]
+    second = run("--json")
+    assert second.exit_code == 0, second.output
+    assert [e["query"] for e in events(second) if e["event"] == "match"] == []
+    assert _stored() == before
+
+
+def test_firings_are_told_to_a_webhook_once(home: Path) -> None:
+    with hook(503, "forgets") as heard:
+        (home / "store.sql").write_text(RULES + f"WRITE note TO webhook '{heard.url}';")
+        for _ in range(2):
+            result = run("--json")
+            assert result.exit_code == 0, result.output
+        assert heard.rows("rule", "tag") == [("note", "b")]
+        assert len(heard.requests) == 3
+
+
+def test_rules_act_as_rows_arrive(home: Path) -> None:
+    (home / "store.sql").write_text(RULES)
+    (home / "in" / "reads.json").write_text("\n".join(lines()[:4]) + "\n")
+    assert run("--once").exit_code == 0
+    (home / "in" / "more.json").write_text("\n".join(lines()[4:]) + "\n")
+    assert run("--once").exit_code == 0
+    assert _stored() == [("b", 1)]
+
+
+def _stored() -> list[tuple[str, int]]:
+    with sqlite3.connect("ward.db") as store:
+        return store.execute("SELECT tag, n FROM wanted").fetchall()
+
+
+POLICY = """\
+CREATE STREAM s (k STRING, t LONG) TIME t TYPE k FROM csv 's.csv';
+CREATE QUERY shown ON s PATTERN SEQ(A a, B b) WITHIN 9;
+CREATE QUERY hidden ON s PATTERN SEQ(A a, C c) WITHIN 9;
+CREATE POLICY discreet ON s PUBLIC shown PRIVATE hidden USING GREEDY;
+CREATE STREAM kept AS SUPPRESS s USING discreet;
+WRITE kept TO json 'kept'; WRITE shown TO console;
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("--once",)])
+def test_a_policy_is_in_force_and_its_log_goes_where_it_is_asked_for(
+    home: Path, more: tuple[str, ...]
+) -> None:
+    (home / "store.sql").write_text(POLICY.replace("'s.csv'", "'s'"))
+    (home / "s").mkdir()
+    (home / "s" / "s.csv").write_text("k,t\nA,1\nB,2\nC,3\nD,99\n,\n")
+    shown = run("--audit", "log.jsonl", *more)
+    assert shown.exit_code == 0, shown.output
+    (file,) = (home / "kept").glob("batch=*/*")
+    assert "C" not in [json.loads(line)["k"] for line in file.read_text().splitlines()]
+    log = [json.loads(line) for line in (home / "log.jsonl").read_text().splitlines()]
+    assert [row["type"] for row in log if not row["kept"]] == ["C"]
+    assert (home / "log.jsonl").stat().st_mode & 0o777 == 0o600
+    assert "rejected" not in shown.output
+    assert len(shown.stdout.splitlines()) == 1
+
+
+OWNERS = """\
+CREATE TABLE staff (person STRING, room STRING) FROM csv 'staff.csv';
+CREATE STREAM doors (id LONG, person STRING, action STRING, room STRING, at TIMESTAMP)
+ID id TIME at TYPE action FROM csv 'doors.csv';
+CREATE MODEL ward MOVES (OBJECTS staff, OWNER person, PLACE room, ENTER 'ENTER', EXIT 'EXIT',
+                         HALL 'H', STEP 1 SECOND);
+CREATE STREAM known AS IDENTIFY doors USING ward WITHIN 60 MINUTES REVISE ANY;
+"""
+
+
+def test_owners_are_told(home: Path) -> None:
+    (home / "store.sql").write_text(OWNERS)
+    (home / "staff.csv").write_text("person,room\nann,\nbob,\n")
+    (home / "doors.csv").write_text(
+        "id,person,action,room,at\n1,ann,ENTER,r1,2026-01-01T10:00:00\n2,,EXIT,r1,2026-01-01T10:05:00\n"
+    )
+    shown = run()
+    assert shown.exit_code == 0, shown.output
+    found = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert [(row["id"], row["person"], row["p"]) for row in found] == [
+        (1, "ann", 1.0),
+        (2, "ann", 1.0),
+    ]
+
+
+FORECAST = """\
+CREATE STREAM s (k STRING, t LONG) TIME t TYPE k FROM csv 's.csv';
+CREATE STREAM past (k STRING, t LONG) TIME t TYPE k FROM csv 'past.csv';
+CREATE QUERY ab ON s PATTERN SEQ(A a, B b) WITHIN 9;
+CREATE FORECAST soon ON ab WITHIN 3 EVENTS USING MARKOV 0 LEARN FROM past;
+"""
+
+
+def test_forecasts_are_made(home: Path) -> None:
+    (home / "store.sql").write_text(FORECAST)
+    (home / "s.csv").write_text("k,t\nA,1\nC,2\nA,3\n")
+    (home / "past.csv").write_text("k,t\nA,1\nB,2\nA,3\nC,4\n")
+    shown = run("--query", "soon")
+    assert shown.exit_code == 0, shown.output
+    session = library.Session(engine="local")
+    session.sql(FORECAST)
+    for name in ("s", "past"):
+        session.bind(name, pyarrow.csv.read_csv(home / f"{name}.csv"))
+    found = [json.loads(line)["forecast"] for line in shown.stdout.splitlines()]
+    assert found == session.table("soon").column("forecast").to_pylist() != []

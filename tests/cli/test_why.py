@@ -1,0 +1,62 @@
+"""`augury why` and `augury why-not`: how a match came about, and what one lacks that did not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from augury.cli.main import cli
+
+SCRIPT = """
+CREATE STREAM reads (id LONG, tag STRING, reader STRING, at TIMESTAMP, p DOUBLE)
+ID id KEY tag TIME at TYPE reader PROBABILITY p;
+CREATE QUERY theft ON reads PATTERN SEQ(SHELF x, !COUNTER y, EXIT z) WHERE [tag] WITHIN 1 HOUR;
+"""
+READS = """id,tag,reader,at,p
+1,t1,SHELF,2026-01-01T10:00:00,0.9
+2,t1,EXIT,2026-01-01T10:20:00,0.5
+3,t2,SHELF,2026-01-01T10:00:00,1
+4,t2,COUNTER,2026-01-01T10:10:00,1
+5,t2,EXIT,2026-01-01T10:20:00,1
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> tuple[Path, Path]:
+    (tmp_path / "store.sql").write_text(SCRIPT)
+    (tmp_path / "reads.csv").write_text(READS)
+    return tmp_path / "store.sql", tmp_path / "reads.csv"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(each) for each in arguments])
+
+
+def test_what_has_no_match_says_what_stopped_it(store: tuple[Path, Path]) -> None:
+    done = run("why-not", store[0], "theft", store[1], "--key", "t2")
+    assert done.exit_code == 0, done.output
+    assert "without the event COUNTER 4 of reads at 2026-01-01 10:10:00" in done.output
+    asked = ("--key", "tag=t2", "--around", "2026-01-01T10:00", "--json")
+    told = json.loads(run("why-not", store[0], "theft", store[1], *asked).output)
+    assert told["changes"][0]["removed"]["reads"][0]["id"] == 4
+
+
+def test_a_match_says_what_its_confidence_is_made_of(store: tuple[Path, Path]) -> None:
+    found = json.loads(run("why-not", store[0], "theft", store[1], "--key", "t1", "--json").output)
+    done = run("why", store[0], found["found"][0], store[1])
+    assert done.exit_code == 0, done.output
+    assert "confidence  0.9 * 0.5 = 0.45" in done.output
+    assert json.loads(run("why", store[0], found["found"][0], store[1], "--json").output)[
+        "confidence"
+    ] == pytest.approx(0.45)
+
+
+def test_what_is_not_there_is_said(store: tuple[Path, Path]) -> None:
+    assert run("why", store[0], "0815", store[1]).exit_code == 1
+    done = run("why-not", store[0], "thefts", store[1])
+    assert (done.exit_code, "A029" in done.output) == (2, True)
+    done = run("why-not", store[0], "theft", store[1], "--key", "t1", "--key", "t2")
+    assert "several keys need their columns" in done.output

@@ -1,0 +1,95 @@
+"""`augury run` gives the same on both engines: answers, firings, what is kept, rejected rows."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cli.terminal import augury
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+# Every rule of rows: numbers, times, quotes, lines of another length, values that are missing.
+LINES = """\
+id,k,who,t,p
+1,A,"x, 1",2026-01-01T00:00:01Z,1
+2.0,A,y"q,2026-01-01 00:00:02,0.5
+3,B,"x, 1",2026-01-01T02:00:03+02:00,0.9
+x,B,y,2026-01-01T00:00:04Z,1
+5,B,"un,2026-01-01T00:00:05Z,1
+6,B
+7,B,"a""b",2026-01-01T00:00:07Z,1,9
+
+8,B,y"q,2026-02-30T00:00:08Z,1
+9,B,y"q,2026-01-01,1.5
+10,,,,
+11,B,y"q,2026-01-01T00:00:20Z,1e0
+11,B,y"q,2026-01-01T00:00:21Z, 1
+ 12 ,B,,2026-01-01T00:00:22Z,1
+13,A,h\u00e9,2026-01-01T00:00:23Z,NaN
+14,D,z,2026-01-01T00:09:00Z,1
+"""
+SCRIPT = """\
+CREATE STREAM s (id LONG, k STRING, who STRING, t TIMESTAMP, p DOUBLE)
+ID id KEY who TIME t TYPE k PROBABILITY p;
+CREATE QUERY ab ON s PATTERN SEQ(A a, B b) WHERE [who] WITHIN 1 MINUTE RETURN b.t - a.t AS apart;
+CREATE QUERY any ON s PATTERN SEQ(A a, A b) WITHIN 1 MINUTE;
+CREATE STORE ward AT 'sqlite:///ward.db';
+CREATE TABLE seen (who STRING, n LONG) KEY who STORE ward;
+CREATE RULE note ON ab DO INSERT INTO seen VALUES (new.who, 1);
+"""
+
+
+def test_both_engines_write_equal_answers_and_equal_rejected_rows(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("q.sql").write_text(SCRIPT)
+    Path("in").mkdir()
+    Path("in/s.csv").write_text(LINES)
+    found = {}
+    for engine in ("local", "spark"):
+        for database in Path().glob("ward.db*"):
+            database.unlink()
+        sinks = [f"{name}=parquet:{tmp_path}/{engine}-{name}" for name in ("ab", "any", "note")]
+        given = [each for sink in sinks for each in ("--sink", sink)]
+        shown = augury(
+            *("run", "q.sql", "--engine", engine, "--source", f"s=csv:{tmp_path}/in"),
+            *("--side-tables", f"{tmp_path}/{engine}-aside", *given),
+        )
+        assert shown.exit_code == 0, shown.output
+        folders = (f"{engine}-ab", f"{engine}-any", f"{engine}-note", f"{engine}-aside/rejected/s")
+        found[engine] = [rows_of(folder) for folder in folders]
+        found[engine].append([shown.stderr.splitlines()[-1].partition(";")[2]])
+    assert [len(each) for each in found["local"]][:3] == [2, 1, 2]
+    assert found["local"] == found["spark"]
+
+
+def rows_of(folder: str) -> list[str]:
+    parts = [
+        pq.read_table(file, partitioning=None) for file in Path(folder).glob("batch=*/*.parquet")
+    ]
+    table = pa.concat_tables([each.cast(parts[0].schema) for each in parts])
+    found = [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
+    return sorted(json.dumps(row, default=str, sort_keys=True) for row in found)
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, timedelta):
+        # Spark's intervals are microseconds in files.
+        return value // timedelta(microseconds=1)
+    if isinstance(value, datetime):
+        # Spark writes moments without their zone.
+        return value.replace(tzinfo=None)
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, list) else value
