@@ -71,6 +71,28 @@ stays have no memory. Expected calibration error (target .01):
 ![how often it was them](identity_calibration.svg)
 """
 
+APART = """
+Matches over owners (visits: in and out of a room by the same person),
+`benchmarks/identity/matches.py`, {match_events} events in wards of 6 people and 10 rooms,
+{matches} matches in doubt: {match_first} as told first, {match_last} as told last
+([figures](identity_matches.json)).
+
+## From outside
+
+`benchmarks/identity/outside.py`: one step of several unread badges and people who prefer rooms,
+against the marginals of Stone Soup's exact joint association (`JPDAwithEHM`). In {outside_cases}
+random wards they are at most {outside_apart:.0e} apart ([figures](identity_outside.json)).
+
+## A thousand wards on Spark
+
+`benchmarks/identity/wards.py`: {wards} wards, {ward_events} events, in one streaming run of
+micro-batches. Every telling was that of the local engine ([figures](identity_wards.json)).
+
+| | tellings | events a second in the stream | locally |
+|---|---|---|---|
+{wards_told}
+"""
+
 
 def read(name: str) -> dict[str, Any]:
     """Return figures."""
@@ -81,6 +103,32 @@ def read(name: str) -> dict[str, Any]:
 def several(values: list[float], form: str = ",.0f") -> str:
     """Return figures of several seeds, in a row."""
     return ", ".join(format(each, form) for each in values)
+
+
+def beside() -> dict[str, Any]:
+    """Return what was measured of matches, against others, and of many wards."""
+    matches, outside, wards = read("matches"), read("outside"), read("wards")
+    return {
+        "match_events": format(matches["events"], ","),
+        "matches": format(matches["matches in doubt"], ","),
+        "match_first": matches["error, told first"],
+        "match_last": matches["error, told last"],
+        "outside_cases": outside["cases"],
+        "outside_apart": outside["furthest apart"],
+        "wards": format(wards["wards"], ","),
+        "ward_events": format(wards["events"], ","),
+    }
+
+
+def wards_told(wards: dict[str, Any]) -> str:
+    """Return a row for each of what was told of the wards."""
+    names = [each.removeprefix("tellings of ") for each in wards if each.startswith("tellings")]
+    return "\n".join(
+        f"| {name} | {wards[f'tellings of {name}']:,} "
+        f"| {wards[f'{name}, events a second in the stream']:,} "
+        f"| {wards[f'{name}, events a second locally']:,} |"
+        for name in names
+    )
 
 
 def main() -> None:
@@ -121,6 +169,7 @@ def main() -> None:
             for name, each in errors
         ),
     )
+    text += APART.format(**beside(), wards_told=wards_told(read("wards")))
     (FIGURES / "identities.md").write_text(text)
 
 

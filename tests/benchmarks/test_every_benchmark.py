@@ -69,10 +69,11 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "identity.feasibility": (["150"], {"SEEDS": (1,)}),
     "identity.figures": (["150"], {"SEEDS": (1,), "RATIOS": (0.1, 0.6), "WINDOWS": (30,)}),
     "identity.calibration": (["300"], {}),
+    "identity.matches": (["120"], {"A_WARD": 120}),
     "hierarchy.windows": (["3000"], {"WINDOWS": (1000,), "KINDS": (10,), "FOR_PLAIN": {1000: 800}}),
 }
 # What has tests of its own: test_spark_benchmarks.py, and tools/check-wheel.
-ELSEWHERE = {"first_answer", "spark.run"}
+ELSEWHERE = {"first_answer", "spark.run", "identity.outside"}
 # Those that start Spark themselves, each in a process of its own.
 ON_SPARK: dict[str, tuple[list[str], dict[str, Any]]] = {
     "lahar.keys": (["50", "2"], {"SHARDS": 2}),
@@ -80,6 +81,7 @@ ON_SPARK: dict[str, tuple[list[str], dict[str, Any]]] = {
         ["200"],
         {"OVERLAPS": (0.0, 0.5, 1.0), "RATES": (0.5, 1.0), "ON_SPARK": ((1.0, 0.5, 1),)},
     ),
+    "identity.wards": (["3", "12"], {"SHARDS": 2, "PARTS": 2}),
     "dpcep.workers": (
         ["1000"],
         {"WORKERS": (1,), "MORE_WORKERS": (1,), "THREADS": (2,)},
@@ -204,11 +206,18 @@ def test_the_recordings_are_judged_to_the_end(small: Any, monkeypatch: pytest.Mo
     caviar.main()
 
 
+def test_marginals_are_those_that_stone_soup_gave_for_the_same_weights(small: Any) -> None:
+    outside = small("identity.outside")
+    found = outside.posteriors([[1.0, 2.0, 1.0], [1.0, 1.0, 1.0], [3.0, 1.0, 1.0]])
+    theirs = [[2 / 14, 8 / 14, 4 / 14], [3 / 14, 4 / 14, 7 / 14], [9 / 14, 2 / 14, 3 / 14]]
+    assert found.tolist() == [pytest.approx(row) for row in theirs]
+
+
 def test_the_page_of_identities_is_written_from_its_figures(
     small: Any, repository: Path, tmp_path: Path
 ) -> None:
     figures = repository / "docs" / "benchmarks"
-    for name in ("feasibility", "figures", "calibration"):
+    for name in ("feasibility", "figures", "calibration", "matches", "outside", "wards"):
         shutil.copy(figures / f"identity_{name}.json", tmp_path)
     small("identity.page").main()
     assert (tmp_path / "identities.md").read_text() == (figures / "identities.md").read_text()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from augury import AuguryError, Session
 from augury.errors import RowsWarning, StateError
+from augury.evaluation.answers.revisions import latest
 from augury.evaluation.identifying import Identifying
 from augury.evaluation.stages.identify import only_wards
 from identity.cases import CASES
@@ -214,3 +215,35 @@ def test_worked_cases_by_push(case):
         rejected = ag.rejected("known").column("id").to_pylist()
     assert tellings(told) == case.tellings
     assert sorted(rejected) == sorted(case.rejected)
+
+
+@pytest.mark.filterwarnings("ignore")
+@patch("augury.identity.tracks.BETWEEN_MARKS", 4)
+def test_what_is_remembered_of_people_does_not_grow_with_the_stream():
+    ag, sizes = session(SCRIPT + MATCHES), []
+    for number in range(120):
+        action, room = ("ENTER", "EXIT")[number // 2 % 2], ROOMS[number % 2]
+        person = None if number % 3 else PEOPLE[number % 2]
+        row = {"id": number, "unit": "u", "person": person, "action": action, "room": room}
+        ag.push("doors", row | {"t": 2 * number, "note": ""})
+        state = ag._pushed.live.queries["visit"].state.stages["match visit"]
+        past = state.followed.pasts["u"]
+        live = len(state.followed.live) + len(state.followed.due)
+        sizes.append((state.kept["known"].num_rows, len(past.rows), len(past.marks), live))
+    first, then = sizes[30:75], sizes[75:]
+    assert [max(column) for column in zip(*then, strict=True)] <= [
+        max(column) + 2 for column in zip(*first, strict=True)
+    ]
+    assert max(rows for _, rows, _, _ in then) < 30
+
+
+@pytest.mark.filterwarnings("ignore")
+@given(drawn=rows)
+@settings(max_examples=10, deadline=None)
+def test_the_log_of_matches_comes_to_what_its_table_says(drawn):
+    ag = session(SCRIPT + MATCHES)
+    ag.bind("doors", doors_of(drawn))
+    for name, floor in (("visit", 0.0), ("unwashed", 0.3 - 1e-9)):
+        log = ag.revisions(name)
+        held = latest(log, floor).to_pylist()
+        assert sorted(map(repr, held)) == sorted(map(repr, ag.table(name).to_pylist()))
