@@ -87,7 +87,7 @@ def hostile() -> Session:
     """Return a session with markup in every column that takes text, in names and in reasons."""
     ag = Session(engine="local")
     quoted = HOSTILE.replace("'", "''")
-    ag.sql(f"""CREATE STREAM s (`{HOSTILE.replace('`', '')}` STRING, tag STRING, kind STRING,
+    ag.sql(f"""CREATE STREAM s (`{HOSTILE.replace("`", "")}` STRING, tag STRING, kind STRING,
     t LONG, p DOUBLE) KEY tag TIME t TYPE kind PROBABILITY p;
     CREATE QUERY q ON s PATTERN SEQ(_ a, _ b) WHERE [tag] AND a.kind <> '{quoted}x' WITHIN 10
     RETURN a.kind AS kind, b.tag AS own;""")
@@ -124,9 +124,12 @@ def test_what_a_policy_keeps_back_is_not_in_the_page() -> None:
 
 
 def test_rules_and_forecasts_stand_beside_the_queries() -> None:
-    script = STORE + """CREATE TABLE alarms (tag STRING, n LONG) KEY tag;
+    script = (
+        STORE
+        + """CREATE TABLE alarms (tag STRING, n LONG) KEY tag;
     CREATE RULE warn ON theft DO INSERT INTO alarms VALUES (new.tag, 1)
     ON CONFLICT DO UPDATE SET n = n + 1;"""
+    )
     text = text_of(session(script).report())
     assert "Rule warn" in text
     assert "Table alarms" in text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from augury.cli.data_files import bind, script_errors, session_of
+from augury.cli.scripts import bind, script_errors, session_of
 from augury.errors import AuguryError
 
 
