@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from augury.analysis.checked import CheckedQuery
+from augury.analysis.checked import Branch, CheckedQuery, Negated, Shape
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.analysis.declarations.moves import TOLD
 from augury.analysis.expressions.walk import attributes
@@ -38,6 +38,9 @@ def _refused(query: CheckedQuery) -> Refused | None:
     is_sampled = asks_whether and query.approximate is not None
     if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
         return Refused(f"RETURN {query.returns} of a repetition under next-match selection")
+    if query.strategy == "NEXT" and _ends_by_until(query.shape) and _may_not_happen(query):
+        hint = "ask under SKIP TILL ANY MATCH, STRICT or PARTITION CONTIGUITY"
+        return Refused("UNTIL under next-match selection of events that may not happen", hint)
     if any(stream.markov for stream in query.streams) and not is_sampled:
         hint = "ask for its probability, and allow sampling: APPROXIMATE (0.01, 0.05)"
         return Refused("a MARKOV stream", hint)
@@ -50,6 +53,16 @@ def _refused(query: CheckedQuery) -> Refused | None:
         or entangled(query)
         or (_unseen(query) if scores_unseen(query) else None)
     )
+
+
+def _ends_by_until(shape: Shape) -> bool:
+    if isinstance(shape, Negated):
+        return shape.within is not None
+    return isinstance(shape, Branch) and any(map(_ends_by_until, shape.parts))
+
+
+def _may_not_happen(query: CheckedQuery) -> bool:
+    return any(stream.is_uncertain for stream in query.streams)
 
 
 def reads_owners(query: CheckedQuery) -> bool:
