@@ -307,6 +307,10 @@ def _keys_of(query: CheckedQuery) -> set[str]:
 
 def _of_negations(forecast: CheckedForecast, machine: Machine, pattern: Pattern) -> Iterator[str]:
     query, window = forecast.query, forecast.query.within
+    if _has_rounds(query.shape):
+        yield "is of a pattern with a group that repeats"
+    if any(guard.kind != "GAP" for guard in pattern.guards):
+        yield "is of a pattern with UNTIL or !NEXT"
     if any(guard.inside is not None for guard in pattern.guards):
         yield "is of a pattern with a negated composite"
     if _without_neighbour(query, query.shape):
@@ -357,6 +361,13 @@ def _without_neighbour(query: CheckedQuery, shape: Shape) -> bool:
         elif _without_neighbour(query, part):
             return True
     return False
+
+
+def _has_rounds(shape: Shape) -> bool:
+    """Return whether a group repeats."""
+    if not isinstance(shape, Branch):
+        return False
+    return shape.times is not None or any(map(_has_rounds, shape.parts))
 
 
 def _is_choice(shape: Shape) -> bool:
