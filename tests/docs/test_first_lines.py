@@ -1,4 +1,4 @@
-"""The lines with which README.md begins are run as a terminal runs them, and show what they show."""
+"""The lines with which README.md begins are run as on a terminal, and show what they show."""
 
 from __future__ import annotations
 

@@ -61,6 +61,8 @@ def _interval(_: click.Context, __: click.Parameter, given: str | None) -> str |
 )
 @click.option("--wall-clock", is_flag=True, help="Let time pass without events, as clocks show it.")
 @click.option("--audit", metavar="FILE", help="Where the decisions of policies go, as JSON lines.")
+@click.option("--metrics", metavar="[HOST:]PORT", help="Serve numbers for Prometheus at /metrics.")
+@click.option("--log", metavar="FILE", help="What happens, as JSON lines with the time.")
 @click.option("--table", is_flag=True, help="Answers as a table, also where they are piped.")
 @click.option("--wide", is_flag=True, help="All columns, where answers are shown as a table.")
 @click.option("--once", is_flag=True, help="Stream what is there now, then end.")
@@ -103,7 +105,7 @@ def run(ctx: click.Context, /, file: str, as_json: bool, **given: Any) -> None:
 def _reporter(as_json: bool, given: dict[str, Any]) -> Reporter:
     from augury.cli.tables import Tables
 
-    reporter = Reporter(as_json, wide=given["wide"])
+    reporter = Reporter(as_json, wide=given["wide"], log=given["log"])
     if given["table"] and not as_json:
         reporter.tables = Tables()
     return reporter
