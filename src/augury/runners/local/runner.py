@@ -33,7 +33,7 @@ from augury.evaluation.stages.owner_match import OwnerMatchStage
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
-from augury.planning.evaluated import refuse_identified
+from augury.planning.evaluated import refuse_identified, refuse_unfollowed
 from augury.planning.forecast_plan import plan_forecast
 from augury.planning.graph import lists_matches
 from augury.planning.match_plan import refuse_unlearned
@@ -69,11 +69,18 @@ class LocalRunner:
             network = self._network(name)
             names = chosen(query.name, columns, answer_schema(network.plans[name.lower()]).names)
             return self._answer(replace(network, made=frozenset(names))).select(names)
+        if known is None and self._is_of_owners(query) and not lists_matches(query):
+            known = self.answers[name.lower()] = self._probabilities(query)
         if known is None:
             known = self.answers[name.lower()] = self._answer(self._network(name))
         if columns is None:
             return known
         return known.select(chosen(query.name, columns, known.column_names))
+
+    def _probabilities(self, query: CheckedQuery) -> pa.Table:
+        """Return the probabilities, or the count, of a query over owners, by what readers see."""
+        refuse_unfollowed(below(query, self.queries))
+        return self._evaluator.table(query.name)
 
     def forecast(self, forecast: CheckedForecast) -> pa.Table:
         """Return the rows of a forecast over all rows of its streams."""
