@@ -108,3 +108,45 @@ def test_a_wrong_script_is_shown_with_its_mistakes(ward: Path) -> None:
     done = run("backtest", ward / "ward.sql")
     assert done.exit_code == 2
     assert "error[" in done.output
+
+
+GUARDED = """
+CREATE STREAM acts (id STRING, act STRING, at TIMESTAMP) ID id TIME at TYPE act;
+CREATE QUERY cleaned ON acts PATTERN SEQ(EXIT a, SANITIZE b) WITHIN 2 MINUTES;
+CREATE QUERY washed ON acts PATTERN SEQ(WASH a, OFFICE b) WITHIN 2 MINUTES;
+CREATE QUERY therapy ON acts PATTERN SEQ(EXIT a, OFFICE b) WITHIN 5 MINUTES;
+CREATE POLICY discreet ON acts PUBLIC cleaned, washed PRIVATE therapy USING GREEDY;
+"""
+ACTS = """id,act,at
+e2,EXIT,2026-01-01T08:02:00Z
+s4,SANITIZE,2026-01-01T08:04:00Z
+w5,WASH,2026-01-01T08:05:00Z
+o6,OFFICE,2026-01-01T08:06:00Z
+"""
+
+
+def test_a_backtest_tells_the_owner_what_a_policy_would_publish(tmp_path: Path) -> None:
+    (tmp_path / "ward.sql").write_text(GUARDED)
+    (tmp_path / "acts.csv").write_text(ACTS)
+    done = run("backtest", tmp_path / "ward.sql", tmp_path / "acts.csv")
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines() == [
+        "policy discreet: 1 of 4 events suppressed",
+        "  by rule: never 1",
+        "  by type: OFFICE 1",
+        "  by day: 2026-01-01 1",
+        "  public cleaned: 1 of 1 matches left",
+        "  public washed: 0 of 1 matches left",
+        "  private therapy: 0 of 1 matches left",
+    ]
+
+
+def test_private_queries_are_no_part_of_a_difference(tmp_path: Path) -> None:
+    (tmp_path / "old.sql").write_text(GUARDED)
+    (tmp_path / "new.sql").write_text(
+        GUARDED.replace("PRIVATE therapy", "PRIVATE therapy WEIGHT 1")
+    )
+    (tmp_path / "acts.csv").write_text(ACTS)
+    done = run("diff", tmp_path / "old.sql", tmp_path / "new.sql", tmp_path / "acts.csv")
+    assert "therapy" not in done.output
+    assert "query washed: 0 in both, 0 only old, 1 only new" in done.output

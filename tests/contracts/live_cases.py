@@ -21,7 +21,10 @@ def batch_answers(case: Case) -> list[dict[str, Any]]:
 def live_session(case: Case) -> Session:
     """Return a session where the streams of a case allow LATENESS, with its tables bound."""
     ag = Session(engine="local")
-    ag.sql(script(case).replace("PROBABILITY p;", f"PROBABILITY p LATENESS {LATENESS};"))
+    text = script(case)
+    for end in ("PROBABILITY p;", "TYPE kind;"):
+        text = text.replace(end, f"{end[:-1]} LATENESS {LATENESS};")
+    ag.sql(text)
     streams = {name.lower() for name in case.streams}
     for name, table in bindings(case).items():
         if name not in streams:

@@ -5,24 +5,29 @@ from __future__ import annotations
 import doctest
 import json
 import re
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
 from augury import Session
+from augury.cli.cases import failures, read_cases
 from augury.errors import Source
 from augury.language.parser import parse
 from augury.language.printer import script_text
-from docs.console import dialogue, printed_by
+from docs.console import TUTORIAL, dialogue, printed_by
 from docs.markdown import DOCUMENTS, ROOT, Block, blocks, name
 
 WITH_SQL = [document for document in DOCUMENTS if blocks(document, "sql")]
 PYTHON = [block for document in DOCUMENTS for block in blocks(document, "python")]
-CONSOLE = [block for document in DOCUMENTS for block in blocks(document, "console")]
+CONSOLE = [
+    block for document in DOCUMENTS if document != TUTORIAL for block in blocks(document, "console")
+]
 JSON = [block for document in DOCUMENTS for block in blocks(document, "json")]
 # How a script begins that does not stand beside those before it.
 APART = "-- in a session of its own"
-KNOWN = {"", "sql", "python", "console", "json"}
+TOML = [block for document in DOCUMENTS for block in blocks(document, "toml")]
+KNOWN = {"", "sql", "python", "console", "json", "toml"}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
@@ -89,6 +94,23 @@ def test_commands_print_what_is_shown(block: Block) -> None:
         assert shown == printed_by(command), "`make docs` writes outputs anew"
 
 
+@pytest.mark.slow
+def test_the_tutorial_shows_what_its_commands_print_one_after_the_other(tmp_path: Path) -> None:
+    for block in blocks(TUTORIAL, "console"):
+        for command, shown in dialogue(block.code):
+            assert printed_by(command, tmp_path) == shown, "`make docs` writes outputs anew"
+
+
 @pytest.mark.parametrize("block", JSON, ids=str)
 def test_json_can_be_read(block: Block) -> None:
     assert json.loads(block.code)
+
+
+@pytest.mark.parametrize("block", TOML, ids=str)
+def test_cases_hold_for_the_script_that_augury_init_makes(block: Block, tmp_path: Path) -> None:
+    starter = resources.files("augury.cli") / "starter"
+    (tmp_path / "thefts.sql").write_text((starter / "thefts.sql").read_text("utf-8"))
+    (tmp_path / "thefts.test.toml").write_text(block.code)
+    found = read_cases(tmp_path / "thefts.test.toml")
+    assert found
+    assert [failures(case) for case in found] == [[]] * len(found)

@@ -12,7 +12,7 @@ from augury import Session
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*.sql"))
-PROGRAMS = sorted(EXAMPLES.glob("*.py"))
+PROGRAMS = sorted([*EXAMPLES.glob("*.py"), *EXAMPLES.glob("hospital/*.py")])
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.name)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -12,8 +14,10 @@ from hypothesis import strategies as st
 from augury import QueryError, Session
 from identity.test_examples import SCRIPT
 from identity.test_worlds import graphs, halls, stories
-from oracles.identities import Event, Setting, told_matches
+from oracles.identities import Event, Setting, final_matches, final_worlds, told_matches
 from oracles.model import Comp, Not, Query, Seq
+from oracles.model import Event as OracleEvent
+from oracles.worlds import matches_in_world
 
 X, E, S = Comp("x", "ENTER"), Comp("e", "EXIT"), Comp("s", "WASH")
 SAME_ROOM = ("=", ("attr", "x", "room"), ("attr", "e", "room"))
@@ -137,18 +141,119 @@ def test_a_match_weighs_what_its_worlds_weigh(asked: Asked, story) -> None:
         assert abs(found[match, revision] - confidence) <= 1e-9
 
 
-def test_what_is_asked_beside_matches_is_refused() -> None:
-    ag = session_of(Setting({"O1": "H"}), [Event(1, 1, None, "ENTER", "R1")])
-    for text in (
-        "PATTERN SEQ(ENTER x, EXIT e) WHERE [person] RETURN PROBABILITY BY TIME"
-        " APPROXIMATE (0.01, 0.05)",
-        "PATTERN SEQ(ENTER x, EXIT e) WHERE [person] WITHIN 9 RETURN PROBABILITY",
-        "PATTERN SEQ(ENTER x, EXIT e) WHERE [person] WITHIN 9 RETURN COUNT",
-    ):
-        number = len(ag.queries)
-        ag.sql(f"CREATE QUERY q{number} ON known {text};")
-        with pytest.raises(QueryError, match="P003"):
-            ag.table(f"q{number}")
+WHOLE = Asked(
+    "PATTERN SEQ(ENTER x, !WASH s, EXIT e) WHERE [person]",
+    Query(Seq((X, Not(S), E)), equate=("person",)),
+)
+
+
+@pytest.mark.filterwarnings("ignore:.*stream known", "ignore:without KEY", "ignore:.*window")
+@pytest.mark.parametrize("strategy", ["any", "next"])
+@settings(max_examples=15, deadline=None)
+@given(st.one_of(stories(halls()), stories(graphs())))
+def test_probabilities_and_counts_weigh_worlds_that_all_rows_allow(strategy: str, story) -> None:
+    setting, events = story
+    asked = WHOLE if strategy == "any" else WHOLE.with_strategy(strategy)
+    text = asked.text if strategy == "any" else f"{WHOLE.text} USING {STRATEGIES[strategy]}"
+    worlds = final_matches(setting, events, asked.query)
+    time_of = {event.id: event.time for event in events}
+    holds, counted, by_person, by_time = 0, 0, defaultdict(Fraction), defaultdict(Fraction)
+    for weight, matches in worlds:
+        events_of = [dict(match.key)["e"][0] for match in matches]
+        holds, counted = holds + weight * bool(matches), counted + weight * len(matches)
+        for person in {owner for _, owner in events_of}:
+            by_person[person] += weight
+        for time in {time_of[number] for number, _ in events_of}:
+            by_time[time] += weight
+    ag = session_of(setting, events)
+    ag.sql(f"""
+        CREATE QUERY p ON known {text} RETURN PROBABILITY;
+        CREATE QUERY g ON known {text} GROUP BY e.person RETURN PROBABILITY;
+        CREATE QUERY t ON known {text} RETURN PROBABILITY BY TIME
+        APPROXIMATE (0.01, 0.05);
+        CREATE QUERY c ON known {text} RETURN COUNT;
+    """)
+    got = sum(ag.table("p").column("probability").to_pylist())
+    assert got == pytest.approx(float(holds), abs=1e-9)
+    found = {row["person"]: row["probability"] for row in ag.table("g").to_pylist()}
+    assert found == pytest.approx({k: float(v) for k, v in by_person.items()}, abs=1e-9)
+    times = {row["ts"]: row["probability"] for row in ag.table("t").to_pylist()}
+    assert {t: p for t, p in times.items() if p} == pytest.approx(
+        {k: float(v) for k, v in by_time.items()}, abs=1e-9
+    )
+    expected = ag.table("c").column("expected").to_pylist()
+    assert sum(expected) == pytest.approx(float(counted), abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:.*stream known", "ignore:without KEY")
+@settings(max_examples=12, deadline=None)
+@given(st.one_of(stories(halls()), stories(graphs())))
+def test_queries_over_matches_of_owners_weigh_their_worlds(story) -> None:
+    setting, events = story
+    low = QUERIES["visit"].query
+    high = Query(
+        Seq((Comp("a", "low"), Not(Comp("n", "low")), Comp("b", "low"))), within=("time", 9)
+    )
+    high = replace(high, equate=("person",))
+    expected: dict = defaultdict(Fraction)
+    for weight, rows in final_worlds(setting, events):
+        person = {own.id: own.attrs["person"] for own in rows}
+        time = {own.id: own.ts for own in rows}
+        lower = []
+        for match in matches_in_world(low, rows):
+            found = dict(match.key)
+            (x,), (e,) = found["x"], found["e"]
+            attrs = {"person": person[e]}
+            lower.append(OracleEvent((x[0], e[0], e[1]), time[e], "low", attrs=attrs, key=()))
+        for match in matches_in_world(high, lower):
+            (a,), (b,) = dict(match.key)["a"], dict(match.key)["b"]
+            expected[a[:2], b[:2], a[2]] += weight
+    ag = session_of(replace(setting, revise="ANY", within=1000), events)
+    ag.sql(f"CREATE QUERY low ON known {QUERIES['visit'].text} RETURN x.id AS x, e.id AS e;")
+    ag.sql("""CREATE QUERY high ON low PATTERN SEQ(low a, !low n, low b) WHERE [person] WITHIN 9
+        RETURN a.x AS ax, a.e AS ae, b.x AS bx, b.e AS be;""")
+    found = {
+        ((r["ax"], r["ae"]), (r["bx"], r["be"]), r["person"]): r["confidence"]
+        for r in ag.table("high").to_pylist()
+    }
+    assert found == pytest.approx({k: float(v) for k, v in expected.items()}, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:.*stream known", "ignore:without KEY")
+@settings(max_examples=12, deadline=None)
+@given(
+    stories(halls()),
+    st.lists(st.tuples(st.integers(0, 6), st.sampled_from((0.25, 1.0))), max_size=3),
+)
+def test_uncertain_events_of_other_streams_stand_beside_owners(story, alarms) -> None:
+    setting, events = story
+    query = Query(Seq((X, Comp("a", "alarms"), Not(S), E)), within=("time", 9))
+    query = replace(query, where=(("=", ("attr", "x", "person"), ("attr", "e", "person")),))
+    expected: dict = defaultdict(Fraction)
+    beside = [
+        OracleEvent(("a", k), t, "alarms", attrs={}, key=()) for k, (t, _) in enumerate(alarms)
+    ]
+    for weight, rows in final_worlds(setting, events):
+        for happened in product((True, False), repeat=len(alarms)):
+            own = weight
+            for (_, p), is_there in zip(alarms, happened, strict=True):
+                own *= Fraction(p) if is_there else 1 - Fraction(p)
+            there = [each for each, is_there in zip(beside, happened, strict=True) if is_there]
+            for match in matches_in_world(query, [*rows, *there]) if own else ():
+                found = {name: ids[0] for name, ids in dict(match.key).items()}
+                expected[found["x"], found["a"][1], found["e"]] += own
+    ag = session_of(replace(setting, revise="ANY", within=1000), events)
+    ag.sql("""
+        CREATE STREAM alarms (id LONG, t LONG, p DOUBLE) ID id TIME t PROBABILITY p;
+        CREATE QUERY q ON known, alarms PATTERN SEQ(ENTER x, alarms a, !WASH s, EXIT e)
+        WHERE x.person = e.person WITHIN 9
+        RETURN x.id AS x, x.person AS who, a.id AS a, e.id AS e;""")
+    ag.bind("alarms", [{"id": k, "t": t, "p": p} for k, (t, p) in enumerate(alarms)])
+    found = {
+        ((r["x"], r["who"]), r["a"], (r["e"], r["who"])): r["confidence"]
+        for r in ag.table("q").to_pylist()
+    }
+    assert found == pytest.approx({k: float(v) for k, v in expected.items()}, abs=1e-9)
 
 
 def test_having_below_a_query_is_refused_since_it_passes_or_not_as_more_is_known() -> None:

@@ -161,7 +161,7 @@ def pattern_text(node: Any) -> str:
         case Comp():
             return _component_text(node)
         case Not():
-            return f"!{pattern_text(node.part)}"
+            return f"!{'NEXT ' if node.neighbour else ''}{pattern_text(node.part)}"
         case Rounds():
             times = _repetition(node.minimum, node.maximum)
             return f"({pattern_text(node.part)}){times} {node.name}"
@@ -173,7 +173,9 @@ def pattern_text(node: Any) -> str:
 
 def _component_text(comp: Comp) -> str:
     condition = f" ({expression_text(comp.filter)})" if comp.filter else ""
-    return f"{comp.type or '_'}{_repetition(comp.minimum, comp.maximum)} {comp.name}{condition}"
+    until = f" UNTIL ({expression_text(comp.until)})" if comp.until else ""
+    times = _repetition(comp.minimum, comp.maximum)
+    return f"{comp.type or '_'}{times} {comp.name}{condition}{until}"
 
 
 def _repetition(least: int, most: int | None) -> str:

@@ -271,6 +271,35 @@ def _about_rounds(m: Maker, a: str, b: str) -> Expr:
     )
 
 
+def until(m: Maker, strategy: str) -> Case:
+    """SEQ with a repetition that ends before an event for which UNTIL holds."""
+    parts: list[Any] = m.comps(1, 2)
+    b = replace(m.repetition(), minimum=m.rng.choice((0, 1, 1, 2)), maximum=None)
+    limit = m.rng.choice((0, 1, 2))
+    b = replace(b, until=(m.rng.choice((">", "=")), ("attr", b.name, "v"), ("lit", limit)))
+    parts.insert(m.rng.randint(0, len(parts)), b)
+    pattern: Any = Seq(tuple(parts))
+    if m.chance(0.2):
+        pattern = Seq((m.comp(), And((b, m.comp()))))
+    equate = ("tag",) if m.chance(0.2) else ()
+    case = plain_case(m, strategy, pattern, windowed=True, equate=equate)
+    if strategy != "next":
+        return case
+    return replace(case, events=tuple(replace(e, p=1.0) for e in case.events), certain=True)
+
+
+def denied_neighbour(m: Maker, strategy: str) -> Case:
+    """SEQ in which the neighbour of an event is not of a kind."""
+    parts: list[Any] = m.comps(2, 3)
+    if m.chance(0.25):
+        parts[-1] = m.repetition()
+    place = m.rng.randint(1, len(parts))
+    parts.insert(place, Not(m.comp(), neighbour=True))
+    where = _conditions(m, Seq(tuple(parts)), 0.4)
+    case = plain_case(m, strategy, Seq(tuple(parts)), windowed=True, where=where)
+    return _keyed(m, case, ("tag",)) if m.chance(0.5) else case
+
+
 def running(m: Maker, strategy: str) -> Case:
     """Conditions on what a repetition adds up to so far."""
     parts: list[Any] = m.comps(1, 2)
@@ -874,6 +903,8 @@ CONSTRUCTS: dict[str, Callable[[Maker, str], Case]] = {
         repetition_conditions,
         groups,
         running,
+        until,
+        denied_neighbour,
         conjunction,
         disjunction,
         neighbours,

@@ -155,19 +155,41 @@ def all_told(
     return found
 
 
+def final_matches(
+    setting: Setting, events: list[Event], query: model.Query
+) -> list[tuple[Fraction, list[Any]]]:
+    """Return every world that all rows allow: its weight, and its matches."""
+    worlds = final_worlds(setting, events)
+    return [(weight, matches_in_world(query, rows)) for weight, rows in worlds]
+
+
+def final_worlds(setting: Setting, events: list[Event]) -> list[tuple[Fraction, list[model.Event]]]:
+    """Return every world that all rows allow: its weight, and its events with their owners."""
+    trace = identify(setting, events).trace
+    if not trace:
+        return [(Fraction(1), [])]
+    _, _, worlds, so_far = trace[-1]
+    total = sum(world.weight for world in worlds)
+    return [(w.weight / total, _rows(w, so_far)) for w in worlds]
+
+
+def _rows(world: World, events: list[Event]) -> list[model.Event]:
+    owners, rows = dict(world.owners), []
+    for each in events:
+        owner = owners.get(each.id, each.person)
+        attrs = {"person": owner, "room": each.place}
+        own = (each.id, owner)
+        rows.append(model.Event(own, each.time, each.type, attrs=attrs, key=(owner,)))
+    return rows
+
+
 def _match_weights(
     worlds: list[World], events: list[Event], query: model.Query
 ) -> dict[frozenset[Any], Fraction]:
     total = sum(world.weight for world in worlds)
     found: dict[frozenset[Any], Fraction] = {}
     for world in worlds:
-        owners = dict(world.owners)
-        rows = []
-        for each in events:
-            owner = owners.get(each.id, each.person)
-            attrs = {"person": owner, "room": each.place}
-            own = (each.id, owner)
-            rows.append(model.Event(own, each.time, each.type, attrs=attrs, key=(owner,)))
+        rows = _rows(world, events)
         for match in matches_in_world(query, rows):
             found[match.key] = found.get(match.key, Fraction(0)) + world.weight / total
     return found

@@ -50,7 +50,7 @@ class Comp:
     """A component: `B{minimum,maximum} name`; type None is `_`, maximum None is unbounded.
 
     `type` may also be a stream or query that the query names in ON. `filter` is the predicate in
-    brackets after the component.
+    brackets after the component; a repetition ends before an event for which `until` holds.
     """
 
     name: str
@@ -58,13 +58,18 @@ class Comp:
     minimum: int = 1
     maximum: int | None = 1
     filter: Expr | None = None
+    until: Expr | None = None
 
 
 @dataclass(frozen=True)
 class Not:
-    """`!part`: a component, or a composite of which no instance may lie wholly in the gap."""
+    """`!part`: a component, or a composite of which no instance may lie wholly in the gap.
+
+    `!NEXT B b`, a `neighbour`, says of the gap only what follows directly on the event before it.
+    """
 
     part: Any
+    neighbour: bool = False
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class Negation:
     before: tuple[str, ...]
     after: tuple[str, ...]
     company: tuple[str, ...]
+    neighbour: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +203,7 @@ def _expand(node: Any) -> Any:
         case Last():
             return Seq((node.comp, Not(_double(node.comp))))
         case Not():
-            return _refuse_repetition(Not(_expand(node.part)))
+            return _refuse_repetition(Not(_expand(node.part), node.neighbour))
         case Rounds():
             return replace(node, part=_expand(node.part))
     parts = [_expand(part) for part in node.parts]
@@ -302,6 +303,7 @@ def _negations_by_scope(root: Any, places: dict[str, Place]) -> dict[Scope, list
             company=tuple(
                 n for n in seen if places[n].scope == scope and _inside(places[n].path, path[:-1])
             ),
+            neighbour=node.neighbour,
         )
         found.setdefault(scope, []).append(negation)
     return found

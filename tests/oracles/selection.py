@@ -28,7 +28,7 @@ from oracles.plan import (
     rounds_of,
     unfold,
 )
-from oracles.values import Bound
+from oracles.values import Bound, equal, evaluate
 
 Fitting = Callable[["Scene", Bound], list[tuple[str, Event]]]
 MatchKey = frozenset[tuple[str, tuple[Hashable, ...]]]
@@ -205,9 +205,35 @@ def _choices(scene: Scene, bound: Bound) -> list[tuple[str, Event]]:
     for name, done in _openings(scene, bound):
         for event in scene.players[name]:
             in_order = _in_order(scene.plan, bound, name, event)
-            if in_order and _fits(scene, take(bound, name, event), done):
+            if (
+                in_order
+                and not _has_ended(scene, bound, name, event)
+                and _fits(scene, take(bound, name, event), done)
+            ):
                 found.append((name, event))
     return found
+
+
+def _has_ended(scene: Scene, bound: Bound, name: str, event: Event) -> bool:
+    """Tell whether UNTIL holds for the event, or for one since the repetition has begun."""
+    until = scene.plan.places[name].comp.until
+    if until is None:
+        return False
+    # Among neighbours what is not taken ends the run, and UNTIL says what is not taken.
+    contiguous = scene.plan.query.strategy in ("strict", "partition")
+    taken = () if contiguous else bound.get(name, ())
+    between = [
+        x
+        for x in scene.players[name]
+        if taken and before(taken[0], x) and before(x, event) and _is_alike(scene, taken[0], x)
+    ]
+    return any(evaluate(until, {name: (x,)}, {name: 1}) is True for x in [event, *between])
+
+
+def _is_alike(scene: Scene, one: Event, other: Event) -> bool:
+    """Tell whether two events have what WHERE equates over all components."""
+    equate = scene.plan.query.equate
+    return all(equal(one.attrs.get(a), other.attrs.get(a)) is True for a in equate)
 
 
 def _openings(scene: Scene, bound: Bound) -> list[tuple[str, set[str]]]:
@@ -440,11 +466,15 @@ def _gap(scene: Scene, bound: Bound, negation: Negation) -> list[Event]:
     """
     left = [e for name in negation.before for e in bound.get(name, ())]
     right = [e for name in negation.after for e in bound.get(name, ())]
+    nearest = max(left, key=_rank, default=None)
+    if negation.neighbour and nearest is None:
+        return []
     taken = [e for name, es in bound.items() if not scene.plan.places[name].scope for e in es]
     return [
         x
         for x in scene.world
-        if all(before(e, x) for e in left)
+        if (not negation.neighbour or _neighbours(scene.world, nearest, x))
+        and all(before(e, x) for e in left)
         and all(before(x, e) for e in right)
         and ((left and right) or _is_within(scene, [*taken, x]))
     ]

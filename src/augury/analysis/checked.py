@@ -73,9 +73,14 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Negated:
-    """`!part`; all components inside are `negated`."""
+    """`!part`; all components inside are `negated`.
+
+    `!NEXT B b` is the negation of a NEXT of one part: no neighbour of the event before it. `within`
+    is the repetition between whose events nothing may lie: what UNTIL looks for.
+    """
 
     part: Shape
+    within: int | None = None
 
 
 Shape = Leaf | Branch | Negated

@@ -42,7 +42,8 @@ class Draft:
     """One query under judgement.
 
     `complete` is False where a stream of ON is unknown: then a word or attribute that is not found
-    is not reported. `copies` pairs the component of FIRST or LAST with its negation. `variables`
+    is not reported. `copies` pairs the component of FIRST or LAST with its negation,
+    `untils` a repetition with what ends it. `variables`
     are Lahar's names of (component name, column), where the query came `from_subgoals`. `filters`
     are conditions inside components.
     """
@@ -61,6 +62,7 @@ class Draft:
     groups: tuple[Rounds, ...] = ()
     filters: tuple[tuple[int, Expression], ...] = ()
     copies: tuple[tuple[int, int], ...] = ()
+    untils: tuple[tuple[int, int], ...] = ()
     conjuncts: tuple[Conjunct, ...] = ()
     lookups: tuple[Conjunct, ...] = ()
     equalities: tuple[EqualityClass, ...] = ()

@@ -44,11 +44,12 @@ def waiting_of(statement: CreateQuery) -> list[Waiting]:
 
 
 def _parts(statement: CreateQuery, pattern: Pattern) -> Iterator[Single]:
-    if isinstance(pattern, Group) and pattern.operator == "SEQ":
+    plain = isinstance(pattern, Group) and pattern.repetition is None
+    if plain and isinstance(pattern, Group) and pattern.operator == "SEQ":
         for part in pattern.parts:
             yield from _parts(statement, part)
         return
-    inner = pattern.part if isinstance(pattern, Not) else pattern
+    inner = pattern.part if isinstance(pattern, Not) and not pattern.neighbour else pattern
     if not isinstance(inner, Component) or inner.repetition is not None:
         raise AuguryError(
             f"partial matches of {statement.name} that ran out of time are not told: its pattern "

@@ -73,7 +73,11 @@ def _read(task: _Task) -> CheckedQuery | None:
     known = checked.correlated_by is None
     skips = checked.after_match is not None or any(s.skips for s in checked.streams)
     output = replace(
-        checked.output_schema, unread=unread_of(checked), has_lineage=known, skips=skips
+        checked.output_schema,
+        unread=unread_of(checked),
+        has_lineage=known,
+        skips=skips,
+        of_owners=any(s.is_identified or s.of_owners for s in checked.streams),
     )
     return replace(checked, output_schema=output)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from augury.cli.data_files import bind, script_errors, session_of
+from augury.cli.published import published, published_text
 from augury.errors import AuguryError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ SHOWN = 10
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
 @click.pass_context
 def backtest(ctx: click.Context, file: str, data: tuple[str, ...], as_json: bool) -> None:
-    """Run the rules of a script over rows of the past, and write nothing.
+    """Run the rules and policies of a script over rows of the past, and write nothing.
 
     FILE is a script; each of DATA a Parquet, CSV or JSON file (a row a line) whose name, up to the
     first dot, is that of a stream or table. What the script reads FROM files is taken from there.
@@ -77,10 +78,13 @@ def diff(ctx: click.Context, old: str, new: str, data: tuple[str, ...], as_json:
 
 
 def _report(ag: Session) -> dict[str, Any]:
-    """Return what rules would do: firings by day, and changes by table."""
+    """Return what rules would do, by day and table, and what policies would publish."""
     catalog = ag._declared.catalog
-    if not catalog.rules:
-        raise AuguryError("there is no rule in this script; declare one with CREATE RULE")
+    if not catalog.rules and not catalog.policies:
+        raise AuguryError(
+            "there is no rule and no policy in this script; declare one with CREATE RULE or "
+            "CREATE POLICY"
+        )
     rules = {}
     for rule in catalog.rules.values():
         fired = ag.table(rule.name).to_pylist()
@@ -95,7 +99,8 @@ def _report(ag: Session) -> dict[str, Any]:
         name: dict(Counter(ag.changes(name).column("operation").to_pylist()))
         for name in sorted(written)
     }
-    return {"rules": rules, "tables": tables}
+    found = {"rules": rules, "tables": tables}
+    return found | ({"policies": published(ag)} if catalog.policies else {})
 
 
 def _day(row: Mapping[str, Any]) -> str:
@@ -113,13 +118,16 @@ def _text(report: Mapping[str, Any]) -> str:
     for name, counts in report["tables"].items():
         shown = ", ".join(f"{n} {how}" for how, n in sorted(counts.items())) or "no change"
         lines.append(f"table {name}: {shown}")
-    return "\n".join(lines)
+    return "\n".join(lines + published_text(report.get("policies", {})))
 
 
 def _told(ag: Session) -> dict[str, set[str]]:
     """Return the ids of matches and firings, by query and rule."""
-    found = {}
+    found, policies = {}, ag._declared.catalog.policies.values()
+    private = {each.query.lower() for p in policies for each in p.statement.private}
     for name in ag.queries:
+        if name.lower() in private:
+            continue
         answer = ag.table(name)
         if "match_id" in answer.column_names:
             found[f"query {name}"] = set(answer.column("match_id").to_pylist())

@@ -9,4 +9,6 @@ SCENES = {
     "store": "augury.demo.store.play",
     "readers": "augury.demo.readers.play",
     "building": "augury.demo.building.play",
+    "hospital": "augury.demo.hospital.play",
+    "discretion": "augury.demo.discretion.play",
 }

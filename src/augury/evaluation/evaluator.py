@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
+from augury.config import value_of
 from augury.errors import DataError
 from augury.evaluation.answers.answers import Clock
 from augury.evaluation.answers.count_answers import count_table
@@ -35,6 +36,7 @@ from augury.evaluation.learning.correlation_table import correlation_of
 from augury.evaluation.learning.learned_correlation import as_candidates, learned_correlation
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.memory_guard import memory_errors_named
+from augury.evaluation.owner_claims import OwnerChances, OwnerRows
 from augury.evaluation.probability.beliefs import is_plain, keyed_beliefs
 from augury.evaluation.probability.chain_inputs import chain_inputs_of
 from augury.evaluation.probability.joins import join_table
@@ -49,6 +51,7 @@ from augury.evaluation.shared_passes import SharedPass, shareable
 from augury.evaluation.skipping import Candidates
 from augury.evaluation.skipping_worlds import InWorlds
 from augury.evaluation.stream_rows import StreamRows, all_times, inputs_of
+from augury.inference.model import Model
 from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.lineage import Formula
 from augury.matching.worlds import TooManyStatesError
@@ -98,6 +101,10 @@ class Evaluator:
             self.identities[name.lower()] = found
         return self.identities[name.lower()]
 
+    def model(self, stream: str) -> Model:
+        """Return the model by which a stream is inferred."""
+        return Inferring(self.catalog, self._load, self._relation).model(stream)
+
     def table(self, name: str) -> pa.Table:
         """Return the result of a query."""
         if name.lower() not in self.answers:
@@ -114,6 +121,10 @@ class Evaluator:
     def rejected(self, stream: str) -> pa.Table:
         """Return the bad rows of a stream, with their reasons."""
         return self._load(stream).rejected
+
+    def rows(self, stream: str) -> StreamRows:
+        """Return the rows of a stream, inferred ones too."""
+        return self._load(stream)
 
     def _load(self, name: str) -> StreamRows:
         if name.lower() not in self.loaded:
@@ -133,12 +144,20 @@ class Evaluator:
                 own.rows_out = self.loaded[name.lower()].table.num_rows
             return self.loaded[name.lower()]
         if schema.is_identified:
-            return self.known(name).last
+            return self._of_owners(self.known(name))
         with self.clock.stage(f"source {schema.name}") as own:
             found = checked_rows(self.catalog, name, self.bound)
             own.rows_in = found.table.num_rows + found.rejected.num_rows
             own.rows_out = found.table.num_rows
         return found
+
+    def _of_owners(self, known: Identities) -> StreamRows:
+        """Return the rows of a stream as first told; what they need to be true hangs together."""
+        chances = OwnerChances(known, value_of("identity_state_limit"))
+        chances.update(self.chances)
+        self.chances = chances
+        rows = OwnerRows(known.last.schema, known.identifier.wards, known.log).first_told()
+        return replace(rows, rejected=known.last.rejected)
 
     # Many queries -----------------------------------------------------------------------------
 
@@ -200,7 +219,7 @@ class Evaluator:
     def _by_matches(self, query: CheckedQuery) -> pa.Table:
         """Return the matches of a query; those that others read keep what they are made of."""
         enumeration, inputs = self._enumeration(query)
-        if self._is_of_owners(query):
+        if reads_owners(query) and not isinstance(self.chances, OwnerChances):
             # How likely they are is known of those alone that are told.
             matches, formulas = enumeration.possible()
         elif query.after_match is None:
@@ -219,11 +238,6 @@ class Evaluator:
                 query.output_schema, result, result.slice(0, 0), formulas, place
             )
         return result
-
-    def _is_of_owners(self, query: CheckedQuery) -> bool:
-        """Return whether a query reads events whose owners are in doubt, or one below it does."""
-        lower = (self.queries[s.query.lower()] for s in query.streams if s.query is not None)
-        return reads_owners(query) or any(map(self._is_of_owners, lower))
 
     def _by_counting(self, query: CheckedQuery) -> pa.Table:
         return count_table(*self._enumeration(query))

@@ -71,6 +71,13 @@ class Inferring:
             return self._loaded(statement, floor, belief, source)
         return self._loaded(statement, *self._believed(statement, source), source)
 
+    def model(self, name: str) -> Model:
+        """Return the model by which a stream is inferred."""
+        statement = self.catalog.inferred[name.lower()].statement
+        schema = self.catalog.models[statement.model.lower()]
+        readings = self.catalog.streams[statement.readings.lower()]
+        return self._model(schema, readings, 1 if readings.time_is_ticks else schema.step)
+
     def objects(self, name: str) -> list[MarkovObject]:
         """Return the objects of a stream that is CORRELATED."""
         statement = self.catalog.inferred[name.lower()].statement

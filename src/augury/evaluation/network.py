@@ -295,6 +295,10 @@ class Network:
                 node = self.catalog.moves[known.statement.model.lower()].statement
                 named = [node.objects, *(each[0] for each in (node.doors, node.prefer) if each)]
                 found |= {name.lower() for name in named if name}
+        for own in self._read_by_others:
+            how = self.catalog.inferred.get(own.name.lower())
+            if how is not None:
+                found |= model_tables(self.catalog.models[how.statement.model.lower()])
         return found - {""}
 
     @property

@@ -13,18 +13,29 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from augury.analysis.declarations.catalog import StreamSchema
 from augury.analysis.declarations.moves import AS_OF, METHOD, REVISION, P
 from augury.evaluation.answers.match_answers import Inputs
 from augury.evaluation.encoding import whole
-from augury.evaluation.stages.identify import IdentifyStage
+from augury.evaluation.identifying import Identities
 from augury.evaluation.stream_rows import StreamRows
 from augury.identity.telling import SAMPLED
-from augury.identity.tracks import Claim, Done, TooManyTracksError
+from augury.identity.tracks import (
+    ALWAYS,
+    Claim,
+    Done,
+    Followed,
+    TooManyTracksError,
+    Tracks,
+    joint,
+)
+from augury.identity.ward import Ward
 from augury.matching.lineage import (
     NEVER,
     TRUE,
     Chances,
     Formula,
+    HangingTogether,
     Is,
     Owned,
     fixed,
@@ -38,7 +49,8 @@ from augury.records import Matches
 class OwnerRows:
     """What is told of owners, row by row: `log`, in the order in which it was told."""
 
-    stage: IdentifyStage
+    schema: StreamSchema
+    wards: Mapping[Any, Ward]
     log: pa.Table
 
     def first_told(self) -> StreamRows:
@@ -46,17 +58,17 @@ class OwnerRows:
         table = self.log.filter(pc.equal(self.log.column(REVISION), 0))
         if pc.any(pc.equal(table.column(METHOD), SAMPLED)).as_py():
             raise TooManyTracksError(
-                f"the owners of {self.stage.own.name} were sampled, so its matches cannot be "
+                f"the owners of {self.schema.name} were sampled, so its matches cannot be "
                 "exact; raise the setting identity_state_limit"
             )
-        return StreamRows(self.stage.own, table, table.slice(0, 0), list(self._formulas(table)))
+        return StreamRows(self.schema, table, table.slice(0, 0), list(self._formulas(table)))
 
     def last_told(self, rows: pa.Table, at: int) -> pa.Table:
         """Return, for rows of the log, what was last told of each event and owner at a time."""
         last = dict[Any, int]()
         own = self._named(rows)
-        ids = pc.unique(rows.column(self.stage.own.id))
-        log = self.log.filter(pc.is_in(self.log.column(self.stage.own.id), ids))
+        ids = pc.unique(rows.column(self.schema.id))
+        log = self.log.filter(pc.is_in(self.log.column(self.schema.id), ids))
         when = whole(log.column(AS_OF)).tolist()
         for k, (row, told) in enumerate(zip(self._named(log), when, strict=True)):
             if told <= at or row not in last:
@@ -65,12 +77,12 @@ class OwnerRows:
 
     def _named(self, rows: pa.Table) -> list[tuple[Any, ...]]:
         """Return the event of each row, with the owner that it has there."""
-        schema = self.stage.own
+        schema = self.schema
         columns = [rows.column(name).to_pylist() for name in (schema.id, *schema.alternatives)]
         return list(zip(*columns, strict=True))
 
     def _formulas(self, table: pa.Table) -> Iterator[Formula]:
-        schema, wards = self.stage.own, self.stage.identifier.wards
+        schema, wards = self.schema, self.wards
         (owner,) = schema.alternatives
         units = table.column(schema.key[0]).to_pylist() if len(schema.key) > 1 else None
         columns = (table.column(name).to_pylist() for name in (schema.id, owner, P))
@@ -78,6 +90,25 @@ class OwnerRows:
             unit = units[k] if units else None
             number = wards[unit].number_of[person]
             yield TRUE if p >= 1.0 else Is(Owned(unit, event), number)
+
+
+class OwnerChances(HangingTogether):
+    """Chances of independent events, and with them the joint law of owners: what all rows tell."""
+
+    def __init__(self, known: Identities, limit: int) -> None:
+        super().__init__()
+        how = known.identifier
+        self.tracks = Tracks(how.wards, 0, how.strategy, how.rejects_impossible, limit)
+        self.followed: Followed = self.tracks.start()
+        self.tracks.advance(self.followed, known.rows, {}, ALWAYS)
+
+    def valued(self, formula: Formula, value: Callable[[Formula], float]) -> float:
+        """Return the probability of a formula; `value` is that of independent events."""
+        if not any(isinstance(each.block, Owned) for each in literals(formula)):
+            return value(formula)
+        holds = holding(formula, value)
+        parts = self.tracks.shares(self.followed, asked_of(formula))
+        return sum(weight * holds(done) for done, weight in joint(parts))
 
 
 def asked_of(formula: Formula) -> dict[Any, tuple[frozenset[int], frozenset[Any]]]:
@@ -103,10 +134,11 @@ def claim_of(formula: Formula, chances: Chances, matches: Matches, inputs: Input
 
 def claim(formula: Formula, chances: Chances, moment: int, last: int) -> Claim:
     """Return the same of a formula; `chances` are those of its independent events."""
-    return Claim(holding(formula, chances), asked_of(formula), moment, last, (formula, chances))
+    holds = holding(formula, lambda left: probability(left, chances))
+    return Claim(holds, asked_of(formula), moment, last, (formula, chances))
 
 
-def holding(formula: Formula, chances: Chances) -> Callable[[Done], float]:
+def holding(formula: Formula, value_of: Callable[[Formula], float]) -> Callable[[Done], float]:
     """Return how likely a formula is, by who did which acts."""
     said: Any = {each.block for each in literals(formula)}
     owned = sorted((block for block in said if isinstance(block, Owned)), key=repr)
@@ -119,7 +151,7 @@ def holding(formula: Formula, chances: Chances) -> Callable[[Done], float]:
             left = formula
             for block, person in zip(owned, who, strict=True):
                 left = fixed(left, block, person)
-            known[who] = probability(left, chances)
+            known[who] = value_of(left)
         return known[who]
 
     return value

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -25,6 +26,19 @@ Branch = tuple[float, bool, State]
 
 class TooManyStatesError(AuguryError):
     """A chain has more states than the limit allows."""
+
+
+class Onward(Protocol):
+    """What one step of a chain is."""
+
+    @property
+    def machine(self) -> Machine: ...
+
+    def onward(self, state: State) -> Iterator[Branch]:
+        """Yield what a step may lead to."""
+
+    def of_all(self) -> Onward:
+        """Return the steps in which any event is one."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +103,7 @@ class Steps:
 class Chain:
     """The chain of some steps, with tables of `length` events."""
 
-    steps: Steps
+    steps: Onward
     length: int
     limit: int
     numbers: dict[State, int] = field(default_factory=dict)

@@ -15,9 +15,11 @@ from augury.forecast.batch import Batch
 from augury.forecast.edges import Edges, Move, Place, moves_of
 from augury.forecast.followed import Partials, Wholes, follows
 from augury.forecast.heard import Heard
+from augury.forecast.hidden import Hidden, HiddenValues
+from augury.forecast.hidden import advance as go_on
 from augury.forecast.machine import Machine
 from augury.forecast.model import Model, Seen
-from augury.forecast.past import Life, Past, Read
+from augury.forecast.past import Condition, Life, Past, Read
 from augury.forecast.setting import Partition, Row, Setting
 from augury.forecast.tables import PartialTables, WholeTables
 from augury.forecast.told import Told
@@ -26,17 +28,22 @@ from augury.forecast.values import EdgeValues, Moment, SymbolValues, World
 # The events of one order, by partition.
 Order = Mapping[Partition, Sequence[Read]]
 Moves = list[tuple[Place, Move, float]]
+Values = SymbolValues | EdgeValues | HiddenValues
 # What one partition takes in Python, about.
 LIFE_BYTES = 1_000
 
 
 @dataclass
 class Taught:
-    """What a history teaches, and the tables of it, which all that learns no more can share."""
+    """What a history teaches, and the tables of it, which all that learns no more can share.
+
+    `hidden` is what goes on by itself, and is taught by nothing.
+    """
 
     model: Model
     edges: Edges
-    values: SymbolValues | EdgeValues | None = None
+    hidden: Hidden | None = None
+    values: Values | None = None
     tables: WholeTables | PartialTables | None = None
 
 
@@ -51,7 +58,7 @@ class Lives:
     model: Model
     edges: Edges
     heard: Heard
-    values: SymbolValues | EdgeValues | None = None
+    values: Values | None = None
     partitions: dict[Partition, Life] = field(default_factory=dict)
     followed: Wholes | Partials | None = None
 
@@ -104,24 +111,25 @@ class Lives:
 
 @dataclass(frozen=True)
 class Forecaster:
-    """Makes the rows of one forecast."""
+    """Makes the rows of one forecast; `conditions` are over several events."""
 
     setting: Setting
+    conditions: tuple[Condition, ...] = ()
 
     @cached_property
     def past(self) -> Past:
-        return self.setting.past()
+        return self.setting.past(self.conditions)
 
     @cached_property
     def future(self) -> Machine:
         return self.setting.future()
 
-    def teach(self, history: Iterable[Order] = ()) -> Taught:
-        """Return what the events of a history teach."""
+    def teach(self, history: Iterable[Order] = (), hidden: Hidden | None = None) -> Taught:
+        """Return what the events of a history teach, or what goes on by itself."""
         own, past = self.setting, self.past
         order = own.order if own.kind == "MARKOV" else 0
         model = Model(order, own.smoothing, by_value=own.by_value, half_life=own.half_life)
-        taught = Taught(model, Edges(by_value=own.by_value))
+        taught = Taught(model, Edges(by_value=own.by_value), hidden)
         partitions: dict[Partition, Life] = {}
         for events in history:
             for partition, own_events in events.items():
@@ -165,6 +173,7 @@ class Forecaster:
 
     def _moves(self, life: Life, events: Sequence[Read]) -> Moves:
         self.past.expire(life, events[0].time)
+        self.past.see(life, events)
         return moves_of(self.past, life, self.past.outcomes(events))
 
     # Events -----------------------------------------------------------------------------------
@@ -187,7 +196,7 @@ class Forecaster:
             counts = self.setting.online and self.setting.kind == "EDGES"
             moves = self._moves(life, events) if counts else []
             others = [p for other, p in chances if other != partition]
-            self.past.advance(life, events, others if self.past.hears_others else ())
+            self._advance(lives, life, events, others if self.past.hears_others else ())
             if (factor := lives.model.fade_to(events[-1].time)) != 1.0:
                 lives.edges.scale(factor)
             found += self._rows(lives, life, partition, events[-1])
@@ -198,6 +207,14 @@ class Forecaster:
         if self.past.hears_others:
             lives.heard.add(p for _, p in chances)
         return found
+
+    def _advance(
+        self, lives: Lives, life: Life, events: Sequence[Read], others: Sequence[float]
+    ) -> None:
+        if isinstance(lives.values, HiddenValues):
+            go_on(self.past, life, events, lives.values.hidden)
+        else:
+            self.past.advance(life, events, others)
 
     def _life(self, lives: Lives, partition: Partition, fresh: int) -> Life:
         """Return a partition that has heard of all events before those at hand."""
@@ -217,6 +234,11 @@ class Forecaster:
         )
         if self.setting.by_time:
             worlds = [(reading, context, w) for (reading, context), w in life.whole.items()]
+            if self.conditions:
+                # Only what is bound tells what fits; events are certain.
+                tokens = [next(iter(own))[0] for own in life.partial.values()]
+                waiting = (t for t in tokens if not self.past.machine.accepting[t.state])
+                worlds = [(frozenset(waiting), (), 1.0)]
             found = values.value(moment, worlds)
             yield Row(partition, last.time, last.number, (), 1.0, *_told(found))
             return
@@ -229,9 +251,11 @@ class Forecaster:
                 confidence = sum(weight for _, _, weight in listed)
                 yield Row(partition, last.time, last.number, bound, confidence, forecast, expected)
 
-    def _values(self, taught: Taught | Lives) -> SymbolValues | EdgeValues:
+    def _values(self, taught: Taught | Lives) -> Values:
         """Return the values of what is known now."""
         own = self.setting
+        if isinstance(taught, Taught) and taught.hidden is not None:
+            return HiddenValues(own, taught.hidden, self.future)
         if own.kind == "EDGES":
             return EdgeValues(own, taught.model, taught.edges)
         return SymbolValues(own, taught.model, self.future)

@@ -6,10 +6,10 @@ each token and each run of last symbols that it may have: the worlds in which it
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from augury.forecast.machine import ENDLESS, Edge, Machine, Reading, Token
 from augury.forecast.model import Context, Value
@@ -21,7 +21,10 @@ Wholes = dict[tuple[Reading, Context], float]
 
 
 class Read(NamedTuple):
-    """An event: its number, symbol, time, chance, alternatives (-1: none) and value of BY."""
+    """An event: its number, symbol, time, chance, alternatives (-1: none) and value of BY.
+
+    `seen` are its attributes that conditions over several events look at.
+    """
 
     number: int
     symbol: int
@@ -29,6 +32,18 @@ class Read(NamedTuple):
     p: float = 1.0
     group: int = -1
     value: Value = None
+    seen: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What several events have to fulfil together: `holds` takes what each component has."""
+
+    components: int
+    holds: Callable[[Mapping[int, tuple[Any, ...]]], Any]
+
+
+Fits = Callable[[Bound], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +58,15 @@ class Way:
 class Life:
     """One partition: its partial matches, and what lives in it as a whole.
 
-    `since` is how many events of the stream it has heard of.
+    `since` is how many events of the stream it has heard of. `time` is that of its last event, for
+    a hidden Markov model. `seen` has the attributes of events that may be bound.
     """
 
     partial: dict[Bound, Worlds] = field(default_factory=dict)
     whole: Wholes = field(default_factory=dict)
     since: int = 0
+    time: int | None = None
+    seen: dict[int, tuple[Any, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,6 +83,7 @@ class Past:
     lists: bool = True
     joins: bool = False
     limit: int = 1_000_000
+    conditions: tuple[Condition, ...] = ()
 
     @property
     def empty(self) -> Token:
@@ -87,7 +106,8 @@ class Past:
             life.whole[frozenset([self.empty]), ()] = 1.0
         return life
 
-    def _span(self, time: int) -> int:
+    def span(self, time: int) -> int:
+        """Return what ends a window that begins now: a moment, or a number of events."""
         if self.count_window is not None:
             return self.count_window - 1
         return ENDLESS if self.window is None else time + self.window
@@ -103,7 +123,7 @@ class Past:
             for (reading, context), weight in life.whole.items():
                 for count, chance in weights.items():
                     after = self._heard_reading(reading, count)
-                    _add(wholes, (after, context), weight * chance)
+                    add(wholes, (after, context), weight * chance)
             life.whole = wholes
 
     def _heard(self, worlds: Worlds, weights: dict[int, float]) -> Worlds:
@@ -112,7 +132,7 @@ class Past:
             for count, chance in weights.items():
                 after = self.machine.passed_by(token, count)
                 if after is not None and self.machine.is_alive(after):
-                    _add(found, (after, context), weight * chance)
+                    add(found, (after, context), weight * chance)
         return found
 
     def _heard_reading(self, reading: Reading, count: int) -> Reading:
@@ -133,13 +153,14 @@ class Past:
         }
         wholes: Wholes = {}
         for (reading, context), weight in life.whole.items():
-            _add(wholes, (frozenset(t for t in reading if t.left >= time), context), weight)
+            add(wholes, (frozenset(t for t in reading if t.left >= time), context), weight)
         life.whole = wholes
 
     def advance(self, life: Life, events: Sequence[Read], others: Sequence[float] = ()) -> None:
         """Read the events of one order; `others` are the chances of those of other partitions."""
         time = events[0].time
         self.expire(life, time)
+        self.see(life, events)
         partial: dict[Bound, Worlds] = {}
         wholes: Wholes = {}
         for chance, outcome in self.outcomes(events, others):
@@ -154,7 +175,7 @@ class Past:
     ) -> list[tuple[float, Outcome]]:
         """Return what may have been read at one order, with the probability of each."""
         counts = _count_weights(others) if self.machine.foreign_ticks else {0: 1.0}
-        span = self._span(events[0].time)
+        span = self.span(events[0].time)
         return [
             (chance * share, Outcome(tuple(existing), count, span))
             for chance, existing in _outcomes(events)
@@ -165,28 +186,31 @@ class Past:
         self, life: Life, outcome: Outcome, chance: float, found: dict[Bound, Worlds]
     ) -> None:
         for bound, worlds in life.partial.items():
+            fits = self.fits(life, bound)
             for (token, context), weight in worlds.items():
                 after = outcome.longer(context, self.order)
-                for way in self.ways(token, outcome):
+                for way in self.told_ways(token, outcome, fits)[1]:
                     own = found.setdefault((*bound, *way.taken), {})
-                    _add(own, (way.token, after), weight * chance)
+                    add(own, (way.token, after), weight * chance)
 
     def _join(self, life: Life, outcome: Outcome, chance: float, found: Wholes) -> None:
         for (reading, context), weight in life.whole.items():
             tokens = [way.token for token in reading for way in self.ways(token, outcome)]
             key = self.machine.thinned(tokens), outcome.longer(context, self.order)
-            _add(found, key, weight * chance)
+            add(found, key, weight * chance)
 
     def ways(self, token: Token, outcome: Outcome) -> list[Way]:
         """Return what lives of a token after events of one order: extended, and as it is."""
         return self.told_ways(token, outcome)[1]
 
-    def told_ways(self, token: Token, outcome: Outcome) -> tuple[bool, list[Way]]:
-        """Return whether a token was completed, too."""
+    def told_ways(
+        self, token: Token, outcome: Outcome, fits: Fits | None = None
+    ) -> tuple[bool, list[Way]]:
+        """Return whether a token was completed, too; an event that does not fit is not taken."""
         if not outcome.events and not outcome.others:
             return False, [Way((), token)]
         found, machine = dict[Bound, Way](), self.machine
-        for takes, taken in self._takes(token, outcome.events, 0):
+        for takes, taken in self._takes(token, outcome.events, 0, fits):
             after = machine.taken(token, takes, outcome.symbols, outcome.count, outcome.span)
             key = tuple(sorted(taken))
             if after is not None and key not in found:
@@ -203,7 +227,7 @@ class Past:
         return any(machine.accepting[way.token.state] for way in found.values()), ways
 
     def _takes(
-        self, at: Token, events: Sequence[Read], used: int
+        self, at: Token, events: Sequence[Read], used: int, fits: Fits | None = None
     ) -> Iterator[tuple[list[tuple[Edge, int]], Bound]]:
         """Yield every way to take some of the events; only components without an order share one.
 
@@ -211,18 +235,46 @@ class Past:
         """
         machine = self.machine
         for event in events:
-            for edge in machine.takes(at, event.symbol):
+            for edge in machine.takes(at, event.symbol, _fitting(fits, event.number)):
                 own = 1 << edge.component
                 if used and not self._may_share(edge.component, used):
                     continue
                 rest = [other for other in events if other is not event]
                 first = [(edge, event.symbol)], ((edge.component, event.number),)
                 onward = at._replace(state=edge.target, bound=at.bound | own)
-                more = list(self._takes(onward, rest, used | own)) if rest else []
+                more = list(self._takes(onward, rest, used | own, fits)) if rest else []
                 for takes, taken in more:
                     yield first[0] + takes, first[1] + taken
                 if not more or machine.strategy == "ANY":
                     yield first
+
+    # Conditions over several events -----------------------------------------------------------
+
+    def see(self, life: Life, events: Sequence[Read]) -> None:
+        """Remember what conditions look at, of events that may be bound."""
+        if not self.conditions:
+            return
+        if len(life.seen) > 64 + 2 * len(life.partial):
+            alive = {number for bound in life.partial for _, number in bound}
+            life.seen = {number: own for number, own in life.seen.items() if number in alive}
+        life.seen.update((event.number, event.seen) for event in events)
+
+    def fits(self, life: Life, bound: Bound) -> Fits | None:
+        """Return what tells whether more events fit what is bound."""
+        if not self.conditions:
+            return None
+
+        def fits(added: Bound) -> bool:
+            rows = {component: life.seen[number] for component, number in (*bound, *added)}
+            own = sum(1 << component for component in rows)
+            new = sum(1 << component for component, _ in added)
+            return all(
+                condition.holds(rows) is True
+                for condition in self.conditions
+                if condition.components & new and not condition.components & ~own
+            )
+
+        return fits
 
     def _may_share(self, component: int, used: int) -> bool:
         """Return whether a component's event may have the order of those taken already."""
@@ -261,7 +313,13 @@ class PartialLimitError(Exception):
     """There are more partial matches than the limit allows."""
 
 
-def _add(found: dict, key: Hashable, weight: float) -> None:  # type: ignore[type-arg]
+def _fitting(fits: Fits | None, number: int) -> Callable[[int], bool] | None:
+    """Return whether an event fits as a component."""
+    return None if fits is None else lambda component: fits(((component, number),))
+
+
+def add(found: dict, key: Hashable, weight: float) -> None:  # type: ignore[type-arg]
+    """Add to a weight, unless there is nothing to add."""
     if weight > 0.0:
         found[key] = found.get(key, 0.0) + weight
 
@@ -293,8 +351,8 @@ def _count_weights(chances: Sequence[float]) -> dict[int, float]:
     for p in chances:
         after: dict[int, float] = {}
         for count, weight in found.items():
-            _add(after, count + 1, weight * p)
-            _add(after, count, weight * (1.0 - p))
+            add(after, count + 1, weight * p)
+            add(after, count, weight * (1.0 - p))
         found = after
     return found
 

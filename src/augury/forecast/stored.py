@@ -83,6 +83,8 @@ def dump(lives: Lives, *, online: bool) -> Stored:
         _write_life(to, to.partitions.of(partition), life)
         since = max(0, life.since - lives.heard.first)
         to.add("lives", (to.partitions.of(partition), since), 0.0)
+        if life.time is not None:
+            to.add("times", (to.partitions.of(partition), life.time), 0.0)
     if online:
         _write_model(to, lives)
     arrays = to.arrays()
@@ -96,6 +98,8 @@ def load(stored: Stored, lives: Lives) -> None:
     lives.heard.chances = stored.arrays["heard"].tolist()
     for (place, since), _ in source.rows("lives"):
         lives.partitions[stored.partitions[place]] = Life(since=since)
+    for (place, time), _ in source.rows("times"):
+        lives.partitions[stored.partitions[place]].time = time
     for (place, bound, token, context), weight in source.rows("partial"):
         life = lives.partitions[stored.partitions[place]]
         own = life.partial.setdefault(source.bounds[bound], {})

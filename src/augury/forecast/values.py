@@ -75,7 +75,7 @@ class SymbolValues:
         setting, horizon = self.setting, self.setting.horizon
         if gap is None:
             span = (setting.window or ENDLESS + 1) - 1
-            return _moments(self._table(moment, (reading, context), horizon.length, span))
+            return moments(self._table(moment, (reading, context), horizon.length, span))
         if setting.steady:
             return self._steady(moment, reading, context, gap)
         if setting.by_time and setting.timed_window is not None:
@@ -109,9 +109,9 @@ class SymbolValues:
         span = (setting.window or ENDLESS + 1) - 1
         if window is not None:
             span = arrivals.steps_within(window, gap)
-            counted = (_counted(token, moment.now, gap) for token in reading)
-            reading = self.machine.thinned(t for t in counted if self.machine.is_alive(t))
-        forecast, mean = _moments(self._table(moment, (reading, context), steps, span))
+            steps_left = (counted(token, moment.now, gap) for token in reading)
+            reading = self.machine.thinned(t for t in steps_left if self.machine.is_alive(t))
+        forecast, mean = moments(self._table(moment, (reading, context), steps, span))
         return forecast, mean * gap if horizon.in_time else mean
 
     # Poisson arrivals -------------------------------------------------------------------------
@@ -229,11 +229,11 @@ class EdgeValues:
         if setting.counts_events and token.bound:
             within = within[: token.left + 1]
         if gap is None:
-            return _moments(within)
+            return moments(within)
         left = token.left - moment.now if setting.timed_window and token.bound else float("inf")
         if setting.steady:
             cut = within if left == float("inf") else within[: arrivals.steps_within(left, gap) + 1]
-            forecast, mean = _moments(cut)
+            forecast, mean = moments(cut)
             return forecast, mean * gap if horizon.in_time else mean
         if horizon.in_time:
             return _weighed(arrivals.in_time(within, 1 / gap, min(left, horizon.length)))
@@ -247,7 +247,7 @@ class EdgeValues:
         return self.tables[key]
 
 
-def _counted(token: Token, now: int, gap: float) -> Token:
+def counted(token: Token, now: int, gap: float) -> Token:
     """Return a token whose ends, by the clock, are numbers of steps."""
     left = token.left
     if token.bound:
@@ -258,7 +258,7 @@ def _counted(token: Token, now: int, gap: float) -> Token:
     return token._replace(left=left, clear=clear)
 
 
-def _moments(within: Reals) -> Moments:
+def moments(within: Reals) -> Moments:
     """Return a forecast, and the sum of j P(complete with the j-th event), by parts."""
     last = len(within) - 1
     return float(within[-1]), float(last * within[-1] - within[:-1].sum())

@@ -59,9 +59,10 @@ class Group(Node):
 
 @dataclass(frozen=True, slots=True)
 class Not(Node):
-    """`!A a` or `!SEQ(...)`."""
+    """`!A a`, `!SEQ(...)`, or `!NEXT A a` of the neighbour."""
 
     part: Pattern
+    neighbour: bool = False
 
 
 @dataclass(frozen=True, slots=True)

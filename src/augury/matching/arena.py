@@ -22,6 +22,7 @@ STRATEGIES = {
     "STRICT": layout.STRICT,
     "PARTITION": layout.PARTITION,
 }
+KINDS = {"GAP": layout.GAP, "NEXT": layout.NEXT_TO, "UNTIL": layout.UNTIL}
 _SLOT = (layout.SLOT_COMPONENT, layout.SLOT_KIND, layout.SLOT_COLUMN, layout.SLOT_NUMBER)
 _JOINT = (layout.JOINT_TO, layout.JOINT_OWN)
 _EACH = (layout.EACH_COMPONENT, layout.EACH_FROM, layout.EACH_LEADER, layout.EACH_LAG)
@@ -105,6 +106,7 @@ def _scalars(pattern: Pattern, report: Report, room: Room) -> dict[int, int]:
         layout.REPORTED: report.reported,
         layout.HORIZON: report.horizon,
         layout.N_GUARDS: sum(guard.inside is None for guard in pattern.guards),
+        layout.N_UNTILS: sum(guard.kind == "UNTIL" for guard in pattern.guards),
         layout.AFTER_COUNT: len(pattern.after),
         layout.END_COUNT: len(_matchwide(pattern)),
         layout.DEPTH_ROOM: room.depth,
@@ -198,6 +200,7 @@ def _tables(pattern: Pattern) -> dict[int, Sequence[int]]:
         layout.EACH_ROWS: _starts(len(rule.each) for rule in rules),
         **_columns(_EACH, (each for rule in rules for each in rule.each)),
         layout.GUARD_COMPONENT: [guard.component for guard in simple],
+        layout.GUARD_KIND: [KINDS[guard.kind] for guard in simple],
         layout.GUARD_EARLIER: [guard.earlier for guard in simple],
         layout.GUARD_LATER: [guard.later for guard in simple],
         layout.GUARD_COMPANY: [guard.company for guard in simple],

@@ -20,6 +20,7 @@ def reversed_pattern(pattern: Pattern) -> Pattern | None:
     in_turn = [(edge.source, edge.target) for edge in edges] == [(k, k + 1) for k in range(n)]
     joined = any(edge.adjacent or edge.yields for edge in edges)
     other = pattern.repeats or pattern.stretches or pattern.variants or pattern.is_composite
+    joined = joined or any(guard.kind != "GAP" for guard in pattern.guards)
     asked = pattern.count_window is not None or pattern.strategy != "ANY"
     if not in_turn or joined or other or asked:
         return None

@@ -149,6 +149,7 @@ def _guards_look_back_once(pattern: Pattern) -> bool:
     ends = [e for e in pattern.edges if pattern.accepting[e.target]]
     return all(
         guard.inside is None
+        and guard.kind == "GAP"
         and not guard.rules
         and all((guard.earlier >> e.component) & 1 for e in starts)
         and all((guard.later >> e.component) & 1 for e in ends)

@@ -10,7 +10,12 @@ from augury.matching.pattern import Pattern
 
 def looks_back(pattern: Pattern) -> bool:
     """Whether a negation, with nothing taken before it, can forbid events before the match."""
-    return any(can_lack(way, guard.earlier) for way in pattern.ways for guard in way.guards)
+    return any(
+        can_lack(way, guard.earlier)
+        for way in pattern.ways
+        for guard in way.guards
+        if guard.kind != "UNTIL"
+    )
 
 
 def ends_late(pattern: Pattern) -> bool:
@@ -24,7 +29,9 @@ def ends_with_any_event(pattern: Pattern) -> bool:
 
 
 def _ends_late(pattern: Pattern) -> bool:
-    waits = pattern.waits or any(can_lack(pattern, guard.later) for guard in pattern.guards)
+    waits = pattern.waits or any(
+        can_lack(pattern, guard.later) for guard in pattern.guards if guard.kind != "UNTIL"
+    )
     return waits or (pattern.strategy != "ANY" and _goes_on(pattern))
 
 

@@ -15,7 +15,7 @@ Oracle: tests/oracles/worlds.py enumerates possible worlds.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from augury.config import value_of
@@ -133,6 +133,14 @@ class TooEntangledError(DataError):
         )
 
 
+class HangingTogether(dict[Block, dict[Hashable, float]]):
+    """Chances of blocks some of which are not independent, as owners are."""
+
+    def valued(self, formula: Formula, value: Callable[[Formula], float]) -> float:
+        """Return the probability of a formula; `value` is that of independent blocks."""
+        raise NotImplementedError
+
+
 def probability(formula: Formula, chances: Chances, most_cases: int | None = None) -> float:
     """Return the total weight of the worlds in which the formula is true.
 
@@ -140,8 +148,14 @@ def probability(formula: Formula, chances: Chances, most_cases: int | None = Non
     that the block did not happen. `most_cases` may be less than the setting `lineage_limit` allows.
     """
     limit = value_of("lineage_limit")
+
+    def value(part: Formula) -> float:
+        return _Evaluation(chances, min(limit, most_cases or limit)).of(part)
+
     try:
-        return _Evaluation(chances, min(limit, most_cases or limit)).of(formula)
+        if isinstance(chances, HangingTogether):
+            return chances.valued(formula, value)
+        return value(formula)
     except RecursionError:
         raise TooEntangledError() from None
 

@@ -56,7 +56,7 @@ class Guard:
 
     `company` are the positive components of its own SEQ: if none is bound, it is not applied.
     `rules` are the programs that say which events count. A composite has the `inside` pattern that
-    must have no instance; its `component` is -1.
+    must have no instance; its `component` is -1. `kind` is as in the automaton.
     """
 
     component: int
@@ -65,6 +65,7 @@ class Guard:
     company: int
     rules: tuple[int, ...] = ()
     inside: Pattern | None = None
+    kind: Literal["GAP", "NEXT", "UNTIL"] = "GAP"
 
 
 @dataclass(frozen=True, slots=True)

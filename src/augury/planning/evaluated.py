@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from augury.analysis.checked import CheckedQuery
+from augury.analysis.checked import Branch, CheckedQuery, Negated, Shape
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.analysis.declarations.moves import TOLD
 from augury.analysis.expressions.walk import attributes
@@ -38,6 +38,9 @@ def _refused(query: CheckedQuery) -> Refused | None:
     is_sampled = asks_whether and query.approximate is not None
     if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
         return Refused(f"RETURN {query.returns} of a repetition under next-match selection")
+    if query.strategy == "NEXT" and _ends_by_until(query.shape) and _may_not_happen(query):
+        hint = "ask under SKIP TILL ANY MATCH, STRICT or PARTITION CONTIGUITY"
+        return Refused("UNTIL under next-match selection of events that may not happen", hint)
     if any(stream.markov for stream in query.streams) and not is_sampled:
         hint = "ask for its probability, and allow sampling: APPROXIMATE (0.01, 0.05)"
         return Refused("a MARKOV stream", hint)
@@ -52,14 +55,24 @@ def _refused(query: CheckedQuery) -> Refused | None:
     )
 
 
+def _ends_by_until(shape: Shape) -> bool:
+    if isinstance(shape, Negated):
+        return shape.within is not None
+    return isinstance(shape, Branch) and any(map(_ends_by_until, shape.parts))
+
+
+def _may_not_happen(query: CheckedQuery) -> bool:
+    return any(stream.is_uncertain for stream in query.streams)
+
+
 def reads_owners(query: CheckedQuery) -> bool:
-    """Return whether a query reads events whose owners are in doubt."""
-    return any(stream.is_identified for stream in query.streams)
+    """Return whether a query, or one below it, reads events whose owners are in doubt."""
+    return any(stream.is_identified or stream.of_owners for stream in query.streams)
 
 
 def without_owners(query: CheckedQuery) -> CheckedQuery:
     """Return the query that lists all that may be a match, whoever the owners are."""
-    streams = tuple(replace(stream, is_identified=False) for stream in query.streams)
+    streams = tuple(replace(s, is_identified=False, of_owners=False) for s in query.streams)
     return replace(query, streams=streams, having=None)
 
 
@@ -78,7 +91,7 @@ def refuse_unfollowed(below: Mapping[str, CheckedQuery]) -> None:
         hint = "ask of one of them; each is told as the steps of its own wards are complete"
         refused = Refused(f"the owners of {names} together", hint)
     for each in (query, *lower):
-        if any(s.is_identified or s.query for s in each.streams):
+        if reads_owners(each):
             refused = refused or _unfollowed(each)
     for each in lower:
         if each.having is not None:
@@ -101,9 +114,7 @@ def refuse_unrevised(query: CheckedQuery) -> None:
 
 def _unfollowed(query: CheckedQuery) -> Refused | None:
     first, why = query.streams[0], None
-    if query.returns != "MATCHES":
-        why = f"for RETURN {query.returns}"
-    elif scores_unseen(query) or query.allow:
+    if scores_unseen(query) or query.allow:
         why = "together with missed events"
     elif query.correlated_by is not None:
         why = "together with CORRELATED BY"
@@ -117,18 +128,24 @@ def _unfollowed(query: CheckedQuery) -> Refused | None:
 
 
 def _told_condition(query: CheckedQuery) -> str | None:
-    """Return what a condition reads of a telling, which is no property of an event; or None."""
-    nodes = (node for each in query.conjuncts for node in attributes(each.expression))
+    """Return what a condition reads of a telling, which is no property of an event; or None.
+
+    That is what is told of owners, and how likely matches over them are.
+    """
+    nodes = [node for each in query.conjuncts for node in attributes(each.expression)]
+    nodes += [node for each in query.group_by for node in attributes(each)]
     read = [(node.component or "", node.name) for node in nodes]
     for equality in query.equalities:
         read += [(query.components[c].name, column) for c, column in equality.members]
-    return next((f"{own}.{name}" for own, name in read if name.lower() in TOLD), None)
+    told = {name for s in query.streams if s.is_identified for name in TOLD}
+    told |= {s.probability.lower() for s in query.streams if s.of_owners and s.probability}
+    return next((f"{own}.{name}" for own, name in read if name.lower() in told), None)
 
 
 def _hanging_together(query: CheckedQuery) -> Refused | None:
     """Return whose owners a query would take as independent; or None."""
     for stream in query.streams:
-        if stream.is_identified:
+        if stream.is_identified or stream.of_owners:
             hint = f"ask for the table of {stream.name} with the local engine"
             return Refused(f"the owners of {stream.name}, which hang together", hint)
     return None

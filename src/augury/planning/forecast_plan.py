@@ -9,19 +9,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from augury.analysis.checked import Branch, CheckedQuery, Negated, Shape
-from augury.analysis.declarations.catalog import Catalog
+from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.analysis.declarations.forecasts import (
     CheckedForecast,
     goes_by_key,
     partition_classes,
     undecided,
 )
+from augury.analysis.expressions.walk import attributes
 from augury.config import value_of
 from augury.forecast.machine import Edge, Guard, Machine
 from augury.forecast.setting import Horizon, Setting
 from augury.language.printer import to_text
 from augury.language.text.expressions import expression_text
 from augury.matching.pattern import Pattern
+from augury.planning.expressions.lower import Scope, lower
+from augury.planning.expressions.typed import Typed
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.planning.pattern.automaton import Transition
 from augury.planning.pattern.build_automaton import build_automaton
@@ -32,12 +35,21 @@ Columns = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
+class JointCondition:
+    """A condition over several components, which are bits; it is tried where all are bound."""
+
+    components: int
+    expression: Typed
+
+
+@dataclass(frozen=True)
 class ForecastPlan:
     """A forecast, ready for a runner.
 
     `match` is the plan of its query, in which every event counts and `partition_by` is what parts a
     forecast; `columns` has for each stream the columns that are the forecast's keys. `text` is the
-    forecast and its query as written, by which stored state knows its own.
+    forecast and its query as written, by which stored state knows its own. `step` is that of a
+    hidden Markov model. `conditions` are what EDGES asks of several events.
     """
 
     forecast: CheckedForecast
@@ -45,6 +57,8 @@ class ForecastPlan:
     match: MatchPlan
     columns: Columns
     text: str
+    step: int = 1
+    conditions: tuple[JointCondition, ...] = ()
 
 
 def plan_forecast(forecast: CheckedForecast, catalog: Catalog) -> ForecastPlan:
@@ -61,8 +75,9 @@ def plan_forecast(forecast: CheckedForecast, catalog: Catalog) -> ForecastPlan:
         horizon=Horizon(
             forecast.horizon.length, not forecast.horizon.events, _parts(forecast, partition_by)
         ),
-        kind="EDGES" if forecast.future.kind == "EDGES" else "MARKOV",
-        order=forecast.future.order,
+        kind=forecast.future.kind,
+        # The hidden state is what the last symbol is to MARKOV 1.
+        order=1 if forecast.future.kind == "MODEL" else forecast.future.order,
         smoothing=forecast.smoothing,
         online=forecast.online,
         half_life=forecast.half_life,
@@ -78,7 +93,27 @@ def plan_forecast(forecast: CheckedForecast, catalog: Catalog) -> ForecastPlan:
     match = replace(match, query=own, drops_others=False, partition_by=partition_by, outputs=())
     text = to_text(catalog.forecasts[forecast.name.lower()])
     text += to_text(catalog.queries[query.name.lower()])
-    return ForecastPlan(forecast, setting, match, _key_columns(forecast, partition_by), text)
+    scope = Scope(query, catalog.tables)
+    conditions = tuple(
+        JointCondition(_bits(conjunct.components), lower(conjunct.expression, scope))
+        for conjunct in undecided(query)
+    )
+    return ForecastPlan(
+        forecast,
+        setting,
+        match,
+        _key_columns(forecast, partition_by),
+        text,
+        _step(forecast, catalog),
+        conditions,
+    )
+
+
+def _step(forecast: CheckedForecast, catalog: Catalog) -> int:
+    """Return how long a step of a hidden Markov model is."""
+    if forecast.future.model is None or forecast.query.streams[0].time_is_ticks:
+        return 1
+    return catalog.models[forecast.future.model.lower()].step
 
 
 def _parts(forecast: CheckedForecast, partition_by: Columns) -> bool:
@@ -175,24 +210,56 @@ def _refuse(forecast: CheckedForecast, reasons: Iterator[str]) -> None:
 
 def _unread(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
     query = forecast.query
-    if forecast.future.kind == "MODEL":
-        yield f"goes on by MODEL {forecast.future.model}"
+    by_model = forecast.future.kind == "MODEL"
     if forecast.approximate is not None:
         yield "is APPROXIMATE"
     if query.after_match is not None or query.each_event:
         yield "is of a query with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
-    for conjunct in undecided(query):
-        yield f"is of a query with the condition {expression_text(conjunct.expression)}"
+    yield from _of_conditions(forecast)
     for stream in query.streams:
         if stream.query is not None:
             yield f"is of a query over query {stream.name}"
         if stream.name.lower() in catalog.forecasts:
             yield f"is of a query over forecast {stream.name}"
-        if stream.name.lower() in catalog.inferred or stream.markov is not None:
+        if by_model:
+            yield from _of_model(forecast, stream, catalog)
+        elif stream.name.lower() in catalog.inferred or stream.markov is not None:
             yield f"is of a query over stream {stream.name}, whose events hang together"
         if stream.order_by is not None and len(query.streams) > 1:
             yield "is of a query over several streams with tie-breakers"
-    yield from _of_alternatives(forecast, catalog)
+    if not by_model:
+        yield from _of_alternatives(forecast, catalog)
+
+
+def _of_conditions(forecast: CheckedForecast) -> Iterator[str]:
+    """Yield the conditions that cannot be tried as soon as their events are bound."""
+    query = forecast.query
+    uncertain = any(s.probability is not None or s.alternatives for s in query.streams)
+    for conjunct in undecided(query):
+        named = [query.components[c] for c in conjunct.components]
+        plain = all(c.maximum == 1 and not c.negated for c in named) and not conjunct.after
+        if not plain or forecast.future.kind != "EDGES" or (uncertain and forecast.by_time):
+            yield f"is of a query with the condition {expression_text(conjunct.expression)}"
+
+
+def _of_model(forecast: CheckedForecast, stream: StreamSchema, catalog: Catalog) -> Iterator[str]:
+    """Yield what a hidden Markov model does not decide: it goes on for one KEY, by its states."""
+    query, how = forecast.query, catalog.inferred[stream.name.lower()].statement
+    if how.correlated:
+        yield f"is of a query over stream {stream.name}, which is CORRELATED"
+    if len(query.streams) > 1:
+        yield "goes on by a model, and is of a query over several streams"
+    parting = {name.lower() for name in _partition_by(query).get(stream.name, ())}
+    if parting != {name.lower() for name in stream.key}:
+        yield f"goes on by a model of each KEY, which is not what parts {stream.name}"
+    states = {name.lower() for name in stream.alternatives}
+    for conjunct in query.conjuncts:
+        named = {a.name.lower() for a in attributes(conjunct.expression)}
+        if len(conjunct.components) == 1 and not named <= states:
+            yield f"is of a query with the condition {expression_text(conjunct.expression)}"
+    whole = query.strategy == "STRICT" or bool(query.within and query.within.events)
+    if parting and (whole or forecast.of_stream):
+        yield "goes on by a model, and counts events of other partitions"
 
 
 def _of_alternatives(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
@@ -240,6 +307,10 @@ def _keys_of(query: CheckedQuery) -> set[str]:
 
 def _of_negations(forecast: CheckedForecast, machine: Machine, pattern: Pattern) -> Iterator[str]:
     query, window = forecast.query, forecast.query.within
+    if _has_rounds(query.shape):
+        yield "is of a pattern with a group that repeats"
+    if any(guard.kind != "GAP" for guard in pattern.guards):
+        yield "is of a pattern with UNTIL or !NEXT"
     if any(guard.inside is not None for guard in pattern.guards):
         yield "is of a pattern with a negated composite"
     if _without_neighbour(query, query.shape):
@@ -290,6 +361,13 @@ def _without_neighbour(query: CheckedQuery, shape: Shape) -> bool:
         elif _without_neighbour(query, part):
             return True
     return False
+
+
+def _has_rounds(shape: Shape) -> bool:
+    """Return whether a group repeats."""
+    if not isinstance(shape, Branch):
+        return False
+    return shape.times is not None or any(map(_has_rounds, shape.parts))
 
 
 def _is_choice(shape: Shape) -> bool:

@@ -15,7 +15,7 @@ from typing import Literal
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.planning.chain_plan import ChainPlan, plan_chain
-from augury.planning.evaluated import hangs_on_all
+from augury.planning.evaluated import hangs_on_all, reads_owners
 
 Kind = Literal[
     "source", "suppress", "identify", "infer", "match", "count", "join", "chain", "lineage"
@@ -149,6 +149,8 @@ def stage_of(query: CheckedQuery, catalog: Catalog, reads: tuple[str, ...] = ())
         return Stage("match", query.name, reads, _match_step(query, catalog))
     if query.returns == "COUNT":
         return Stage("count", query.name, reads, "all")
+    if reads_owners(query):
+        return Stage("lineage", query.name, reads, "all")
     if query.verdict.join is not None:
         return Stage("join", query.name, reads, "all")
     if isinstance(plan_chain(query, catalog), ChainPlan):
@@ -164,7 +166,7 @@ def _match_step(query: CheckedQuery, catalog: Catalog) -> Step:
     """
     if any(stream.name.lower() in catalog.inferred for stream in query.streams):
         return "all"
-    if any(stream.is_identified for stream in query.streams):
+    if reads_owners(query):
         return "all"
     if hangs_on_all(query):
         return "all"

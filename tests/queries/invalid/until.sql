@@ -1,3 +1,7 @@
 CREATE STREAM s (id LONG, tag STRING, kind STRING, t LONG, price DOUBLE) ID id KEY tag TIME t TYPE kind;
-CREATE QUERY passing ON s PATTERN SEQ(A a, B+ b UNTIL (b.price > 3)) WITHIN 9;
+CREATE QUERY passing ON s PATTERN SEQ(A a, B+ b UNTIL (b.price > a.price)) WITHIN 9;
+CREATE QUERY summing ON s PATTERN SEQ(A a, B+ b UNTIL (SUM(b.price) > 3), C c) USING SKIP TILL NEXT MATCH WITHIN 9;
 CREATE QUERY lazily ON s PATTERN SEQ(A a, B+? b) WITHIN 9;
+CREATE QUERY lonely ON s PATTERN SEQ(!NEXT B b, A a) WITHIN 9;
+CREATE QUERY behind_two ON s PATTERN SEQ(AND(A a, C c), !NEXT B b, D d) WITHIN 9;
+CREATE QUERY many ON s PATTERN SEQ(A a, !NEXT B+ b, C c) WITHIN 9;

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from augury.analysis.checked import Branch, Component, Leaf, Negated, PlayedBy, Shape
 from augury.analysis.clauses.shapes import at_an_end, can_be_empty, leaves
 from augury.analysis.draft import Draft, Rounds
+from augury.analysis.expressions.walk import renamed, walk
 from augury.analysis.findings import listing, suggest
 from augury.errors import Span
 from augury.language import expressions as ex
@@ -32,6 +33,7 @@ def read_pattern(draft: Draft) -> None:
     draft.components = tuple(reader.components)
     draft.filters = tuple(reader.filters)
     draft.copies = tuple(reader.copies)
+    draft.untils = tuple(reader.untils)
     draft.groups = tuple(reader.groups)
     draft.repeated_words = frozenset(w for w, n in reader.bare.items() if n > 1)
 
@@ -53,7 +55,9 @@ class _Reader:
     bare: Counter[str] = field(default_factory=Counter)
     numbered: Counter[str] = field(default_factory=Counter)
     taken: dict[str, Span] = field(default_factory=dict)
+    untils: list[tuple[int, int]] = field(default_factory=list)
     negated: bool = False
+    beside: bool = False
     times: tuple[int, int | None] | None = None
     groups: list[Rounds] = field(default_factory=list)
     streams: dict[str, str] = field(default_factory=dict)
@@ -102,7 +106,7 @@ class _Reader:
         """Return the shapes of a part: several where it splices into its parent."""
         match part:
             case tree.Component():
-                return [self._leaf(part, self.negated)]
+                return self._single(part, parent)
             case tree.Group(repetition=tree.Repetition()):
                 return self._repeated(part, parent)
             case tree.Group():
@@ -114,8 +118,13 @@ class _Reader:
             case _:
                 return []
 
+    def _read_all(self, group: tree.Group) -> Iterator[Shape]:
+        for part, before in zip(group.parts, (None, *group.parts), strict=False):
+            self.beside = isinstance(before, tree.Component)
+            yield from self.read(part, group.operator)
+
     def _group(self, group: tree.Group, parent: str) -> list[Shape]:
-        parts = [shape for part in group.parts for shape in self.read(part, group.operator)]
+        parts = list(self._read_all(group))
         if all(isinstance(p, Negated) for p in parts) and not self.negated:
             self.draft.findings.error(
                 "A037",
@@ -140,7 +149,7 @@ class _Reader:
             shapes, times = self._group(replace(group, repetition=None), ""), None
         else:
             self.times = times = (low, high)
-            shapes = [s for part in group.parts for s in self.read(part, group.operator)]
+            shapes = list(self._read_all(group))
             self.times = None
         if not shapes:
             return []
@@ -180,7 +189,9 @@ class _Reader:
         return any(
             self.components[part.component].maximum != 1
             if isinstance(part, Leaf)
-            else isinstance(part, Branch) and part.operator == "OR" and self._repeats(part.parts)
+            else isinstance(part, Branch)
+            and (part.operator == "OR" or _is_until(part))
+            and self._repeats(part.parts)
             for part in parts
         )
 
@@ -195,6 +206,8 @@ class _Reader:
         elif parent != "SEQ":
             self._report_misplaced(part, parent)
         inner = part.part
+        if part.neighbour and not self.beside:
+            self._report_lonely(part)
         if isinstance(inner, tree.Component) and inner.repetition is not None:
             self._report_negated_repetition(inner, part.span)
         was, self.negated = self.negated, True
@@ -202,7 +215,14 @@ class _Reader:
         self.negated = was
         if shape is not None and not isinstance(inner, tree.Component):
             self._check_negated_group(shape, part.span)
+        if part.neighbour and shape is not None:
+            shape = Branch("NEXT", (shape,))
         return [Negated(shape)] if shape is not None else []
+
+    def _report_lonely(self, part: tree.Not) -> None:
+        message = "!NEXT denies the neighbour of the component before it, and here there is none"
+        hint = "write SEQ(A a, !NEXT B b, ...), directly behind a component"
+        self.draft.findings.error("A035", message, part.span, hint)
 
     def _check_negated_group(self, shape: Shape, span: Span) -> None:
         """Refuse a group that is one repetition in disguise, or that nothing could break."""
@@ -290,19 +310,34 @@ class _Reader:
         return Leaf(index)
 
     def _while(self, until: ex.Expression) -> ex.Expression:
-        """Return what holds of the events before UNTIL: where it is unknown, it does not hold.
-
-        Among neighbours the event for which it holds ends the run, so it is enough not to take it.
-        """
-        if self.draft.statement.strategy not in ("STRICT", "PARTITION"):
-            self.draft.findings.error(
-                "A085",
-                "UNTIL ends a run of neighbours, and this selection passes over events",
-                until.span,
-                "write USING STRICT or USING PARTITION CONTIGUITY",
-            )
+        """Return what holds of the events before UNTIL: where it is unknown, it does not hold."""
         no, yes = ex.Literal(False), ex.Literal(True)
         return ex.Case(((until, no),), yes, span=until.span)
+
+    def _single(self, component: tree.Component, parent: str) -> list[Shape]:
+        """Return a component; with UNTIL, also what must not lie between its events.
+
+        Among neighbours the event for which UNTIL holds ends the run, so that it is enough not to
+        take it.
+        """
+        leaf = self._leaf(component, self.negated)
+        neighbours = self.draft.statement.strategy in ("STRICT", "PARTITION")
+        contiguous = neighbours or parent == "NEXT"
+        if component.until is None or contiguous or self.negated:
+            return [leaf]
+        own = self.components[leaf.component]
+        if any(not _is_plain(node, own.name) for node in walk(component.until)):
+            message = f"UNTIL is about the event that ends {own.name}, and names more than that"
+            hint = f"compare attributes of {own.name}, as in UNTIL ({own.name}.price > 10)"
+            self.draft.findings.error("A085", message, component.until.span, hint)
+            return [leaf]
+        ends = tree.Component(component.word, span=component.span)
+        name = self._fresh(f"end_of_{own.name}")
+        end = self._add(ends, name, is_type=True, negated=True, named=False)
+        self.filters.append((end.component, renamed(component.until, own.name, name)))
+        self.untils.append((leaf.component, end.component))
+        parts: list[Shape] = [leaf, Negated(end, within=leaf.component)]
+        return parts if parent in ("SEQ", "") else [Branch("SEQ", tuple(parts))]
 
     # Names ------------------------------------------------------------------------------------
 
@@ -363,6 +398,11 @@ class _Reader:
             self.draft.findings.error("A085", message, component.span, hint)
 
 
+def _is_until(shape: Branch) -> bool:
+    """Return whether a SEQ is a repetition and what ends it."""
+    return any(isinstance(part, Negated) and part.within is not None for part in shape.parts)
+
+
 def _bounds_fault(low: int, high: int | None) -> tuple[str, str] | None:
     if high == 0:
         return "a repetition of at most 0 events takes nothing", "write at least 1, or remove it"
@@ -414,3 +454,10 @@ def _in_every_round(shape: Shape) -> frozenset[int]:
     if isinstance(shape, Negated) or shape.operator == "OR":
         return frozenset()
     return frozenset().union(*map(_in_every_round, shape.parts))
+
+
+def _is_plain(node: ex.Expression, own: str) -> bool:
+    """Return whether a part of UNTIL reads nothing but the event that it is about."""
+    if isinstance(node, ex.Attribute):
+        return node.component in (None, own) and node.index is None
+    return not isinstance(node, ex.Aggregate)

@@ -80,7 +80,7 @@ def end_negations(
         last = ends[1] and all(can_be_empty(p, components) for p in after)
         if not isinstance(part, Negated):
             yield from end_negations(part, components, (first, last))
-        elif first or last:
+        elif part.within is None and (first or last):
             yield part, last
 
 

@@ -78,7 +78,8 @@ class StreamSchema:
     output of a deterministic query: its events all happened. `unread` is what its confidences owe
     to what was not read; `has_lineage` is whether it is known which events they rest on. `markov`
     names the stream of transitions, or the stream itself where they come with its inference
-    (CORRELATED). Owners of different events of a stream that `is_identified` hang together. Where
+    (CORRELATED). Owners of different events of a stream that `is_identified` hang together, and
+    so do matches of queries `of_owners`, which read such a stream, or one below does. Where
     it `skips`, its query, or one below, has AFTER MATCH SKIP: an event hangs on all before it.
     `idle` is after how many microseconds without rows it no longer holds others back.
     """
@@ -101,6 +102,7 @@ class StreamSchema:
     unread: Unread | None = None
     has_lineage: bool = True
     is_identified: bool = False
+    of_owners: bool = False
     skips: bool = False
     idle: int | None = None
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)

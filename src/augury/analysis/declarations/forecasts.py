@@ -70,7 +70,13 @@ def read_forecast(
     _check_by(statement, query, findings)
     fades = _half_life(statement, query, findings)
     future = _future(statement, query, findings)
-    arrivals = statement.arrivals or "POISSON"
+    by_model = statement.future is not None and statement.future.kind == "MODEL"
+    known = ((statement.future and statement.future.model) or "").lower() in ledger.models
+    if by_model and known:
+        _check_inferred(statement, query, ledger, findings)
+    # A hidden Markov model has a step of its own.
+    arrivals: Literal["POISSON", "STEADY"] = "STEADY" if by_model else "POISSON"
+    arrivals = statement.arrivals or arrivals
     if horizon is not None:
         _check_exact(statement, query, horizon, arrivals, findings)
     if findings.error_count > before or horizon is None:
@@ -84,7 +90,7 @@ def read_forecast(
         future=future,
         smoothing=statement.smoothing or 0.0,
         learn_from=statement.learn_from,
-        online=statement.online or statement.learn_from is None,
+        online=not by_model and (statement.online or statement.learn_from is None),
         half_life=fades,
         by=statement.by,
         arrivals=arrivals,
@@ -221,6 +227,27 @@ def _check_model(statement: CreateForecast, ledger: Ledger, findings: Findings) 
     span = places.word(findings.source, _place(statement, "USING"), name)
     hint = suggest(name, known, "declare it with CREATE MODEL")
     findings.error("A102", f"USING MODEL names {name}, which is no model", span, hint)
+
+
+def _check_inferred(
+    statement: CreateForecast, query: CheckedQuery, ledger: Ledger, findings: Findings
+) -> None:
+    """Refuse a model that did not filter what is read, and what would be learned beside it."""
+    name = (statement.future and statement.future.model) or ""
+    place = _place(statement, "USING")
+    for stream in query.streams:
+        how = ledger.inferred.get(stream.name.lower())
+        own = how.statement if how is not None else None
+        if own is None or own.model.lower() != name.lower() or own.method != "FILTER":
+            message = f"{name} did not infer stream {stream.name} AS FILTER, so it cannot go on"
+            hint = f"declare CREATE STREAM ... AS FILTER ... USING {name}, and ask the query ON it"
+            findings.error("A102", message, place, hint)
+            return
+    given = [statement.learn_from is not None and "LEARN FROM", statement.online and "ONLINE"]
+    given += [bool(statement.by) and "BY", statement.arrivals is not None and "ARRIVALS"]
+    for clause in (each for each in given if each):
+        message = f"{clause} is about what is learned, and model {name} is given"
+        findings.error("A102", message, _place(statement, clause), f"remove {clause}")
 
 
 def _check_query(statement: CreateForecast, query: CheckedQuery, findings: Findings) -> None:

@@ -27,7 +27,7 @@ def close_equalities(draft: Draft) -> None:
     for conjunct in draft.conjuncts:
         if not conjunct.after:
             closure.learn(conjunct)
-    for component, guard in draft.copies:
+    for component, guard in (*draft.copies, *draft.untils):
         closure.follow(component, guard)
     classes = closure.classes()
     draft.equalities = tuple(

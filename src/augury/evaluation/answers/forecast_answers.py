@@ -71,7 +71,7 @@ def forecast_table(plan: ForecastPlan, told: Told, inputs: Inputs) -> pa.Table:
     """Return rows as a table; numbers of events are places in the inputs."""
     forecast = plan.forecast
     schema = forecast_schema(plan)
-    count, exact = len(told), plan.setting.kind == "MARKOV"
+    count, exact = len(told), plan.setting.kind != "EDGES"
     bound = pa.scalar(0.0 if exact else None, pa.float64())
     made: dict[str, Any] = {
         "query": pa.repeat(pa.scalar(forecast.name, pa.string()), count),

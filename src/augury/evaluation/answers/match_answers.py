@@ -268,7 +268,8 @@ def _events_column(plan: MatchPlan, matches: Matches, inputs: Inputs, moment: An
         "component": pc.take(names, pa.array(matches.component)),
         "event_id": ids if pa.types.is_string(ids.type) else ids.cast(pa.string()),
         "ts": pa.array(inputs.time[matches.row]).cast(moment),
-        "probability": pa.array(inputs.p[matches.row]),
+        # What is told again has a probability in its own answer.
+        "probability": pa.array(inputs.p[matches.row], from_pandas=True),
         "missed": pa.repeat(pa.scalar(False), len(matches.row)),
     }
     items = pa.StructArray.from_arrays(list(fields.values()), list(fields))
@@ -293,7 +294,7 @@ def _events_with_missed(plan: MatchPlan, matches: Matches, inputs: Inputs, momen
         "component": pc.take(names, pa.array(component)),
         "event_id": ids if pa.types.is_string(ids.type) else ids.cast(pa.string()),
         "ts": moments(time, unseen.earliest, missed),
-        "probability": pa.array(probability),
+        "probability": pa.array(probability, from_pandas=True),
         "missed": pa.array(missed),
         "earliest": moments(time, unseen.earliest, ~missed),
         "latest": moments(time, unseen.latest, ~missed),

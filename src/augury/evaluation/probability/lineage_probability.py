@@ -35,6 +35,7 @@ from augury.language.tree import Approximate
 from augury.matching.lineage import (
     TRUE,
     Formula,
+    HangingTogether,
     TooEntangledError,
     conjunction,
     disjunction,
@@ -66,7 +67,8 @@ def probability_table(evaluation: Enumeration, inputs: Inputs, hidden: Hidden = 
     """
     query = evaluation.plan.query
     rows = _by_time if is_by_time(query) else _by_window
-    if not hidden and (query.approximate is None or query.verdict.kind != "hard"):
+    is_joint = isinstance(evaluation.chances, HangingTogether)
+    if is_joint or (not hidden and (query.approximate is None or query.verdict.kind != "hard")):
         return answer_table(query, _refusing(rows(evaluation, inputs, _exactly(evaluation)), query))
     if not hidden and not is_by_time(query):
         try:

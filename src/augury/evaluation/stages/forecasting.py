@@ -9,6 +9,7 @@ from augury.evaluation.network import Network
 from augury.evaluation.stages.forecast import ForecastStage, Learned
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
+from augury.planning.evaluated import refuse_inferred
 from augury.planning.forecast_plan import plan_forecast
 
 
@@ -27,6 +28,7 @@ def taught(network: Network) -> dict[str, Learned]:
 def _stage(network: Network, forecast: CheckedForecast) -> ForecastStage:
     plan = plan_forecast(forecast, network.catalog)
     known = network.taught.get(forecast.name.lower())
+    refuse_inferred(forecast.query, network.catalog)
     history = None if known is not None else _history(network, forecast)
     acts = network.act is not None
     return ForecastStage(plan, network.relations, history, known, acts)

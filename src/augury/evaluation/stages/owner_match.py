@@ -195,7 +195,7 @@ class OwnerMatchStage:
         """Return the new matches, by their numbers, and what each needs of owners."""
         network, number = self.network, state.batches
         state.batches += 1
-        owned = OwnerRows(self.owners, state.kept[self.owners.own.name.lower()])
+        owned = self._owner_rows(state)
         rows = {
             name: StreamRows(each, state.kept[name], pa.table({}))
             for name, each in self.streams.items()
@@ -267,7 +267,7 @@ class OwnerMatchStage:
     def _rows(self, state: OwnerMatchState, shown: list[Telling]) -> pa.Table:
         """Return the rows of tellings, which come in the order of time."""
         plan, tables = self.network.plans[self.name], list[pa.Table]()
-        log = OwnerRows(self.owners, state.kept[self.owners.own.name.lower()])
+        log = self._owner_rows(state)
         start = 0
         for k in range(1, len(shown) + 1):
             alike = k < len(shown) and _kind(shown[k]) == _kind(shown[start])
@@ -287,6 +287,10 @@ class OwnerMatchStage:
             return pa.concat_tables(tables)
         return self._nothing(state)
 
+    def _owner_rows(self, state: OwnerMatchState) -> OwnerRows:
+        own = self.owners.own
+        return OwnerRows(own, self.tracks.wards, state.kept[own.name.lower()])
+
     def _nothing(self, state: OwnerMatchState) -> pa.Table:
         """Return no matches, with the columns of some."""
         rows = {
@@ -304,6 +308,8 @@ class OwnerMatchStage:
         streams = self.network.queries[self.name].streams
         tables, p = list(inputs.tables), inputs.p.copy()
         for k, (stream, first) in enumerate(zip(streams, inputs.first_rows, strict=True)):
+            if stream.of_owners:
+                p[first : first + tables[k].num_rows] = np.nan
             if not stream.is_identified:
                 continue
             known = log.last_told(tables[k], at)

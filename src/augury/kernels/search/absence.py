@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from augury.kernels.jit import part
 from augury.kernels.memory import get, put
-from augury.kernels.search.conditions import hold, rules_hold
 from augury.kernels.search.layout import (
     ABSENT,
     ABSENT_ROOM,
@@ -16,20 +15,18 @@ from augury.kernels.search.layout import (
     ALSO_SINCE,
     ALSO_SKIPPED,
     ALWAYS_ABSENT,
-    COUNT,
     COUNT_WINDOW,
     FIXED,
     GUARD_COMPANY,
-    GUARD_COMPONENT,
     GUARD_EARLIER,
+    GUARD_KIND,
     GUARD_LATER,
-    GUARD_ROWS,
-    GUARD_RULES,
     IN_MATCH,
+    ITEM_COMPONENT,
     JOINT_ROWS,
     KEY,
     LANE,
-    MASK,
+    NEXT_TO,
     OWN,
     PARTITION,
     PASSED,
@@ -39,6 +36,7 @@ from augury.kernels.search.layout import (
     TIME,
     UNLESS_OUTSIDE,
     UNLESS_SKIPPED,
+    UNTIL,
     WHO,
     WINDOW,
     absent_at,
@@ -49,9 +47,10 @@ from augury.kernels.search.layout import (
     of,
     passed_at,
 )
-from augury.kernels.search.neighbours import facing
+from augury.kernels.search.neighbours import can_adjoin, facing, is_in_doubt
 from augury.kernels.search.order import (
     follows_some,
+    is_before,
     is_inside,
     last_of,
     lies_between,
@@ -59,6 +58,7 @@ from augury.kernels.search.order import (
     span_of,
     stands_beside_some,
 )
+from augury.kernels.search.until import is_breaking
 
 
 @part
@@ -167,28 +167,42 @@ def forbid_guarded(s, depth, guard, begin, stop):
     """Forbid what would break one negated component; False if an event of the match does."""
     if last_of(s, depth, entry(s, GUARD_COMPANY, guard)) == 0:
         return True
+    if entry(s, GUARD_KIND, guard) == UNTIL:
+        return forbid_until(s, depth, guard)
     earlier, later = entry(s, GUARD_EARLIER, guard), entry(s, GUARD_LATER, guard)
     low, high = gap_of(s, depth, earlier, later, begin, stop)
     is_open = last_of(s, depth, earlier) == 0 or last_of(s, depth, later) == 0
+    neighbour = entry(s, GUARD_KIND, guard) == NEXT_TO
+    left = last_of(s, depth, earlier)
     for e in range(low, high):
         if is_breaking(s, guard, e) and is_inside(s, depth, earlier, later, e):
-            if of(s, e, IN_MATCH) == get(s.m, STAMP):
+            since = ALWAYS_ABSENT
+            if neighbour:
+                previous = event_at(s, left) if left > 0 else -1
+                if previous < 0 or not can_adjoin(s, depth, previous, e):
+                    continue
+                since = previous if is_in_doubt(s, previous, e) else ALWAYS_ABSENT
+            if since == ALWAYS_ABSENT and of(s, e, IN_MATCH) == get(s.m, STAMP):
                 return False
             if is_open:
-                forbid_inside(s, e, ALWAYS_ABSENT)
+                forbid_inside(s, e, since)
             else:
-                forbid(s, e)
+                forbid_if(s, e, since)
     return True
 
 
 @part
-def is_breaking(s, guard, event):
-    """Whether the event would play the guard's negated component beside what is bound."""
-    component = entry(s, GUARD_COMPONENT, guard)
-    if not (of(s, event, MASK) >> component) & 1:
-        return False
-    hold(s, component, event)
-    first, stop = entry(s, GUARD_ROWS, guard), entry(s, GUARD_ROWS, guard + 1)
-    breaks = rules_hold(s, first, stop, GUARD_RULES)
-    put(s.m, get(s.m, COUNT) + component, 0)
-    return breaks
+def forbid_until(s, depth, guard):
+    """Forbid what ends a repetition between its events; False if an event of the match does."""
+    own = entry(s, GUARD_EARLIER, guard)
+    first, last = -1, -1
+    for d in range(1, depth + 1):
+        if (own >> get(s.m, frame_at(s, d, ITEM_COMPONENT))) & 1:
+            last = event_at(s, d)
+            first = last if first < 0 else first
+    for e in range(first + 1, last):
+        if is_before(s, first, e) and is_before(s, e, last) and is_breaking(s, guard, e):
+            if of(s, e, IN_MATCH) == get(s.m, STAMP):
+                return False
+            forbid(s, e)
+    return True

@@ -16,6 +16,7 @@ from augury.kernels.memory import get, get_real, put
 
 ANY, NEXT, STRICT, PARTITION = range(4)
 DONE, BUFFER_FULL, LIMIT_REACHED = range(3)
+GAP, NEXT_TO, UNTIL = range(3)
 TOLERANCE = 1e-9
 FOREVER = 2**63 - 1
 
@@ -80,6 +81,7 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     EACH_LEADER,
     EACH_LAG,
     GUARD_COMPONENT,
+    GUARD_KIND,
     GUARD_EARLIER,
     GUARD_LATER,
     GUARD_COMPANY,
@@ -136,8 +138,10 @@ TIME, TIE, STREAM, KEY, MASK, GROUP, BEGIN, STOP, P, IN_MATCH, ABSENT, NULLS, VA
     AHEAD_LAST,
     # Whether one match is enough for each start.
     FIRST_ONLY,
+    # Repetitions that end before an event for which UNTIL holds.
+    N_UNTILS,
     HEADER_SIZE,
-) = range(97)
+) = range(99)
 
 # A frame: the item (component and event), the transition that took it, the state reached, the
 # components that are complete (bits); which transition and event to try next; where the events that

@@ -29,6 +29,7 @@ from augury.kernels.search.layout import (
     FIRST_ITEM,
     FOREVER,
     GUARD_COMPANY,
+    GUARD_KIND,
     GUARD_LATER,
     HORIZON,
     INDEPENDENT,
@@ -49,6 +50,7 @@ from augury.kernels.search.layout import (
     THRESHOLD,
     TIME,
     TOLERANCE,
+    UNTIL,
     WAITS,
     WANT_ABSENT,
     WINDOW,
@@ -77,6 +79,8 @@ def passes(s, confidence):
 def ends_with_negation(s, depth):
     """Whether a negation reaches to the end of the window, as nothing after it was taken."""
     for guard in range(get(s.m, N_GUARDS)):
+        if entry(s, GUARD_KIND, guard) == UNTIL:
+            continue
         if last_of(s, depth, entry(s, GUARD_LATER, guard)) == 0:
             if last_of(s, depth, entry(s, GUARD_COMPANY, guard)) > 0:
                 return True

@@ -50,6 +50,9 @@ from augury.kernels.search.neighbours import (
 from augury.kernels.search.order import (
     is_before,
 )
+from augury.kernels.search.until import (
+    has_ended,
+)
 
 
 @part
@@ -111,6 +114,8 @@ def fits(s, depth, lane, event):
     """Bind the event at depth + 1 if it may play the transition's component; tell if it did."""
     component = entry(s, EDGE_COMPONENT, lane)
     if not (of(s, event, MASK) >> component) & 1:
+        return False
+    if has_ended(s, component, event):
         return False
     if not in_order(s, depth, component, event) or not is_neighbour(s, depth, lane, event):
         return False

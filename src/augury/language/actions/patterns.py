@@ -72,6 +72,8 @@ def _neighbour(parts: Parts, span: Span, findings: Findings) -> Neighbour | Comp
 
 
 def _negation(parts: Parts, span: Span, findings: Findings) -> Not:
+    if isinstance(parts[0], Neighbour):
+        return Not(parts[0].component, neighbour=True, span=span)
     return Not(alone(parts[0], findings), span=span)
 
 

@@ -29,7 +29,7 @@ def pattern_text(node: Pattern) -> str:
     if isinstance(node, Group):
         return _group_text(node)
     if isinstance(node, Not):
-        return f"!{pattern_text(node.part)}"
+        return f"!{'NEXT ' if node.neighbour else ''}{pattern_text(node.part)}"
     if isinstance(node, Edge):
         return f"{node.which}({component_text(node.component)})"
     return subgoals_text(node)

@@ -25,14 +25,14 @@ def _lines(plan: ForecastPlan) -> Iterator[str]:
     cut = forecast_cut(plan)
     yield f"  shards      {'one' if cut.columns is None else 'by partition'}: {cut.reason}"
     yield f"  model       {_model(forecast)}"
-    if plan.setting.needs_gaps:
+    if plan.setting.needs_gaps and forecast.future.model is None:
         how = "one each mean gap" if plan.setting.steady else "a Poisson process"
         yield f"  arrivals    {forecast.arrivals}: {how}"
     yield (
         f"  machine     {len(machine.accepting)} states of the automaton, "
         f"{len(machine.guards)} negations, {machine.strategy}"
     )
-    exact = "exact under the model" if plan.setting.kind == "MARKOV" else "approximate"
+    exact = "approximate" if plan.setting.kind == "EDGES" else "exact under the model"
     tables = "made anew at every event" if forecast.online else "made once, a row is a look-up"
     yield f"  answers     {exact}; tables are {tables}"
 
@@ -52,6 +52,8 @@ def _partitions(plan: ForecastPlan) -> str:
 
 def _model(forecast: CheckedForecast) -> str:
     future = forecast.future
+    if future.model is not None:
+        return f"{future.model} goes on by itself, hidden state and automaton together"
     kind = f"MARKOV {future.order}" if future.kind == "MARKOV" else future.kind
     learned = [forecast.learn_from] if forecast.learn_from else []
     learned += ["what has gone by"] if forecast.online else []

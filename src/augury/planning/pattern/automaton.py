@@ -13,6 +13,7 @@ marginalise over it, and forecasts turn it into an absorbing chain.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from augury.analysis.checked import Shape
 
@@ -82,7 +83,9 @@ class Guard:
     encloses its SEQ, by parts, nearest part first; the bound is the last (first) event bound in the
     nearest part that has any. An empty `earlier` makes it leading (from last - W, inclusive), an
     empty `later` trailing (to first + W, inclusive). `components` are those inside, `company` the
-    positive ones of its own SEQ: where none of them is bound, the guard is not applied.
+    positive ones of its own SEQ: where none of them is bound, the guard is not applied. `kind` says
+    where nothing may lie: anywhere in the gap, only NEXT to the event before it, or, for UNTIL,
+    between the events of one repetition (which is both `earlier` and `later`).
     """
 
     part: Shape
@@ -90,6 +93,7 @@ class Guard:
     earlier: tuple[tuple[int, ...], ...]
     later: tuple[tuple[int, ...], ...]
     company: tuple[int, ...] = ()
+    kind: Literal["GAP", "NEXT", "UNTIL"] = "GAP"
 
     @property
     def is_leading(self) -> bool:

@@ -73,9 +73,20 @@ def _guards(shape: Shape, earlier: Parts, later: Parts) -> Iterator[Guard]:
             after = _positive_parts(shape.parts[place + 1 :]) + later
         if isinstance(part, Negated):
             inside, company = components_within(part.part), positive_components(shape)
-            yield Guard(part.part, inside, before, after, company)
+            if part.within is not None:
+                own = (part.within,)
+                yield Guard(part.part, inside, (own,), (own,), own, "UNTIL")
+            elif _is_neighbour(part.part):
+                yield Guard(part.part, inside, before, after, company, "NEXT")
+            else:
+                yield Guard(part.part, inside, before, after, company)
         else:
             yield from _guards(part, before, after)
+
+
+def _is_neighbour(part: Shape) -> bool:
+    """Return whether a negation is `!NEXT B b`: a NEXT of a single component says nothing else."""
+    return isinstance(part, Branch) and part.operator == "NEXT" and len(part.parts) == 1
 
 
 def _positive_parts(parts: Iterable[Shape]) -> Parts:

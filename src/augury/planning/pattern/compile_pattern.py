@@ -118,7 +118,7 @@ def _edge(transition: Transition) -> Edge:
 
 
 def _guard(known: Pattern, query: CheckedQuery, guard: Forbidden) -> Guard:
-    is_leaf = isinstance(guard.part, Leaf)
+    is_leaf = isinstance(guard.part, Leaf) or guard.kind == "NEXT"
     return Guard(
         component=guard.components[0] if is_leaf else -1,
         earlier=_bits(chain.from_iterable(guard.earlier)),
@@ -126,6 +126,7 @@ def _guard(known: Pattern, query: CheckedQuery, guard: Forbidden) -> Guard:
         company=_bits(guard.company),
         rules=_rules_naming(known, guard.components),
         inside=None if is_leaf else _inside(known, query, guard),
+        kind=guard.kind,
     )
 
 

@@ -45,7 +45,7 @@ def slots_of(query: CheckedQuery) -> list[Slot] | None:
     operators = ("SEQ", "NEXT") if _takes_neighbours(query) else ("SEQ",)
     for part in _in_order(query.shape, operators):
         inner = part.part if isinstance(part, Negated) else part
-        if not isinstance(inner, Leaf):
+        if not isinstance(inner, Leaf) or (isinstance(part, Negated) and part.within is not None):
             return None
         component = query.components[inner.component]
         if isinstance(part, Negated):

@@ -458,6 +458,7 @@ def needs_keys(pattern: Pattern) -> bool:
     return (
         pattern.strategy == "PARTITION"
         or any(edge.adjacent for edge in pattern.edges)
+        or any(guard.kind == "NEXT" for guard in pattern.guards)
         or any(needs_keys(part) for part in inner)
     )
 

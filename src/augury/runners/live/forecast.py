@@ -16,6 +16,7 @@ from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
+from augury.planning.evaluated import refuse_inferred
 from augury.planning.forecast_plan import plan_forecast
 from augury.sources.columns import ARROW_TYPES
 from augury.sources.intake import Arrival
@@ -38,6 +39,7 @@ class LiveForecast:
         *,
         acts: bool = False,
     ) -> None:
+        refuse_inferred(forecast.query, catalog)
         plan = plan_forecast(forecast, catalog)
         self.forecast, self.query = forecast, forecast.query
         self.stage = ForecastStage(plan, relations, _history(forecast, catalog, tables), None, acts)

@@ -33,7 +33,7 @@ from augury.evaluation.stages.owner_match import OwnerMatchStage
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
-from augury.planning.evaluated import refuse_identified
+from augury.planning.evaluated import refuse_identified, refuse_unfollowed
 from augury.planning.forecast_plan import plan_forecast
 from augury.planning.graph import lists_matches
 from augury.planning.match_plan import refuse_unlearned
@@ -69,11 +69,18 @@ class LocalRunner:
             network = self._network(name)
             names = chosen(query.name, columns, answer_schema(network.plans[name.lower()]).names)
             return self._answer(replace(network, made=frozenset(names))).select(names)
+        if known is None and self._is_of_owners(query) and not lists_matches(query):
+            known = self.answers[name.lower()] = self._probabilities(query)
         if known is None:
             known = self.answers[name.lower()] = self._answer(self._network(name))
         if columns is None:
             return known
         return known.select(chosen(query.name, columns, known.column_names))
+
+    def _probabilities(self, query: CheckedQuery) -> pa.Table:
+        """Return the probabilities, or the count, of a query over owners, by what readers see."""
+        refuse_unfollowed(below(query, self.queries))
+        return self._evaluator.table(query.name)
 
     def forecast(self, forecast: CheckedForecast) -> pa.Table:
         """Return the rows of a forecast over all rows of its streams."""
@@ -111,11 +118,15 @@ class LocalRunner:
         plan = plan_forecast(forecast, self.catalog)
         tables = self._network(forecast.query.name).relations
         history = None if forecast.learn_from is None else self._ordered(forecast.learn_from)
-        return ForecastStage(plan, tables, history)
+        model = None
+        if forecast.future.kind == "MODEL":
+            model = self._evaluator.model(forecast.query.streams[0].name)
+        return ForecastStage(plan, tables, history, model=model)
 
     def _ordered(self, stream: str) -> StreamRows:
         """Return the rows of a stream by time, with the ids of their events."""
-        checked = self._checked(stream)
+        is_inferred = stream.lower() in self.catalog.inferred
+        checked = self._evaluator.rows(stream) if is_inferred else self._checked(stream)
         table = with_event_ids(checked.schema, in_order(checked.table, checked.schema))
         return StreamRows(checked.schema, table, checked.rejected)
 

@@ -1,0 +1,1 @@
+"""A ward: whose hands were clean, when some badges are not read."""

@@ -1,0 +1,181 @@
+"""The scene of the hospital, step by step: two hours of a ward, the whole chain, the judgement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from augury.demo.hospital import story as page
+from augury.demo.hospital.pipelines import (
+    Chain,
+    Violation,
+    chain,
+    most_likely,
+    opened,
+    read_only,
+    script,
+    truth,
+)
+from augury.demo.hospital.ward import Ward, simulate
+from augury.demo.scene import Story
+from augury.demo.scores import Band, Judged, Score, bands, score
+from augury.session import Session
+
+THRESHOLDS = (0.2, 0.4, 0.6, 0.8, 0.95)
+STEPS = tuple(k / 20 for k in range(1, 20))
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the chain says, and what simpler pipelines say."""
+
+    chain: Chain
+    others: dict[str, dict[Violation, float]]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The answers against what really happened."""
+
+    answers: Answers
+    true: frozenset[Violation]
+
+    @cached_property
+    def judged(self) -> list[Judged]:
+        found = self.answers.chain.violations.items()
+        return [(confidence, each in self.true) for each, confidence in found]
+
+    def at(self, threshold: float) -> Score:
+        """Return precision and recall of the chain from a threshold on."""
+        return score(self.judged, len(self.true), threshold)
+
+    @cached_property
+    def best(self) -> Score:
+        """What is found from the threshold on with the best F1."""
+        return max((self.at(threshold) for threshold in STEPS), key=f1)
+
+    @cached_property
+    def others(self) -> dict[str, Score]:
+        """What simpler pipelines find, by name."""
+        return {
+            name: score([(1.0, each in self.true) for each in found], len(self.true), 1.0)
+            for name, found in self.answers.others.items()
+        }
+
+    @property
+    def calibration(self) -> list[Band]:
+        return bands(self.judged, 5)
+
+
+def f1(found: Score) -> float:
+    """Return the harmonic mean of precision and recall."""
+    return 2 * found.right / (found.accused + found.wanted) if found.wanted else 1.0
+
+
+class Hospital:
+    """A ward whose badge readers do not read every badge."""
+
+    name = "hospital"
+    title = "Whose hands were clean?"
+    lead = (
+        "On a hospital ward one badge in ten is not read. augury says who it may have been, asks "
+        "who went from one patient to the next with unclean hands, turns badges yellow and red "
+        "when it is sure enough, and publishes nothing of what is private: identify, suppress, "
+        "match and act, in one script."
+    )
+
+    def simulate(self, seed: int) -> Ward:
+        return simulate(seed)
+
+    def run(self, world: Ward, session: Session) -> Answers:
+        # A policy on owners is in force in this process only, as yet.
+        del session
+        own = opened(world)
+        others = {
+            "only the badges that were read": read_only(world),
+            "the likeliest owner of each": most_likely(world, own),
+        }
+        return Answers(chain(world, own), others)
+
+    def judge(self, world: Ward, answer: Answers) -> Judgement:
+        return Judgement(answer, frozenset(truth(world)))
+
+    def lines(self, world: Ward, verdict: Judgement) -> list[str]:
+        head = f"  {'accused':<32} {'found':>6} {'right':>6} {'precision':>10} {'recall':>7}"
+        marks = [_row(f"confidence >= {t}", verdict.at(t)) for t in THRESHOLDS]
+        found = verdict.answers.chain
+        return [
+            f"{len(world.true):,} events of {len(world.staff)} people, {world.unread:,} badges "
+            f"unread, {len(verdict.true):,} violations really",
+            f"{len(found.alarms):,} alarms, {found.suppressed:,} events suppressed, and "
+            f"{found.tellings:,} tellings of {len(found.violations):,} matches",
+            "",
+            head,
+            *(_row(name, own) for name, own in verdict.others.items()),
+            *marks,
+            "",
+            summary(verdict),
+        ]
+
+    def figures(self, world: Ward, verdict: Judgement) -> dict[str, Any]:
+        return {
+            "events": len(world.true),
+            "unread": world.unread,
+            "violations": len(verdict.true),
+            "alarms": len(verdict.answers.chain.alarms),
+            "suppressed": verdict.answers.chain.suppressed,
+            "best": _as_dict(verdict.best),
+            "others": {name: _as_dict(own) for name, own in verdict.others.items()},
+            "thresholds": [_as_dict(verdict.at(t)) for t in THRESHOLDS],
+        }
+
+    def story(self, world: Ward, answer: Answers, verdict: Judgement) -> Story:
+        return page.story(page.Told(
+            found=verdict.at,
+            best=verdict.best,
+            others=verdict.others,
+            calibration=verdict.calibration,
+            script=script("ward.sql"),
+            alarms=answer.chain.alarms,
+            suppressed=answer.chain.suppressed,
+            unread=world.unread,
+            events=len(world.told),
+            summary=summary(verdict),
+        ))  # fmt: skip
+
+
+def scene() -> Hospital:
+    """Return the scene."""
+    return Hospital()
+
+
+def summary(verdict: Judgement) -> str:
+    """Return in a sentence what unread badges cost, and what of it came back."""
+    best, (name, other) = verdict.best, max(verdict.others.items(), key=lambda each: f1(each[1]))
+    return (
+        f"From confidence {best.threshold:g} on, augury finds {best.right:,} of "
+        f"{best.wanted:,} violations, and {_percent(best.precision)} of what it accuses is right; "
+        f"the best of the others ({name}) finds {other.right:,}, of which "
+        f"{_percent(other.precision)} is right"
+    )
+
+
+def _as_dict(found: Score) -> dict[str, Any]:
+    return {
+        "threshold": found.threshold,
+        "accused": found.accused,
+        "right": found.right,
+        "precision": found.precision,
+        "recall": found.recall,
+        "f1": f1(found),
+    }
+
+
+def _row(name: str, found: Score) -> str:
+    numbers = f"{found.accused:>6,} {found.right:>6,}"
+    return f"  {name:<32} {numbers} {_percent(found.precision):>10} {_percent(found.recall):>7}"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
