@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from augury import AuguryError, Session
-from augury.cli.job import Flags, make_job
 from augury.errors import DataError, QueryError, RowsWarning
 from rules.acting import bind, contents_of, pushed, session
 
@@ -231,7 +230,7 @@ def test_a_replaced_rule_tries_again_what_the_old_one_could_not_do() -> None:
 
 
 REFUSED = {
-    "UNCERTAIN": """CREATE TABLE t (a STRING) KEY a UNCERTAIN;
+    "UNCERTAIN": """CREATE TABLE t (a STRING) UNCERTAIN;
         CREATE QUERY q ON s PATTERN SEQ(A a); CREATE RULE r ON q DO DELETE FROM t;""",
     "RETURN": """CREATE QUERY q ON s PATTERN SEQ(A a)
         WHERE 'x' = (SELECT colour FROM status WHERE worker = a.worker) RETURN COUNT;""",
@@ -286,12 +285,6 @@ def test_a_query_that_is_refused_does_not_stop_rules_that_do_not_need_it() -> No
     with pytest.warns(UserWarning, match="query p cannot be evaluated"):
         pushed(ag, events("A1"))
     assert contents_of(ag, "log") == [("u", 1)]
-
-
-def test_a_run_does_not_leave_rules_out() -> None:
-    flags = Flags((), {}, {}, "checkpoint", None, None)
-    with pytest.raises(QueryError, match=r"P003.*rule note does not act on Spark yet"):
-        make_job(STREAM + REJECTING, "script.sql", flags)
 
 
 def test_a_probability_that_is_refused_is_left_out_of_what_is_pushed() -> None:

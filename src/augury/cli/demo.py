@@ -48,7 +48,8 @@ def demo(
     The store: RFID readers that are never quite sure, shoppers, and some who do not pay; and the
     same with readers that miss reads. The building: people with tags, antennas in the corridor,
     and who went for coffee. The hospital: a ward where some badges are not
-    read, and the whole chain, from owners to alarms. Prints what was found, and precision and
+    read, and the whole chain, from owners to alarms. Discretion: what a policy keeps of what
+    the ward publishes, and what it withholds. Prints what was found, and precision and
     recall against what really happened; writes one HTML page.
 
     \b

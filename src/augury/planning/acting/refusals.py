@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from augury.analysis.checked import Branch, CheckedQuery, Conjunct, Shape
 from augury.analysis.declarations.catalog import Catalog
@@ -11,19 +12,45 @@ from augury.language import expressions as ex
 from augury.planning.acting.whom import dynamic_tables, reads
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 
+if TYPE_CHECKING:
+    from augury.planning.acting.world import Acting
+
 
 def not_yet(message: str, hint: str = "docs/status.md lists what can be evaluated") -> PlanError:
     """Return the error for what is right, and not evaluated."""
     return PlanError(NOT_EVALUATED, message, hint)
 
 
-def refuse_places(tables: Iterable[str], catalog: Catalog) -> None:
-    """Refuse tables that are in each world by themselves."""
+def refuse_places(tables: Iterable[str], catalog: Catalog, over: bool = False) -> None:
+    """Refuse tables that are in each world by themselves, where that is not told.
+
+    `over` is whether matches of other queries ask for them.
+    """
     for name in tables:
         table = catalog.tables[name.lower()]
-        if table.uncertain:
-            message = f"table {table.name} is UNCERTAIN, which is not evaluated yet"
-            raise not_yet(message, "leave UNCERTAIN out: what rules write is then the same always")
+        if not table.uncertain:
+            continue
+        if not table.key:
+            raise not_yet(f"table {table.name} is UNCERTAIN and has no KEY", "declare a KEY")
+        if over:
+            raise not_yet(f"matches of matches read or write table {table.name}, an UNCERTAIN one")
+        others = [catalog.tables[each] for each in dynamic_tables(catalog)]
+        certain = sorted(each.name for each in others if not each.uncertain)
+        if certain:
+            raise not_yet(
+                f"table {table.name} is UNCERTAIN and table {certain[0]}, which acts beside it, is "
+                "the same in all worlds",
+                "declare both in one way, or in two sessions",
+            )
+
+
+def refuse_worlds(acting: Acting) -> None:
+    """Refuse tables that are in each world by themselves, where rows come bit by bit."""
+    if acting.uncertain:
+        raise not_yet(
+            f"table {acting.uncertain} is UNCERTAIN, and rows come bit by bit, or on Spark",
+            "bind the rows and ask for the table, with the engine 'local'",
+        )
 
 
 def refuse_unsettled(
