@@ -15,12 +15,14 @@ from augury.cli.cases import failures, read_cases
 from augury.errors import Source
 from augury.language.parser import parse
 from augury.language.printer import script_text
-from docs.console import dialogue, printed_by
+from docs.console import TUTORIAL, dialogue, printed_by
 from docs.markdown import DOCUMENTS, ROOT, Block, blocks, name
 
 WITH_SQL = [document for document in DOCUMENTS if blocks(document, "sql")]
 PYTHON = [block for document in DOCUMENTS for block in blocks(document, "python")]
-CONSOLE = [block for document in DOCUMENTS for block in blocks(document, "console")]
+CONSOLE = [
+    block for document in DOCUMENTS if document != TUTORIAL for block in blocks(document, "console")
+]
 JSON = [block for document in DOCUMENTS for block in blocks(document, "json")]
 # How a script begins that does not stand beside those before it.
 APART = "-- in a session of its own"
@@ -90,6 +92,13 @@ def test_commands_print_what_is_shown(block: Block) -> None:
     assert spoken, "a console block shows commands after $"
     for command, shown in spoken:
         assert shown == printed_by(command), "`make docs` writes outputs anew"
+
+
+@pytest.mark.slow
+def test_the_tutorial_shows_what_its_commands_print_one_after_the_other(tmp_path: Path) -> None:
+    for block in blocks(TUTORIAL, "console"):
+        for command, shown in dialogue(block.code):
+            assert printed_by(command, tmp_path) == shown, "`make docs` writes outputs anew"
 
 
 @pytest.mark.parametrize("block", JSON, ids=str)

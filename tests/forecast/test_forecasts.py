@@ -138,7 +138,10 @@ def test_a_forecast_that_is_pushed_is_told_with_the_next_event() -> None:
 REFUSED = {
     "composite": ("SEQ(A a, !SEQ(B n, C m), X b) WITHIN 9", f"WITHIN 2 EVENTS {LEARNED}"),
     "poisson end": ("SEQ(A a, B b, !C c) WITHIN 9", f"WITHIN 5 {LEARNED}"),
-    "condition": ("SEQ(A a, B b) WHERE b.p > a.p WITHIN 9", "WITHIN 2 EVENTS LEARN FROM history"),
+    "condition": (
+        "SEQ(A a, B+ b) WHERE b[1].p > a.p WITHIN 9",
+        "WITHIN 2 EVENTS LEARN FROM history",
+    ),
     "approximate": (AB, f"WITHIN 2 EVENTS {LEARNED} APPROXIMATE (0.1, 0.1)"),
     "edges": ("SEQ(A a, B b, !C c) WITHIN 9 EVENTS", "WITHIN 2 EVENTS USING EDGES"),
     "run": (

@@ -18,7 +18,7 @@ class Batch:
     """Events in their order: by time, tie-breaker and number.
 
     `symbol` is the set of components that an event fits, as bits; `value` is a place among the
-    `values` of BY.
+    `values` of BY. `seen` has the attributes that conditions over several events look at.
     """
 
     time: Words
@@ -30,6 +30,7 @@ class Batch:
     group: Words
     value: Words
     values: Sequence[Any]
+    seen: Sequence[tuple[Any, ...]] = ()
 
     def __len__(self) -> int:
         return len(self.time)
@@ -50,13 +51,15 @@ class Batch:
         """Yield the events of each order, by partition."""
         begins = self._begins.tolist()
         columns = (self.partition, self.number, self.symbol, self.time, self.p, self.group)
-        listed = zip(begins, *(c.tolist() for c in columns), self.value.tolist(), strict=True)
+        seen = self.seen or [()] * len(self)
+        own = *(c.tolist() for c in columns), self.value.tolist(), seen
+        listed = zip(begins, *own, strict=True)
         order: dict[Partition, list[Read]] = {}
-        for is_first, partition, number, symbol, time, p, group, value in listed:
+        for is_first, partition, number, symbol, time, p, group, value, looked_at in listed:
             if is_first and order:
                 yield order
                 order = {}
-            read = Read(number, symbol, time, p, group, self.values[value])
+            read = Read(number, symbol, time, p, group, self.values[value], looked_at)
             order.setdefault(partition, []).append(read)
         if order:
             yield order

@@ -14,7 +14,7 @@ import numpy as np
 
 from augury.forecast.machine import Token
 from augury.forecast.model import Value
-from augury.forecast.past import Life, Outcome, Past, Way
+from augury.forecast.past import Fits, Life, Outcome, Past, Way
 from augury.records import Reals
 
 # Which components are bound, and the state of the automaton.
@@ -87,17 +87,18 @@ def moves_of(
     for chance, outcome in outcomes:
         if not outcome.events:
             continue
-        for worlds in life.partial.values():
+        for bound, worlds in life.partial.items():
+            fits = past.fits(life, bound)
             for (token, _), weight in worlds.items():
                 if token.bound and past.machine.accepting[token.state]:
                     continue
-                move = _move(past, token, outcome)
+                move = _move(past, token, outcome, fits)
                 found.append((place_of(token) if token.bound else START, move, weight * chance))
     return found
 
 
-def _move(past: Past, token: Token, outcome: Outcome) -> Move:
-    completed, ways = past.told_ways(token, outcome)
+def _move(past: Past, token: Token, outcome: Outcome, fits: Fits | None) -> Move:
+    completed, ways = past.told_ways(token, outcome, fits)
     if completed:
         return COMPLETE, False
     extended = [way for way in ways if way.taken]

@@ -19,7 +19,7 @@ from augury.forecast.hidden import Hidden, HiddenValues
 from augury.forecast.hidden import advance as go_on
 from augury.forecast.machine import Machine
 from augury.forecast.model import Model, Seen
-from augury.forecast.past import Life, Past, Read
+from augury.forecast.past import Condition, Life, Past, Read
 from augury.forecast.setting import Partition, Row, Setting
 from augury.forecast.tables import PartialTables, WholeTables
 from augury.forecast.told import Told
@@ -111,13 +111,14 @@ class Lives:
 
 @dataclass(frozen=True)
 class Forecaster:
-    """Makes the rows of one forecast."""
+    """Makes the rows of one forecast; `conditions` are over several events."""
 
     setting: Setting
+    conditions: tuple[Condition, ...] = ()
 
     @cached_property
     def past(self) -> Past:
-        return self.setting.past()
+        return self.setting.past(self.conditions)
 
     @cached_property
     def future(self) -> Machine:
@@ -172,6 +173,7 @@ class Forecaster:
 
     def _moves(self, life: Life, events: Sequence[Read]) -> Moves:
         self.past.expire(life, events[0].time)
+        self.past.see(life, events)
         return moves_of(self.past, life, self.past.outcomes(events))
 
     # Events -----------------------------------------------------------------------------------
@@ -232,6 +234,11 @@ class Forecaster:
         )
         if self.setting.by_time:
             worlds = [(reading, context, w) for (reading, context), w in life.whole.items()]
+            if self.conditions:
+                # Only what is bound tells what fits; events are certain.
+                tokens = [next(iter(own))[0] for own in life.partial.values()]
+                waiting = (t for t in tokens if not self.past.machine.accepting[t.state])
+                worlds = [(frozenset(waiting), (), 1.0)]
             found = values.value(moment, worlds)
             yield Row(partition, last.time, last.number, (), 1.0, *_told(found))
             return

@@ -12,7 +12,7 @@ counted in steps, both are ranks of moments, and `rank` is how many of these hav
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -178,12 +178,16 @@ class Machine:
 
     # What becomes of one token ----------------------------------------------------------------
 
-    def takes(self, token: Token, symbol: int) -> Iterator[Edge]:
-        """Yield how a token may take an event: every way, or the preferred one."""
+    def takes(
+        self, token: Token, symbol: int, fits: Callable[[int], bool] | None = None
+    ) -> Iterator[Edge]:
+        """Yield how a token may take an event: every way, or the preferred one that fits."""
         if token.left <= 0 and self.ticks:
             return
         for edge in self.edges[token.state]:
             if symbol >> edge.component & 1 and _meets(edge, token):
+                if fits is not None and not fits(edge.component):
+                    continue
                 yield edge
                 if self.strategy != "ANY" and token.bound:
                     return

@@ -6,10 +6,10 @@ each token and each run of last symbols that it may have: the worlds in which it
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from augury.forecast.machine import ENDLESS, Edge, Machine, Reading, Token
 from augury.forecast.model import Context, Value
@@ -21,7 +21,10 @@ Wholes = dict[tuple[Reading, Context], float]
 
 
 class Read(NamedTuple):
-    """An event: its number, symbol, time, chance, alternatives (-1: none) and value of BY."""
+    """An event: its number, symbol, time, chance, alternatives (-1: none) and value of BY.
+
+    `seen` are its attributes that conditions over several events look at.
+    """
 
     number: int
     symbol: int
@@ -29,6 +32,18 @@ class Read(NamedTuple):
     p: float = 1.0
     group: int = -1
     value: Value = None
+    seen: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What several events have to fulfil together: `holds` takes what each component has."""
+
+    components: int
+    holds: Callable[[Mapping[int, tuple[Any, ...]]], Any]
+
+
+Fits = Callable[[Bound], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +59,14 @@ class Life:
     """One partition: its partial matches, and what lives in it as a whole.
 
     `since` is how many events of the stream it has heard of. `time` is that of its last event, for
-    a hidden Markov model.
+    a hidden Markov model. `seen` has the attributes of events that may be bound.
     """
 
     partial: dict[Bound, Worlds] = field(default_factory=dict)
     whole: Wholes = field(default_factory=dict)
     since: int = 0
     time: int | None = None
+    seen: dict[int, tuple[Any, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,6 +83,7 @@ class Past:
     lists: bool = True
     joins: bool = False
     limit: int = 1_000_000
+    conditions: tuple[Condition, ...] = ()
 
     @property
     def empty(self) -> Token:
@@ -143,6 +160,7 @@ class Past:
         """Read the events of one order; `others` are the chances of those of other partitions."""
         time = events[0].time
         self.expire(life, time)
+        self.see(life, events)
         partial: dict[Bound, Worlds] = {}
         wholes: Wholes = {}
         for chance, outcome in self.outcomes(events, others):
@@ -168,9 +186,10 @@ class Past:
         self, life: Life, outcome: Outcome, chance: float, found: dict[Bound, Worlds]
     ) -> None:
         for bound, worlds in life.partial.items():
+            fits = self.fits(life, bound)
             for (token, context), weight in worlds.items():
                 after = outcome.longer(context, self.order)
-                for way in self.ways(token, outcome):
+                for way in self.told_ways(token, outcome, fits)[1]:
                     own = found.setdefault((*bound, *way.taken), {})
                     add(own, (way.token, after), weight * chance)
 
@@ -184,12 +203,14 @@ class Past:
         """Return what lives of a token after events of one order: extended, and as it is."""
         return self.told_ways(token, outcome)[1]
 
-    def told_ways(self, token: Token, outcome: Outcome) -> tuple[bool, list[Way]]:
-        """Return whether a token was completed, too."""
+    def told_ways(
+        self, token: Token, outcome: Outcome, fits: Fits | None = None
+    ) -> tuple[bool, list[Way]]:
+        """Return whether a token was completed, too; an event that does not fit is not taken."""
         if not outcome.events and not outcome.others:
             return False, [Way((), token)]
         found, machine = dict[Bound, Way](), self.machine
-        for takes, taken in self._takes(token, outcome.events, 0):
+        for takes, taken in self._takes(token, outcome.events, 0, fits):
             after = machine.taken(token, takes, outcome.symbols, outcome.count, outcome.span)
             key = tuple(sorted(taken))
             if after is not None and key not in found:
@@ -206,7 +227,7 @@ class Past:
         return any(machine.accepting[way.token.state] for way in found.values()), ways
 
     def _takes(
-        self, at: Token, events: Sequence[Read], used: int
+        self, at: Token, events: Sequence[Read], used: int, fits: Fits | None = None
     ) -> Iterator[tuple[list[tuple[Edge, int]], Bound]]:
         """Yield every way to take some of the events; only components without an order share one.
 
@@ -214,18 +235,46 @@ class Past:
         """
         machine = self.machine
         for event in events:
-            for edge in machine.takes(at, event.symbol):
+            for edge in machine.takes(at, event.symbol, _fitting(fits, event.number)):
                 own = 1 << edge.component
                 if used and not self._may_share(edge.component, used):
                     continue
                 rest = [other for other in events if other is not event]
                 first = [(edge, event.symbol)], ((edge.component, event.number),)
                 onward = at._replace(state=edge.target, bound=at.bound | own)
-                more = list(self._takes(onward, rest, used | own)) if rest else []
+                more = list(self._takes(onward, rest, used | own, fits)) if rest else []
                 for takes, taken in more:
                     yield first[0] + takes, first[1] + taken
                 if not more or machine.strategy == "ANY":
                     yield first
+
+    # Conditions over several events -----------------------------------------------------------
+
+    def see(self, life: Life, events: Sequence[Read]) -> None:
+        """Remember what conditions look at, of events that may be bound."""
+        if not self.conditions:
+            return
+        if len(life.seen) > 64 + 2 * len(life.partial):
+            alive = {number for bound in life.partial for _, number in bound}
+            life.seen = {number: own for number, own in life.seen.items() if number in alive}
+        life.seen.update((event.number, event.seen) for event in events)
+
+    def fits(self, life: Life, bound: Bound) -> Fits | None:
+        """Return what tells whether more events fit what is bound."""
+        if not self.conditions:
+            return None
+
+        def fits(added: Bound) -> bool:
+            rows = {component: life.seen[number] for component, number in (*bound, *added)}
+            own = sum(1 << component for component in rows)
+            new = sum(1 << component for component, _ in added)
+            return all(
+                condition.holds(rows) is True
+                for condition in self.conditions
+                if condition.components & new and not condition.components & ~own
+            )
+
+        return fits
 
     def _may_share(self, component: int, used: int) -> bool:
         """Return whether a component's event may have the order of those taken already."""
@@ -262,6 +311,11 @@ class Outcome:
 
 class PartialLimitError(Exception):
     """There are more partial matches than the limit allows."""
+
+
+def _fitting(fits: Fits | None, number: int) -> Callable[[int], bool] | None:
+    """Return whether an event fits as a component."""
+    return None if fits is None else lambda component: fits(((component, number),))
 
 
 def add(found: dict, key: Hashable, weight: float) -> None:  # type: ignore[type-arg]

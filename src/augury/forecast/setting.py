@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from augury.forecast.machine import Machine
-from augury.forecast.past import Bound, Past
+from augury.forecast.past import Bound, Condition, Past
 
 # The code of what parts a forecast.
 Partition = int
@@ -60,7 +60,7 @@ class Setting:
         machine = self.machine
         return machine.foreign_breaks or machine.foreign_ticks or self.horizon.of_stream
 
-    def past(self) -> Past:
+    def past(self, conditions: tuple[Condition, ...] = ()) -> Past:
         """Return how what has gone by is followed: windows in time by the clock."""
         edges = self.kind == "EDGES"
         return Past(
@@ -71,6 +71,7 @@ class Setting:
             lists=edges or not self.by_time,
             joins=self.by_time,
             limit=self.partial_limit,
+            conditions=conditions,
         )
 
     def future(self) -> Machine:

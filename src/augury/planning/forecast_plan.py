@@ -23,6 +23,8 @@ from augury.forecast.setting import Horizon, Setting
 from augury.language.printer import to_text
 from augury.language.text.expressions import expression_text
 from augury.matching.pattern import Pattern
+from augury.planning.expressions.lower import Scope, lower
+from augury.planning.expressions.typed import Typed
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.planning.pattern.automaton import Transition
 from augury.planning.pattern.build_automaton import build_automaton
@@ -33,13 +35,21 @@ Columns = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
+class JointCondition:
+    """A condition over several components, which are bits; it is tried where all are bound."""
+
+    components: int
+    expression: Typed
+
+
+@dataclass(frozen=True)
 class ForecastPlan:
     """A forecast, ready for a runner.
 
     `match` is the plan of its query, in which every event counts and `partition_by` is what parts a
     forecast; `columns` has for each stream the columns that are the forecast's keys. `text` is the
     forecast and its query as written, by which stored state knows its own. `step` is that of a
-    hidden Markov model.
+    hidden Markov model. `conditions` are what EDGES asks of several events.
     """
 
     forecast: CheckedForecast
@@ -48,6 +58,7 @@ class ForecastPlan:
     columns: Columns
     text: str
     step: int = 1
+    conditions: tuple[JointCondition, ...] = ()
 
 
 def plan_forecast(forecast: CheckedForecast, catalog: Catalog) -> ForecastPlan:
@@ -82,8 +93,20 @@ def plan_forecast(forecast: CheckedForecast, catalog: Catalog) -> ForecastPlan:
     match = replace(match, query=own, drops_others=False, partition_by=partition_by, outputs=())
     text = to_text(catalog.forecasts[forecast.name.lower()])
     text += to_text(catalog.queries[query.name.lower()])
-    columns = _key_columns(forecast, partition_by)
-    return ForecastPlan(forecast, setting, match, columns, text, _step(forecast, catalog))
+    scope = Scope(query, catalog.tables)
+    conditions = tuple(
+        JointCondition(_bits(conjunct.components), lower(conjunct.expression, scope))
+        for conjunct in undecided(query)
+    )
+    return ForecastPlan(
+        forecast,
+        setting,
+        match,
+        _key_columns(forecast, partition_by),
+        text,
+        _step(forecast, catalog),
+        conditions,
+    )
 
 
 def _step(forecast: CheckedForecast, catalog: Catalog) -> int:
@@ -192,8 +215,7 @@ def _unread(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
         yield "is APPROXIMATE"
     if query.after_match is not None or query.each_event:
         yield "is of a query with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
-    for conjunct in undecided(query):
-        yield f"is of a query with the condition {expression_text(conjunct.expression)}"
+    yield from _of_conditions(forecast)
     for stream in query.streams:
         if stream.query is not None:
             yield f"is of a query over query {stream.name}"
@@ -207,6 +229,17 @@ def _unread(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
             yield "is of a query over several streams with tie-breakers"
     if not by_model:
         yield from _of_alternatives(forecast, catalog)
+
+
+def _of_conditions(forecast: CheckedForecast) -> Iterator[str]:
+    """Yield the conditions that cannot be tried as soon as their events are bound."""
+    query = forecast.query
+    uncertain = any(s.probability is not None or s.alternatives for s in query.streams)
+    for conjunct in undecided(query):
+        named = [query.components[c] for c in conjunct.components]
+        plain = all(c.maximum == 1 and not c.negated for c in named) and not conjunct.after
+        if not plain or forecast.future.kind != "EDGES" or (uncertain and forecast.by_time):
+            yield f"is of a query with the condition {expression_text(conjunct.expression)}"
 
 
 def _of_model(forecast: CheckedForecast, stream: StreamSchema, catalog: Catalog) -> Iterator[str]:

@@ -23,6 +23,7 @@ from augury.evaluation.answers.answers import Answers
 from augury.evaluation.answers.forecast_answers import forecast_schema, forecast_table, shown
 from augury.evaluation.encoding import Encoder, Tables, keys_of, whole
 from augury.evaluation.learning.hidden_futures import hidden_of
+from augury.evaluation.learning.joint_conditions import Looks, Seen, looks_of
 from augury.evaluation.stages.forecast_state import Codes, ForecastState, dump_state, load_state
 from augury.evaluation.stages.row_store import PickedRows
 from augury.evaluation.stages.taking_in import STREAM, encoded
@@ -47,6 +48,8 @@ from augury.sources.columns import ARROW_TYPES
 LEAST = 4096
 # The different values of BY, and the place among them that each row has.
 ByValues = tuple[list[Any], Words]
+# The events of new rows, their values of BY, and what conditions look at of each row.
+Part = tuple[Events, ByValues, Seen]
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,12 @@ class ForecastStage:
 
     @cached_property
     def forecaster(self) -> Forecaster:
-        return Forecaster(self.plan.setting)
+        return Forecaster(self.plan.setting, self.looks.conditions)
+
+    @cached_property
+    def looks(self) -> Looks:
+        """What conditions over several events look at."""
+        return looks_of(self.plan, self.tables)
 
     @property
     def streams(self) -> tuple[StreamSchema, ...]:
@@ -157,6 +165,7 @@ class ForecastStage:
         state = self.start(reported)
         if own:
             load_state(self.plan, state, own)
+            self._see_again(state)
             state.reported = max(state.reported, reported)
         return state
 
@@ -178,16 +187,23 @@ class ForecastStage:
                 parts.append(self._events_of(state, number, by_id(rows)))
         return batch_of(parts)
 
-    def _events_of(
-        self, state: ForecastState, number: int, source: StreamRows
-    ) -> tuple[Events, ByValues]:
-        """Return the events of new rows of one stream, which are kept, and their values of BY."""
+    def _events_of(self, state: ForecastState, number: int, source: StreamRows) -> Part:
+        """Return new rows of one stream, which are kept, as events, and what is asked of them."""
         store = state.rows.get(number)
         first = number * STREAM + (0 if store is None else store.following)
         events, table = encoded(state.encoder, source, first, state.groups)
         state.groups += table.num_rows if source.schema.alternatives else 0
         state.rows.setdefault(number, PickedRows(table.schema)).append(table)
-        return events, self._values(table)
+        return events, self._values(table), self.looks.at(table)
+
+    def _see_again(self, state: ForecastState) -> None:
+        """Give back what conditions look at of events that are bound."""
+        for stream, store in state.rows.items() if self.plan.conditions else ():
+            numbers = (store.numbers + stream * STREAM).tolist()
+            seen = dict(zip(numbers, self.looks.at(store.rows), strict=True))
+            for life in state.lives.partitions.values():
+                bound = {number for own in life.partial for _, number in own}
+                life.seen |= {number: seen[number] for number in bound & seen.keys()}
 
     def _values(self, table: pa.Table) -> ByValues:
         """Return the values of BY, and which of them each row has."""
@@ -222,7 +238,8 @@ class ForecastStage:
             events = encoder.encode(
                 replace(history.schema, name=stream.name), history.table, 0, history.groups()
             )
-            yield from batch_of([(events, self._values(history.table))]).orders()
+            part = events, self._values(history.table), self.looks.at(history.table)
+            yield from batch_of([part]).orders()
 
     # Letting go -------------------------------------------------------------------------------
 
@@ -244,7 +261,8 @@ class ForecastStage:
 
     def _keep_bound(self, state: ForecastState) -> None:
         """Keep the rows of bound events only: BY TIME, none is told again."""
-        bound = () if self.plan.forecast.by_time else state.lives.bound()
+        told = not self.plan.forecast.by_time or self.plan.conditions
+        bound = state.lives.bound() if told else ()
         numbers = np.array(sorted(bound), np.int64)
         for stream, store in state.rows.items():
             own = numbers[numbers // STREAM == stream] - stream * STREAM
@@ -254,6 +272,7 @@ class ForecastStage:
         """Give new codes to the partitions that live: most that have one are long gone."""
         again = self.start(state.reported)
         load_state(self.plan, again, self.dump(state))
+        self._see_again(again)
         state.encoder, state.lives, state.rows = again.encoder, again.lives, again.rows
 
     # Answers ----------------------------------------------------------------------------------
@@ -323,16 +342,17 @@ def limits_named(plan: ForecastPlan) -> Iterator[None]:
         ) from error
 
 
-def batch_of(parts: Sequence[tuple[Events, ByValues]]) -> Batch:
+def batch_of(parts: Sequence[Part]) -> Batch:
     """Return the events of all streams in their order: by time alone where there are several."""
-    events, (values, codes) = parts[0] if parts else (None, ([None], np.zeros(0, np.int64)))
-    for more, (others, own) in parts[1:]:
+    none = np.zeros(0, np.int64)
+    events, (values, codes), seen = parts[0] if parts else (None, ([None], none), [])
+    for more, (others, own), looked_at in parts[1:]:
         assert events is not None
+        seen = seen + looked_at
         events = Events.joined(events, more)
         codes = np.concatenate([codes, own + len(values)])
         values = [*values, *others]
     if events is None:
-        none = np.zeros(0, np.int64)
         return Batch(none, none, none, none, none, np.zeros(0), none, none, values)
     if (events.stream < -1).any():
         raise DataError("an event without a tie-breaker has no place in the order of a forecast")
@@ -348,4 +368,5 @@ def batch_of(parts: Sequence[tuple[Events, ByValues]]) -> Batch:
         events.group[order],
         codes[order],
         values,
+        [seen[k] for k in order.tolist()] if seen else (),
     )

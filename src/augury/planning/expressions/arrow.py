@@ -103,14 +103,14 @@ def _evaluate(node: Typed, source: Source) -> Column:
     if isinstance(node, Constant):
         return pa.repeat(pa.scalar(node.value, _INSIDE[node.type]), source.rows)
     if isinstance(node, Input | Aggregated):
-        return _inside(source.read(node), node.type)
+        return inside(source.read(node), node.type)
     if node.operator == "member":
         return _member(node, source)
     operands = [_evaluate(operand, source) for operand in node.operands]
     return _OPERATORS[node.operator](operands, node)
 
 
-def _inside(column: Any, kind: DataType) -> Column:
+def inside(column: Any, kind: DataType) -> Column:
     """Return a column of the stream in the type it has inside."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if isinstance(whole, pa.ChunkedArray):

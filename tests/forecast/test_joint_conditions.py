@@ -1,0 +1,84 @@
+"""EDGES tries conditions over several events as soon as their events are bound."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from augury import Session
+from augury.evaluation.stages.forecast import ForecastStage
+from forecast.staging import stage_of
+from forecast.test_stage import assert_same, in_steps, told
+
+STREAMS = """
+    CREATE STREAM s (kind STRING, v LONG, t LONG) TIME t TYPE kind;
+    CREATE STREAM history (kind STRING, v LONG, t LONG) TIME t TYPE kind;
+"""
+# The v of an A is 1, so that both say the same.
+JOINT, SINGLE = "b.v > a.v", "b.v > 1"
+PATTERNS = ("SEQ(A a, B b)", "SEQ(A a, B b, C c)", "SEQ(A a, X x, B b)", "SEQ(A a, OR(B b, C c))")
+STRATEGIES = ("SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH", "STRICT")
+
+
+def rows(seed: int, count: int) -> list[dict[str, Any]]:
+    draw = random.Random(seed)
+    kinds = [draw.choice("AABBCX") for _ in range(count)]
+    return [
+        {"kind": kind, "v": 1 if kind == "A" else draw.choice((0, 2)), "t": t}
+        for t, kind in enumerate(kinds)
+    ]
+
+
+def script(condition: str, case: tuple[str, str, str, str]) -> str:
+    pattern, strategy, learns, how = case
+    return f"""{STREAMS}
+        CREATE QUERY q ON s PATTERN {pattern} WHERE {condition} USING {strategy};
+        CREATE FORECAST f ON q WITHIN 3 EVENTS USING EDGES LEARN {learns} RETURN FORECAST BY {how};
+    """
+
+
+@pytest.mark.parametrize("how", ["MATCH", "TIME"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_condition_that_one_event_decides_may_name_another(
+    pattern: str, strategy: str, how: str
+) -> None:
+    for seed, learns in ((1, "FROM history"), (2, "ONLINE"), (3, "FROM history ONLINE")):
+        found = []
+        for condition in (JOINT, SINGLE):
+            ag = Session(engine="local")
+            ag.sql(script(condition, (pattern, strategy, learns, how)))
+            ag.bind("history", rows(seed, 60))
+            ag.bind("s", rows(seed + 10, 25))
+            found.append(ag.table("f").to_pylist())
+        assert found[0] or strategy == "STRICT"
+        assert_same(*found)
+
+
+def test_a_condition_over_times_decides_what_lives() -> None:
+    ag = Session(engine="local")
+    ag.sql(f"""{STREAMS}
+        CREATE QUERY q ON s SUBSCRIPTION a; b@(t(b) - t(a) < 5) WITH a: kind = 'A', b: kind = 'B'
+        USING SKIP TILL NEXT MATCH;
+        CREATE FORECAST f ON q WITHIN 1 EVENTS LEARN FROM history RETURN FORECAST BY MATCH;
+    """)
+    past = [("A", 0), ("B", 9), ("X", 20), ("A", 30), ("B", 31)]
+    ag.bind("history", [{"kind": kind, "v": 0, "t": t} for kind, t in past])
+    ag.bind("s", [{"kind": "A", "v": 0, "t": 0}])
+    (row,) = ag.table("f").to_pylist()
+    # The first A stays at every event: both B's are too far. The second A has its B: one of five.
+    assert row["forecast"] == pytest.approx(1 / 5)
+    assert row["method"] == "approximate"
+
+
+@pytest.mark.parametrize("how", ["MATCH", "TIME"])
+def test_what_conditions_look_at_is_stored(how: str) -> None:
+    case = ("SEQ(A a, B b)", "SKIP TILL NEXT MATCH", "FROM history", how)
+    history, stream = rows(5, 60), rows(6, 20)
+
+    def make() -> ForecastStage:
+        return stage_of(script(JOINT, case), history)
+
+    assert_same(in_steps(make, stream, stores=True), told(make(), stream))
