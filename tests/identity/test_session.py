@@ -184,3 +184,22 @@ def test_forecasts_over_owners_are_refused(text: str, asked: str):
     ag.sql(text)
     with pytest.raises(QueryError, match="P003"):
         ag.table(asked)
+
+
+def test_the_reads_that_decided_are_those_without_which_another_is_told():
+    staff = [("u", person, None) for person in ("ann", "bob", "cat")]
+    rows = [
+        row("1", 1, None, "ENTER", "R1"),
+        row("2", 2, "cat", "ENTER", "R2"),
+        row("3", 3, "cat", "EXIT", "R2"),
+        row("4", 4, "ann", "EXIT", "R1"),
+    ]
+    found = session(HALL, staff, rows).why_owner("known", "1").to_pylist()
+    # Without the badge of 4 it was ann, or bob, or cat, whom 2 shows elsewhere.
+    assert {(each["read"], each["person"]): (each["p"], each["without"]) for each in found} == {
+        ("4", "ann"): (1.0, 0.5),
+        ("4", "bob"): (0.0, 0.5),
+    }
+    for name, event in (("doors", "1"), ("known", "9")):
+        with pytest.raises(AuguryError):
+            session(HALL, staff, rows).why_owner(name, event)

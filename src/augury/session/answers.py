@@ -111,6 +111,21 @@ class Answers:
             self._notices.announce({(name, "rejected"): (bad.num_rows, first)})
         return found
 
+    def deciding_reads(self, name: str, event: Any) -> Any:
+        """Return which badge reads decided who did an event."""
+        from augury.evaluation.owner_reasons import deciding_reads
+
+        catalog = self._declared.catalog
+        how = catalog.identified.get(name.lower())
+        if how is None:
+            raise AuguryError(f"{name} is no stream AS IDENTIFY, so its events have no owners")
+        if name.lower() in catalog.guarded:
+            raise AuguryError(f"a policy stands before {name}; the reads below it are secret")
+        source = how.statement.readings
+        if self._on_spark or source.lower() not in self._bound.rows:
+            raise AuguryError(f"bind rows of {source} in a Session(engine='local') to ask why")
+        return deciding_reads(self.known(name), event)
+
     def _forecast(self, name: str, columns: Sequence[str] | None) -> Any:
         """Return the rows of a forecast over the bound rows."""
         forecast, source = self._declared.forecast(name)

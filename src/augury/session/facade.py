@@ -312,6 +312,14 @@ class Session:
         own = None if query is None else self._declared.readable(query)[0].name
         return why(opened, match_id, list(opened.queries) if own is None else [own])
 
+    def why_owner(self, stream: str, event_id: Any) -> Any:
+        """Return which badge reads decided who did an event of a stream AS IDENTIFY.
+
+        `p` is how likely the event was a person's, `without` how likely it were had the badge of
+        that read not been read. Over bound rows, on the local engine.
+        """
+        return self._answers.deciding_reads(stream, event_id)
+
     def why_not(self, query: str, *, key: Any = None, around: Any = None) -> WhyNot:
         """Return why a query has no match: the nearest miss, and the least that lets one through.
 
