@@ -27,6 +27,13 @@ from matching import harness
 # Arguments of each script, and what is made smaller in it.
 SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "forecast.throughput": ([], {"EVENTS": 2_000, "KEYS": 20, "ROUNDS": 1, "HORIZONS": (10, 20)}),
+    "forecast.standing": (
+        [],
+        {
+            "SUBSCRIPTIONS": 10,
+            "SETTINGS": {"subscriptions": [{"count": 5}], "length": [{"count": 5, "length": 4}]},
+        },
+    ),
     "forecast.calibration": (
         [],
         {"EVENTS": 600, "HISTORY": 900, "KEYS": 3, "HORIZONS": ("2 EVENTS", "10 EVENTS")},
