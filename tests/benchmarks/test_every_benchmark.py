@@ -82,6 +82,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
 ELSEWHERE = {"first_answer", "spark.run"}
 # Those that start Spark themselves, each in a process of its own.
 ON_SPARK: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "rules.on_spark": (["2000", "50", "2"], {}),
     "lahar.keys": (["50", "2"], {"SHARDS": 2}),
     "dpcep.movement": (
         ["200"],

@@ -228,6 +228,7 @@ def _read(checked: Checked, names: Sequence[str]) -> list[StreamSchema]:
     forecasts = {each.name.lower(): each.query for each in checked.forecasts}
     read = [s for name in _reached(checked, names) for s in by_name[name].streams if not s.query]
     lowered = [name.lower() for name in names]
+    lowered += [rule.query.lower() for rule in catalog.rules.values()]
     read += [s for name in lowered if name in forecasts for s in forecasts[name].streams]
     read += [catalog.streams[name] for name in lowered if name in catalog.streams]
     return [base for stream in read for base in ground(stream, catalog).values()]
@@ -237,7 +238,8 @@ def _reached(checked: Checked, names: Sequence[str]) -> list[str]:
     """Return the queries that are run, and those that they read, in lower case."""
     by_name = {query.name.lower(): query for query in checked.queries}
     found = [name.lower() for name in names if name.lower() in by_name]
-    found += [n for n in acting_names(checked.catalog, by_name) if checked.catalog.rules]
+    if checked.catalog.rules:
+        found += [name for name in acting_names(checked.catalog, by_name) if name in by_name]
     found = list(dict.fromkeys(found))
     for name in found:
         lower = [stream.query.lower() for stream in by_name[name].streams if stream.query]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from augury.cli import findings
 from augury.cli.progress import Reporter
 from augury.cli.signals import ending_on_signals, stopping_on_signals
-from augury.cli.summing_up import sum_up, tell_ties
+from augury.cli.summing_up import measure, sum_up, tell_ties
 from augury.errors import DataError, RowsWarning
 from augury.planning.refusal import PlanError
 from augury.runners.local.committing import Committing
@@ -44,6 +44,7 @@ def run_here(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporte
         warnings.simplefilter("always", RowsWarning)
         run = _prepared(job, flags, given, reporter)
         _say(caught, reporter)
+        run.delivery.metrics = reporter.metrics
         run.delivery.open()
         reporter.in_ticks = any(stream.time_is_ticks for stream in job.streams.values())
         reporter.tell("start", queries=list(job.queries), streaming=job.streaming)
@@ -86,6 +87,7 @@ def _prepared(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Report
         raise job.blamed(error) from error
     read = dict.fromkeys(name for part in parts for name in part.network.bases)
     files = {name: LocalFiles.of(job.streams[name]) for name in read}
+    measure(reporter, job, wanted, given["metrics"])
     delivery = LocalDelivery(_sinks(job, flags, given, wanted, run_id, reporter))
     return FileRun(parts, files, delivery, reporter.say, commits)
 

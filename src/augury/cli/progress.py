@@ -6,8 +6,8 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Protocol
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -15,11 +15,16 @@ from augury.cli import findings
 from augury.cli.tables import Tables
 from augury.sinks.plain_json import finite
 
+if TYPE_CHECKING:
+    from augury.runners.metrics import Metrics
+
 
 class Counted(Protocol):
     """What counts the rows of a run."""
 
     def total(self, kind: str) -> int: ...
+    @property
+    def totals(self) -> Mapping[tuple[str, str], int]: ...
 
 
 def numbers(
@@ -111,20 +116,25 @@ class Reporter:
     is_terminal: bool = field(default_factory=_is_terminal)
     in_ticks: bool = False
     wide: bool = False
+    log: str | None = None
+    metrics: Metrics | None = None
     tables: Tables | None = field(default_factory=lambda: Tables() if _shows_tables() else None)
     _has_line: bool = False
 
     def tell(self, event: str, **content: Any) -> None:
         """Print an event, for tools."""
+        self._log(event, content)
         if self.as_json:
             click.echo(as_json({"event": event, **content}))
 
     def progress(self, progress: Mapping[str, Any], counted: Counted) -> None:
-        self.say(numbers(progress, counted, in_ticks=self.in_ticks))
+        self.say(numbers(progress, counted, in_ticks=self.in_ticks), counted)
         self.flush()
 
-    def say(self, found: Mapping[str, Any]) -> None:
+    def say(self, found: Mapping[str, Any], counted: Counted | None = None) -> None:
         """Say how far a run has come, in numbers."""
+        if self.metrics is not None and counted is not None:
+            self.metrics.note(found, counted.totals)
         self.tell("progress", **found)
         if self.is_terminal and not self.as_json:
             click.echo(f"\r\x1b[K{line(found)}", nl=False, err=True)
@@ -132,12 +142,14 @@ class Reporter:
 
     def note(self, text: str) -> None:
         """Print a sentence for people, on a line of its own."""
+        self._log("note", {"message": text})
         if not self.as_json:
             self._end_line()
             click.echo(findings.printable(text), err=True)
 
     def announce(self, text: str) -> None:
         """Print what people must know, also where standard output is for tools."""
+        self._log("warning", {"message": text})
         self._end_line()
         click.echo(findings.printable(text), err=True)
 
@@ -150,6 +162,14 @@ class Reporter:
         else:
             self._end_line()
             click.echo(findings.printable(as_json(row, ensure_ascii=False)))
+
+    def _log(self, event: str, content: Mapping[str, Any]) -> None:
+        """Write what happens, but for answers, to the log."""
+        if self.log is None or event == "match":
+            return
+        moment = datetime.now(UTC).isoformat(timespec="milliseconds")
+        with open(self.log, "a", encoding="utf-8") as out:
+            out.write(as_json({"time": moment, "event": event, **content}) + "\n")
 
     def flush(self) -> None:
         """Print the answers that wait to be shown as a table."""

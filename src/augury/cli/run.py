@@ -61,6 +61,9 @@ def _interval(_: click.Context, __: click.Parameter, given: str | None) -> str |
 )
 @click.option("--wall-clock", is_flag=True, help="Let time pass without events, as clocks show it.")
 @click.option("--audit", metavar="FILE", help="Where the decisions of policies go, as JSON lines.")
+@click.option("--metrics", metavar="[HOST:]PORT", help="Serve numbers for Prometheus at /metrics.")
+@click.option("--log", metavar="FILE", help="What happens, as JSON lines with the time.")
+@click.option("--table", is_flag=True, help="Answers as a table, also where they are piped.")
 @click.option("--wide", is_flag=True, help="All columns, where answers are shown as a table.")
 @click.option("--once", is_flag=True, help="Stream what is there now, then end.")
 @click.option("--master", metavar="URL", help="The Spark master; local[*] unless given.")
@@ -90,13 +93,22 @@ def run(ctx: click.Context, /, file: str, as_json: bool, **given: Any) -> None:
     flags = read_flags(file, given)
     try:
         job = make_job(scripts.read(file), scripts.shown_name(file), flags)
-        _run(job, flags, given, Reporter(as_json, wide=given["wide"]))
+        _run(job, flags, given, _reporter(as_json, given))
     except QueryError as error:
         _refuse(error, as_json)
         ctx.exit(2)
     except AuguryError as error:
         Reporter(as_json).tell("error", message=str(error))
         raise
+
+
+def _reporter(as_json: bool, given: dict[str, Any]) -> Reporter:
+    from augury.cli.tables import Tables
+
+    reporter = Reporter(as_json, wide=given["wide"], log=given["log"])
+    if given["table"] and not as_json:
+        reporter.tables = Tables()
+    return reporter
 
 
 def _refuse(error: QueryError, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from uuid import uuid4
 from augury.cli import findings
 from augury.cli.progress import Reporter
 from augury.cli.signals import ending_on_signals, stopping_on_signals
-from augury.cli.summing_up import sum_up, tell_ties
+from augury.cli.summing_up import measure, sum_up, tell_ties
 from augury.errors import DataError, RowsWarning
 from augury.planning.refusal import PlanError
 
@@ -64,6 +64,7 @@ def _deliver(
     run_id = _claimed(spark, job, flags)
     with _said(reporter):
         wanted, stores, pipeline = _asked(spark, job, audits=given["audit"] is not None)
+    measure(reporter, job, wanted, given["metrics"])
     sinks = _sinks(spark, job, flags, run_id, reporter, wanted)
     _add_asked(sinks, job, given, wanted)
     if stores is not None:

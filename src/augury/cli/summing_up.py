@@ -1,4 +1,4 @@
-"""What is said at the end of a run: how much there was, and what was put aside."""
+"""What is said of a run: in numbers while it goes on, at its end what was put aside."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from augury.cli.progress import Reporter
 
 if TYPE_CHECKING:
     from augury.cli.job import Job
+    from augury.runners.wanted import Wanted
 
 
 class Counts(Protocol):
@@ -45,3 +46,14 @@ def tell_ties(delivery: Counts, job: Job, reporter: Reporter) -> None:
         if count:
             reporter.tell("tied", query=query.name, events=count)
             reporter.note(f"warning: {tie_notice(query, count)}")
+
+
+def measure(reporter: Reporter, job: Job, wanted: Wanted, place: str | None) -> None:
+    """Serve the numbers of a run where that is asked for."""
+    if place is None:
+        return
+    from augury.runners.metrics import Metrics, served
+
+    names = {wanted.place(name)[1]: name for name in job.queries}
+    reporter.metrics = Metrics(names, frozenset(job.checked.catalog.rules))
+    served(reporter.metrics, place)

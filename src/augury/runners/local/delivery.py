@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from typing import Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,6 +22,9 @@ import pyarrow.parquet as pq
 from augury.sinks.committed import CommittedFolder, Owner
 from augury.sinks.local_store import LocalStore
 from augury.sinks.plain_rows import plain_rows, write_csv, write_json
+
+if TYPE_CHECKING:
+    from augury.runners.metrics import Metrics
 
 Place = tuple[str, str]
 ASIDE = ("late", "rejected")
@@ -44,6 +47,7 @@ class LocalDelivery:
     totals: dict[Place, int] = field(default_factory=dict)
     first_reasons: dict[Place, str] = field(default_factory=dict)
     stopping: Event = field(default_factory=Event)
+    metrics: Metrics | None = None
 
     def open(self) -> None:
         """Open every sink, before anything is read."""
@@ -60,6 +64,8 @@ class LocalDelivery:
             self.first_reasons.setdefault(place, rows.column("reason")[0].as_py())
         for sink in self.sinks.get(place, ()):
             sink.add(rows)
+        if self.metrics is not None and "confidence" in rows.column_names:
+            self.metrics.sure(place[1], rows.column("confidence").drop_null().to_pylist())
 
     def count(self, place: Place, number: int) -> None:
         """Count what is no row of a sink."""

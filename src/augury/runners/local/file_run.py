@@ -36,7 +36,7 @@ from augury.sources.values import written
 
 _PAUSE_S = 0.1
 _MICROSECONDS = 1_000_000
-Progress = Callable[[dict[str, Any]], None]
+Progress = Callable[[dict[str, Any], LocalDelivery], None]
 
 
 @dataclass
@@ -274,7 +274,7 @@ class FileRun:
             "state_bytes": sum(_state_bytes(part) for part in self.parts),
             "new_matches": self.delivery.total("match") - before,
         }
-        self.progress(found)
+        self.progress(found, self.delivery)
 
     def _time(self) -> dict[str, Any]:
         latest, mark = max(self.greatest.values(), default=NEVER_YET), self.horizon

@@ -140,7 +140,7 @@ def _tables(declared: Declared, network: Network) -> dict[str, pa.Table]:
 def _acting(declared: Declared, wanted: Wanted) -> Network:
     """Return the network of what acts: all candidates, and what is asked for of them."""
     catalog, queries = declared.catalog, declared.queries
-    found = {name: made.query for name, made in wanted.acting.candidates.items()}
+    found = wanted.acting.searched
     known = _with_gaps(declared, list(found)) | found
     network = Network.of(list(found), known, catalog).only(found, wanted.of_acting)
     bound = {n.lower(): declared.bound[n.lower()] for n in _bound_tables(declared, wanted)}
