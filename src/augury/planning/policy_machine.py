@@ -8,7 +8,7 @@ from typing import Any
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
-from augury.analysis.policies.shapes import Gap, gaps_of, positive, positive_shape
+from augury.analysis.policies.shapes import Gap, gaps_of, positive, positive_shape, rounds_of
 from augury.planning.expressions.lower import Scope
 from augury.planning.expressions.scalar import Scalar, Tables, scalar
 from augury.planning.expressions.typed import Aggregated, Apply, Input, inputs_within, nodes_within
@@ -94,7 +94,10 @@ class MachineCompiler:
         (by,) = own.played_by
         assert by.type is not None
         after = {p.earlier for p in automaton.precedences if p.later == component}
-        return Player(component, by.type, self._fits(component), frozenset({*after, component}))
+        # The rounds of a group come one after the other, whichever of its components they end in.
+        groups = (positive(group) for group in rounds_of(self.shape))
+        after |= next((own for own in groups if component in own), {component})
+        return Player(component, by.type, self._fits(component), frozenset(after))
 
     def _fits(self, component: int) -> Callable[[Values], bool]:
         tests = [

@@ -7,7 +7,7 @@ positive components count, whatever lies between them.
 from __future__ import annotations
 
 from augury.analysis.checked import Branch, CheckedQuery, Leaf, Negated, Shape
-from augury.analysis.policies.shapes import Gap, beginning, gaps_of, together
+from augury.analysis.policies.shapes import Gap, beginning, gaps_of, positive, rounds_of, together
 
 
 def unweighable(query: CheckedQuery, stream: str, *, private: bool) -> str:
@@ -28,7 +28,7 @@ def unweighable(query: CheckedQuery, stream: str, *, private: bool) -> str:
 def _unweighable_pattern(query: CheckedQuery, *, private: bool) -> str:
     positive = [c for c in query.components if not c.negated]
     reasons = [
-        (_repeats_groups(query.shape), "repeats a group"),
+        (_repeats_much(query), "repeats a group with AND, negations, or conditions on its rounds"),
         (query.after_match is not None, "takes matches one after the other, AFTER MATCH"),
         (any(by.type is None for c in positive for by in c.played_by), "takes events of any type"),
         (any(len(c.played_by) != 1 for c in query.components), "has a component of several types"),
@@ -36,6 +36,7 @@ def _unweighable_pattern(query: CheckedQuery, *, private: bool) -> str:
     if not private:
         reasons += [
             (query.strategy not in ("ANY", "NEXT") or _has_next(query.shape), "needs neighbours"),
+            (_has_until(query.shape), "ends a repetition with UNTIL"),
             (_negates_composites(query.shape), "negates more than one component"),
             (any(c.after for c in query.conjuncts) and query.strategy == "NEXT", "has AFTER WHERE"),
             (_negates_any(query), "negates events of any type"),
@@ -47,10 +48,35 @@ def _unweighable_pattern(query: CheckedQuery, *, private: bool) -> str:
     return _unfollowable(query) if parts is None else _late_condition(query, parts)
 
 
-def _repeats_groups(shape: Shape) -> bool:
+def _repeats_much(query: CheckedQuery) -> bool:
+    """Whether a group repeats whose rounds hold more than events in sequence."""
+    for group in rounds_of(query.shape):
+        own = positive(group)
+        if not all(map(_is_in_sequence, group.parts)):
+            return True
+        for conjunct in query.conjuncts:
+            named = frozenset(conjunct.components)
+            if named & own and len(named) > 1 and not is_equality(query, named):
+                return True
+    return False
+
+
+def is_equality(query: CheckedQuery, named: frozenset[int]) -> bool:
+    """Whether a condition on some components follows from an equality of all of them."""
+    return any(named <= {c for c, _ in each.members} for each in query.equalities)
+
+
+def _is_in_sequence(shape: Shape) -> bool:
     if isinstance(shape, Branch):
-        return shape.times is not None or any(map(_repeats_groups, shape.parts))
-    return isinstance(shape, Negated) and _repeats_groups(shape.part)
+        plain = shape.operator in ("SEQ", "OR") and shape.times is None
+        return plain and all(map(_is_in_sequence, shape.parts))
+    return isinstance(shape, Leaf)
+
+
+def _has_until(shape: Shape) -> bool:
+    if isinstance(shape, Negated):
+        return shape.within is not None
+    return isinstance(shape, Branch) and any(map(_has_until, shape.parts))
 
 
 def _has_next(shape: Shape) -> bool:
@@ -131,7 +157,8 @@ def _parts(shape: Shape, *, private: bool) -> tuple[Leaf | Negated, ...] | None:
         return (shape,)
     if isinstance(shape, Negated):
         return () if private else ((shape,) if isinstance(shape.part, Leaf) else None)
-    if shape.operator != "SEQ" and not (private and shape.operator == "NEXT"):
+    is_sequence = shape.operator == "SEQ" or (private and shape.operator == "NEXT")
+    if not is_sequence or shape.times is not None:
         return None
     found: list[Leaf | Negated] = []
     for part in shape.parts:
