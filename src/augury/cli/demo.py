@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from augury.cli.doctor import installed, java_version
+from augury.cli.report import write
 from augury.demo import SCENES
 from augury.errors import AuguryError
 
@@ -59,7 +60,7 @@ def demo(
 
     chosen, names = choose_engine(engine), scene_names or tuple(SCENES)
     played = play([scene_named(name) for name in dict.fromkeys(names)], chosen, seed)
-    report = _write(Path(out), _page(played, seed))
+    report = write(Path(out), _page(played, seed))
     if as_json:
         about = {"seed": seed, "engine": chosen.name, "report": str(report)}
         figures = {each.scene.name: each.figures for each in played}
@@ -111,7 +112,7 @@ class Played:
 
 def _page(played: list[Played], seed: int) -> str:
     """Return the report on all scenes: the first one leads, the others are chapters."""
-    from augury.demo.report import Frame, page
+    from augury.report.page import Frame, page
 
     chosen = " ".join(f"--scene {each.scene.name}" for each in played)
     command = f"augury demo {chosen} --seed {seed}"
@@ -172,12 +173,3 @@ def _progress() -> Iterator[Callable[[str], None]]:
         Console(file=terminal).status("") as status,
     ):
         yield lambda text: status.update(f"{text} ...")
-
-
-def _write(path: Path, page: str) -> Path:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise AuguryError(f"{path} cannot be written: {error.strerror}") from error
-    return path

@@ -160,9 +160,6 @@ def _readings(each: Predicate, component: int) -> Iterator[str]:
     """Yield how a condition reads a component."""
     for node in nodes_within(each.expression):
         if isinstance(node, Aggregated) and node.component == component:
-            if node.running:
-                yield "i"
-                continue
             yield "count" if node.function == "COUNT" and node.column is None else "whole"
         elif isinstance(node, Input) and node.component == component:
             if node.kind == "number":
@@ -185,10 +182,6 @@ def _instances(reads: dict[int, frozenset[str]], taken: Taken) -> Iterator[dict[
 def _read(node: Input | Aggregated) -> Scalar:
     component, column = node.component, node.column
     if isinstance(node, Aggregated):
-        if node.running:
-            return lambda row: _aggregate(
-                node, row[0].get(component, ())[: row[1].get(component, 0) + 1]
-            )
         return lambda row: _aggregate(node, row[0].get(component, ()))
     assert column is not None
     kind, number = node.kind, node.number - 1

@@ -9,7 +9,7 @@ import pytest
 from augury import Session
 from augury.demo.discretion import play
 from augury.demo.discretion.acts import Half, simulate
-from augury.demo.report import Frame, page
+from augury.report.page import Frame, page
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from augury.analysis.checked import Branch, Component, Leaf, Negated, Shape
 
@@ -91,6 +92,15 @@ def rounds_of(shape: Shape) -> Iterator[Branch]:
         else:
             for part in shape.parts:
                 yield from rounds_of(part)
+
+
+def unordered(shape: Shape) -> Iterator[tuple[Components, Components]]:
+    """Yield the components of each two parts that may come in any order."""
+    if isinstance(shape, Branch):
+        if shape.operator == "AND":
+            yield from combinations(map(positive, shape.parts), 2)
+        for part in shape.parts:
+            yield from unordered(part)
 
 
 def beginning(shape: Shape, components: Sequence[Component]) -> Components:

@@ -7,7 +7,17 @@ positive components count, whatever lies between them.
 from __future__ import annotations
 
 from augury.analysis.checked import Branch, CheckedQuery, Leaf, Negated, Shape
-from augury.analysis.policies.shapes import Gap, beginning, gaps_of, positive, rounds_of, together
+from augury.analysis.expressions.walk import walk
+from augury.analysis.policies.shapes import (
+    Gap,
+    beginning,
+    gaps_of,
+    positive,
+    rounds_of,
+    together,
+    unordered,
+)
+from augury.language import expressions as ex
 
 
 def unweighable(query: CheckedQuery, stream: str, *, private: bool) -> str:
@@ -29,6 +39,7 @@ def _unweighable_pattern(query: CheckedQuery, *, private: bool) -> str:
     positive = [c for c in query.components if not c.negated]
     reasons = [
         (_repeats_much(query), "repeats a group with AND, negations, or conditions on its rounds"),
+        (_adds_up_so_far(query), "adds up a repetition as it goes"),
         (query.after_match is not None, "takes matches one after the other, AFTER MATCH"),
         (any(by.type is None for c in positive for by in c.played_by), "takes events of any type"),
         (any(len(c.played_by) != 1 for c in query.components), "has a component of several types"),
@@ -36,7 +47,7 @@ def _unweighable_pattern(query: CheckedQuery, *, private: bool) -> str:
     if not private:
         reasons += [
             (query.strategy not in ("ANY", "NEXT") or _has_next(query.shape), "needs neighbours"),
-            (_has_until(query.shape), "ends a repetition with UNTIL"),
+            (_has_until(query.shape), "has UNTIL"),
             (_negates_composites(query.shape), "negates more than one component"),
             (any(c.after for c in query.conjuncts) and query.strategy == "NEXT", "has AFTER WHERE"),
             (_negates_any(query), "negates events of any type"),
@@ -79,6 +90,11 @@ def _has_until(shape: Shape) -> bool:
     return isinstance(shape, Branch) and any(map(_has_until, shape.parts))
 
 
+def _adds_up_so_far(query: CheckedQuery) -> bool:
+    nodes = (node for each in query.conjuncts for node in walk(each.expression))
+    return any(isinstance(node, ex.Aggregate) and node.running for node in nodes)
+
+
 def _has_next(shape: Shape) -> bool:
     if isinstance(shape, Branch):
         return shape.operator == "NEXT" or any(map(_has_next, shape.parts))
@@ -98,6 +114,11 @@ def _negates_any(query: CheckedQuery) -> bool:
 def _unfollowable(query: CheckedQuery) -> str:
     """Say why a pattern that is no plain sequence cannot be followed event by event."""
     shape, components = query.shape, query.components
+    # Events of equal order would be taken in either order.
+    for parts in unordered(shape) if query.strategy == "NEXT" else ():
+        one, other = ({by.type for c in own for by in components[c].played_by} for own in parts)
+        if one & other:
+            return "takes one type in several parts of an AND, each time the earliest"
     first = beginning(shape, components)
     for gap in gaps_of(shape, components):
         name = components[gap.component].name

@@ -9,7 +9,7 @@ from typing import Any
 
 from augury.demo.discretion import story as page
 from augury.demo.discretion.acts import Half, Rows, simulate
-from augury.demo.scene import Story
+from augury.report.parts import Story
 from augury.session import Session
 
 World = tuple[Half, Half]

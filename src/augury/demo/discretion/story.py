@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from augury.demo.charts.plot import PERCENT_TICKS, Axis, Plot
-from augury.demo.charts.script_text import marked
 from augury.demo.discretion.acts import ACTS
-from augury.demo.scene import Figure, Section, Story
+from augury.report.charts.plot import PERCENT_TICKS, Axis, Plot
+from augury.report.charts.script_text import marked
+from augury.report.parts import Figure, Section, Story
 
 # So much of a half is drawn act by act.
 MINUTES = 90

@@ -385,7 +385,8 @@ class CandidateReader:
         if self.events:
             events = self.events[k]
             over = lower_of(self.made, events)
-            present = present or frozenset(event["component"] for event in events)
+            seen = (event["component"] for event in events if not event["missed"])
+            present = present or frozenset(seen)
         start = self.starts[k]
         present, is_shown = present or frozenset(), self.shown is None or self.shown[k]
         return Candidate(
@@ -407,7 +408,11 @@ def inside(column: Any) -> list[Any]:
 
 def _always(query: CheckedQuery) -> frozenset[str] | None:
     """Return the components that have an event in every match; None where matches differ."""
-    if _branches(query.shape) or any(c.minimum == 0 for c in query.components if not c.negated):
+    if (
+        query.allow
+        or _branches(query.shape)
+        or any(c.minimum == 0 for c in query.components if not c.negated)
+    ):
         return None
     return frozenset(c.name for c in query.components if not c.negated)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from augury.analysis.checked import Branch, CheckedQuery, Conjunct, Shape
+from augury.analysis.checked import Branch, CheckedQuery, Conjunct, Leaf, Shape
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.expressions.walk import walk_into
 from augury.language import expressions as ex
@@ -60,10 +60,11 @@ def refuse_unsettled(
     what = "a condition that reads what rules write" if conjuncts else "matches that are tested"
     if query.returns != "MATCHES":
         raise not_yet(f"query {query.name} returns {query.returns} of {what}")
-    if query.allow:
-        raise not_yet(f"query {query.name} acts or is tested, with ALLOW ... MISSED")
-    if query.correlated_by is not None:
-        raise not_yet(f"query {query.name} acts or is tested, with CORRELATED BY")
+    if query.allow and not _at_the_end(query.shape).isdisjoint(query.may_miss):
+        raise not_yet(
+            f"query {query.name} acts or is tested, and the end of its matches may be missed",
+            "say which may be, by ALLOW n MISSED OF (...): not the last",
+        )
     if query.after_match is not None or query.each_event:
         raise not_yet(
             f"query {query.name} acts or is tested, with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
@@ -74,6 +75,16 @@ def refuse_unsettled(
             "write",
             "such matches may be read under SKIP TILL ANY MATCH, without negation and NEXT",
         )
+
+
+def _at_the_end(shape: Shape) -> set[int]:
+    """Return the components of which one is the last of a match."""
+    if isinstance(shape, Leaf):
+        return {shape.component}
+    if not isinstance(shape, Branch):
+        return set()
+    last = shape.parts[-1:] if shape.operator in ("SEQ", "NEXT") else shape.parts
+    return set().union(*map(_at_the_end, last))
 
 
 def _takes_any(query: CheckedQuery) -> bool:
