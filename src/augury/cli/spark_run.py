@@ -37,6 +37,7 @@ def run_on_spark(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Rep
         given["jars"],
         job.uses_kafka,
         given["kafka_jars"],
+        job.uses_delta,
     )
     with ending_on_signals(reporter), readable_failures():
         spark, is_ours = spark_session(launch)
