@@ -6,12 +6,12 @@ STAMP  := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java test quick lint check fix fuzz bench demo docs site lock clean
+.PHONY: help setup browser java test quick lint check fix fuzz bench demo docs site lock clean
 
 help:           ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(STAMP) java  ## create .venv with every package pinned; find or install Java
+setup: $(STAMP) java browser  ## create .venv with every package pinned; find or install Java
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -24,6 +24,9 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt \
 	  --no-build-isolation -e '.[spark,privacy,postgres,dev]'
 	@touch $@
+
+browser:         ## find or install Chromium, for the tests of pages
+	@tools/ensure-browser || true
 
 java:
 	@tools/ensure-java
@@ -79,6 +82,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/calibration.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/page.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/throughput.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/standing.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/calibration.py
 	test ! -d ../shared/data || PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/heat_waves.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/page.py

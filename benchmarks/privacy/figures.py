@@ -95,6 +95,9 @@ def settings() -> dict[str, Setting]:
         found[f"{each} private"] = replace(MIXED, private=each)
     for each in COSTS:
         found[f"weight {each:g}"] = replace(MIXED, cost=each)
+    # Whether more of the past would help: the cycle is known five times as well.
+    for name in ("periodicity 0.9", "weight 100"):
+        found[f"{name}, history of 100 cycles"] = replace(found[name], history=5)
     return found
 
 

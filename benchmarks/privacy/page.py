@@ -22,7 +22,12 @@ def page(figures: dict[str, Any]) -> str:
     """Return the page."""
     results = figures["results"]
     parts = [HEAD.format(seeds=figures["seeds"]), _targets(results), _table(results)]
-    parts += [_left(figures["by_weight"]), _drawn(figures["drawn"]), _periods(figures["periods"])]
+    parts += [
+        _limits(results),
+        _left(figures["by_weight"]),
+        _drawn(figures["drawn"]),
+        _periods(figures["periods"]),
+    ]
     parts.append(
         "## Charts\n\n"
         "![by periodicity](privacy_periodicity.svg)\n\n![by length](privacy_length.svg)\n\n"
@@ -80,6 +85,26 @@ def _targets(results: dict[str, Any]) -> str:
     none = results["periodicity 0"]["periodic_over_rates"]
     rows.append(f"| periodicity 0: periodic over rates | equal | {_ratio(none)} | |")
     head = "## What was aimed at\n\n| | at least | ratio | reached |\n|---|---|---|---|\n"
+    return head + "\n".join(rows)
+
+
+def _limits(results: dict[str, Any]) -> str:
+    """Return what a history five times as long gains, and what patience does."""
+    rows = []
+    for name in ("periodicity 0.9", "weight 100"):
+        for each in (name, f"{name}, history of 100 cycles"):
+            own = results[each]
+            rows.append(
+                f"| {each} | {_ratio(own['periodic_over_true'])} | "
+                f"{_ratio(own['learned']['periodic'])} |"
+            )
+    head = (
+        "## What holds the periodic hybrid back\n\nNot what it knows of the cycle: with a history "
+        "five times as long it keeps as much. With PATIENCE 1 a private match that is likely costs "
+        "now, though it may be stopped later at less cost; *true* pays only for those that come. "
+        "That is what patience is for.\n\n| setting | periodic over true | periodic, patience "
+        "learned over 1 |\n|---|---|---|\n"
+    )
     return head + "\n".join(rows)
 
 

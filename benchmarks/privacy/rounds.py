@@ -33,7 +33,7 @@ class Setting:
     """A ward and the patterns over it; times are ticks.
 
     `lengths` and `windows` are ranges, `cost` the weight of private patterns, `patience` None:
-    learned.
+    learned. `history` is how many times as long as the stream the history is.
     """
 
     periodicity: float
@@ -47,6 +47,7 @@ class Setting:
     windows: tuple[int, int] = (1_000, 5_000)
     cost: float = 10.0
     patience: float | None = 1.0
+    history: int = 1
 
 
 def rounds_of(setting: Setting, rng: np.random.Generator) -> list[tuple[int, int]]:
@@ -59,7 +60,7 @@ def rounds_of(setting: Setting, rng: np.random.Generator) -> list[tuple[int, int
 def stream(
     setting: Setting, rounds: list[tuple[int, int]], first: int, rng: np.random.Generator
 ) -> pa.Table:
-    """Return events of as many cycles as the setting has, from a cycle on."""
+    """Return events of as many cycles as the setting has, from a cycle on; in order."""
     found = []
     for cycle in range(first, first + setting.cycles):
         for at, kind in rounds:
@@ -108,7 +109,8 @@ def ward(setting: Setting, seed: int) -> Ward:
     """Return a random ward under a random policy."""
     rng = np.random.default_rng(seed)
     rounds = rounds_of(setting, rng)
-    history = stream(setting, rounds, 0, rng)
+    long = replace(setting, cycles=setting.cycles * setting.history)
+    history = stream(long, rounds, setting.cycles - long.cycles, rng)
     rows = stream(setting, rounds, setting.cycles, rng)
     ag = Session(engine="local")
     ag.sql(STREAM + script(setting, rng))

@@ -40,6 +40,11 @@ SETTINGS: tuple[Setting, ...] = (
         "matches of one query in one step, where its MATCH LIMIT is not larger",
     ),
     Setting(
+        "policy_beginning_limit",
+        1_000_000,
+        "beginnings of one query that a policy follows at once, where it is no plain sequence",
+    ),
+    Setting(
         "step_byte_limit",
         4 * 2**30,
         "bytes that the matches of one query may take in one step, until they are told",

@@ -27,6 +27,13 @@ from matching import harness
 # Arguments of each script, and what is made smaller in it.
 SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "forecast.throughput": ([], {"EVENTS": 2_000, "KEYS": 20, "ROUNDS": 1, "HORIZONS": (10, 20)}),
+    "forecast.standing": (
+        [],
+        {
+            "SUBSCRIPTIONS": 10,
+            "SETTINGS": {"subscriptions": [{"count": 5}], "length": [{"count": 5, "length": 4}]},
+        },
+    ),
     "forecast.calibration": (
         [],
         {"EVENTS": 600, "HISTORY": 900, "KEYS": 3, "HORIZONS": ("2 EVENTS", "10 EVENTS")},
@@ -75,6 +82,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
 ELSEWHERE = {"first_answer", "spark.run"}
 # Those that start Spark themselves, each in a process of its own.
 ON_SPARK: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "rules.on_spark": (["2000", "50", "2"], {}),
     "lahar.keys": (["50", "2"], {"SHARDS": 2}),
     "dpcep.movement": (
         ["200"],
@@ -228,7 +236,7 @@ def test_the_page_of_forecasts_is_written_from_its_figures(
     small: Any, repository: Path, tmp_path: Path
 ) -> None:
     figures = repository / "docs" / "benchmarks"
-    for name in ("calibration", "heat_waves", "throughput"):
+    for name in ("calibration", "heat_waves", "standing", "throughput"):
         shutil.copy(figures / f"forecast_{name}.json", tmp_path)
     small("forecast.page").main()
     assert (tmp_path / "forecasts.md").read_text() == (figures / "forecasts.md").read_text()

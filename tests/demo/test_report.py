@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from augury.demo.report import Frame, page
-from augury.demo.scene import Section, Story
 from augury.demo.store.cases import KINDS, choose, sum_of
 from augury.demo.store.play import Store
+from augury.report.page import Frame, page
+from augury.report.parts import Section, Story
 from demo.conftest import Played
 
 VOID = {"meta", "img", "input", "line", "circle", "rect", "path"}

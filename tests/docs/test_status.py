@@ -75,8 +75,10 @@ def test_every_row_that_is_refused_has_a_test() -> None:
     # rules in tests/rules/test_rules.py and tests/spark/test_stages.py, identities in
     # tests/identity, policies in
     # tests/privacy/test_leaks.py, what comes after a match in tests/runners/test_after_match.py,
+    # UNTIL in tests/planning/test_evaluated.py,
     # silent streams in tests/runners/test_passing_time.py.
     shown = (
+        "`B+ b UNTIL (...)`",
         "`AFTER MATCH SKIP`",
         "repetition",
         "hard queries over `CORRELATED` streams",

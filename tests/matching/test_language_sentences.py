@@ -15,6 +15,7 @@ from matching.asking import CLAUSES, ask, rows, session, shown
 
 NEXT = "USING SKIP TILL NEXT MATCH"
 KEYED = f"{CLAUSES} KEY tag"
+CERTAIN = "ID id TIME t TYPE kind"
 ORDERED = "ID id TIME t ORDER BY tie TYPE kind PROBABILITY p"
 
 
@@ -48,6 +49,62 @@ def test_neighbours_inside_a_negation_are_of_the_key_too():
     assert ask(pattern, events, clauses=KEYED) == {"a=a1 d=d5": 1.0}
     del events[2]
     assert ask(pattern, events, clauses=KEYED) == {}
+
+
+def test_what_follows_directly_is_not_of_a_denied_kind():
+    pattern = "PATTERN SEQ(A a, !NEXT B b, C c)"
+    assert ask(pattern, "a1 b2 c3") == {}
+    assert ask(pattern, "a1 x2 b3 c4") == {"a=a1 c=c4": 1.0}
+    # The b is there, and the x that would part them is not: .5 * .7.
+    assert ask(pattern, "a1 x2 .3 b3 .5 c4") == {"a=a1 c=c4": pytest.approx(1 - 0.35)}
+
+
+def test_a_denied_neighbour_is_of_the_key():
+    events = rows("a1 x2 b3 c4", tag=["k", "other", "k", "k"])
+    assert ask("PATTERN SEQ(A a, !NEXT B b, C c)", events, clauses=KEYED) == {}
+
+
+def test_a_repetition_ends_before_the_event_for_which_until_holds():
+    events = rows("a1 b2 b3 b4 c5", v=[0, 1, 9, 1, 0])
+    pattern = "PATTERN SEQ(A a, B+ b UNTIL (b.v > 5), C c)"
+    assert ask(f"{pattern} {NEXT}", events, clauses=CERTAIN) == {"a=a1 b=b2 c=c5": 1.0}
+    assert set(ask(pattern, events)) == {"a=a1 b=b2 c=c5", "a=a1 b=b4 c=c5"}
+
+
+def test_under_any_match_what_ends_a_repetition_must_not_have_happened():
+    events = rows("a1 b2 b3 .4 b4 c5", v=[0, 1, 9, 1, 0])
+    found = ask("PATTERN SEQ(A a, B{2} b UNTIL (b.v > 5), C c)", events)
+    assert found == {"a=a1 b=b2,b4 c=c5": pytest.approx(0.6)}
+
+
+def test_a_group_repeats_round_after_round():
+    pattern = "PATTERN SEQ((SEQ(A a, B b))+ g, C c)"
+    assert ask(f"{pattern} {NEXT} WITHIN 9", "a1 b2 a3 b4 c5") == {
+        "a=a1,a3 b=b2,b4 c=c5": 1.0,
+        "a=a3 b=b4 c=c5": 1.0,
+    }
+    assert len(ask(f"{pattern} WITHIN 9", "a1 b2 a3 b4 c5")) == 4
+
+
+def test_a_round_once_begun_is_gone_on_with():
+    assert ask(f"PATTERN SEQ((SEQ(A a, B b))+ g, C c) {NEXT} WITHIN 9", "a1 b2 a3 c4") == {}
+
+
+def test_what_is_read_of_one_group_is_of_one_round():
+    events = rows("a1 b2 a3 b4 c5", v=[1, 2, 3, 4, 0])
+    pattern = "PATTERN SEQ((SEQ(A a, B b)){2} g, C c)"
+    both = {"a=a1,a3 b=b2,b4 c=c5": 1.0}
+    assert ask(f"{pattern} WHERE g[i].a.v < g[i].b.v WITHIN 9", events) == both
+    assert ask(f"{pattern} WHERE g[i].a.v > g[i-1].b.v WITHIN 9", events) == both
+    assert ask(f"{pattern} WHERE g[i].a.v < g[i-1].b.v WITHIN 9", events) == {}
+    # Without the group every a is compared with every b.
+    assert ask(f"{pattern} WHERE a.v < b.v WITHIN 9", events) == {}
+
+
+def test_a_running_aggregate_judges_each_event_as_it_is_taken():
+    events = rows("a1 b2 b3 b4 c5", v=[0, 2, 9, 3, 0])
+    pattern = f"PATTERN SEQ(A a, B+ b, C c) WHERE SUM(b[..i].v) < 6 {NEXT}"
+    assert ask(pattern, events) == {"a=a1 b=b2,b4 c=c5": 1.0}
 
 
 def test_and_is_all_in_any_order():

@@ -19,6 +19,9 @@ QUERIES = {
     " RETURN PROBABILITY": False,
     "PATTERN AND(A x, B+ b) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9"
     " RETURN PROBABILITY": True,
+    "PATTERN SEQ(A x, B+ b UNTIL (b.t > 5), C z) WITHIN 9": False,
+    "PATTERN SEQ(A x, B+ b UNTIL (b.t > 5), C z) USING SKIP TILL NEXT MATCH WITHIN 9": True,
+    "PATTERN SEQ((SEQ(A x, B y))+ g, C z) WITHIN 9 RETURN PROBABILITY": False,
     f"PATTERN SEQ(A x, B y) WHERE [tag] WITHIN 9 ALLOW 1 MISSED OF (y){GAPS}": False,
     f"PATTERN SEQ(A x, !B y, C z) WHERE [tag] WITHIN 9{GAPS}": False,
     f"PATTERN SEQ(A x, B y) WHERE [tag] WITHIN 9 EVENTS ALLOW 1 MISSED OF (y){GAPS}": True,

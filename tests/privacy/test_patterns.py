@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from augury import QueryError, Session
+from augury.errors import DataError
 from augury.evaluation.stages.suppress import SuppressStage
 from augury.planning.policy_plan import plan_policy
 from augury.privacy import pattern as inside
@@ -99,8 +100,8 @@ def events(draw: st.DrawFn, most: int, begin: int, uncertain: int = 2) -> list[E
     return found
 
 
-def text_of(query: Query) -> str:
-    where = "WHERE [k] " if query.equate else ""
+def text_of(query: Query, where: str = "") -> str:
+    where = "WHERE [k] " if query.equate else f"WHERE {where} " if where else ""
     skips = "USING SKIP TILL NEXT MATCH " if query.strategy == "next" else ""
     assert query.within is not None
     return (
@@ -110,11 +111,11 @@ def text_of(query: Query) -> str:
 
 
 def policy_of(
-    public: Query, hidden: Query, using: str, cost: str = "WEIGHT 1"
+    public: Query, hidden: Query, using: str, cost: str = "WEIGHT 1", where: str = ""
 ) -> SuppressStage | None:
     """Return the stage of a policy; None where it is refused."""
     ag = Session(engine="local")
-    script = SHAPE.format("s") + SHAPE.format("h") + text_of(public) + text_of(hidden)
+    script = SHAPE.format("s") + SHAPE.format("h") + text_of(public, where) + text_of(hidden)
     script += f"CREATE POLICY pol ON s PUBLIC {public.name} PRIVATE {hidden.name} {cost} {using};"
     try:
         ag.sql(script)
@@ -158,6 +159,50 @@ def test_what_an_event_finishes_is_counted_in_patterns_of_any_shape(data: st.Dat
     for _, kept, event, found in decided(stage, (), data.draw(events(6, 0))):
         assert close(found.gain, worth_now(public, kept, event)), event
         assert close(-found.penalty, worth_now(private(hidden), kept, event)), event
+
+
+def _v(name: str, *at: Any) -> Any:
+    return ("attr", name, "v", *at)
+
+
+A, B, C = Comp("a", "A"), Comp("b", "B"), Comp("c", "C")
+SOME = Comp("b", "B", 1, None)
+BAN = Not(Comp("d", "D"))
+CONDITIONS = {
+    "b[i].v >= b[i-1].v": (Seq((A, SOME, C)), (">=", _v("b", "i"), _v("b", "i-1"))),
+    "b[i].v <= b[1].v": (Seq((A, SOME, C)), ("<=", _v("b", "i"), _v("b", 1))),
+    "b.v <= a.v": (And((A, SOME)), ("<=", _v("b"), _v("a"))),
+    "LAST(b).v < c.v": (Seq((SOME, C)), ("<", _v("b", "last"), _v("c"))),
+    "COUNT(b) >= 2": (Seq((A, SOME)), (">=", ("count", "b"), ("lit", 2))),
+    "SUM(b.v) > a.v": (Seq((A, SOME, C)), (">", ("agg", "SUM", "b", "v"), _v("a"))),
+    "a.v <= b.v": (And((A, B)), ("<=", _v("a"), _v("b"))),
+    "b.v < c.v": (Seq((A, Comp("b", "B", 0, 1), C)), ("<", _v("b"), _v("c"))),
+    "d.v > b.v": (Seq((And((A, B)), BAN, C)), (">", _v("d"), _v("b"))),
+    "d.v >= a.v": (Seq((BAN, A, Or((B, C)))), (">=", _v("d"), _v("a"))),
+    "a.v <= c.v": (Seq((Or((A, B)), C, BAN)), ("<=", _v("a"), _v("c"))),
+}
+
+
+@pytest.mark.parametrize("where", CONDITIONS)
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_conditions_over_several_events_are_tested_as_matches_grow(
+    where: str, data: st.DataObject
+) -> None:
+    pattern, condition = CONDITIONS[where]
+    skips = data.draw(st.sampled_from(["any", "next"]))
+    public = Query(pattern, "q", where=(condition,), strategy=skips, within=("time", 5))
+    hidden = Query(Seq((A, C)), "p", within=("time", 2))
+    stage = policy_of(public, hidden, "USING GREEDY", where=where)
+    assert stage is not None
+    for _, kept, event, found in decided(stage, (), data.draw(events(6, 0, uncertain=1))):
+        assert close(found.gain, worth_now(public, kept, event)), event
+    learns = "USING HYBRID PERIODIC PERIOD 6 LEARN FROM h PATIENCE 1"
+    stage, past = policy_of(public, hidden, learns, where=where), data.draw(events(6, -12, 1))
+    assert stage is not None
+    for decider, kept, event, found in decided(stage, past, data.draw(events(4, 0, uncertain=1))):
+        gain = worth_in_cycles(public, kept, event, past, 6, set(decider.level.dropped))
+        assert gain is None or close(found.gain, gain), event
 
 
 @pytest.mark.parametrize(("last", "gain"), [(4, 0.0), (5, 0.75), (6, 1.0)])
@@ -275,3 +320,17 @@ def test_threads_that_were_stored_go_on_as_if_they_were_not(data: st.DataObject)
         decider.decide(each)
     other = Decider.load(policy, json.loads(json.dumps(decider.dump())))
     assert list(map(decider.decide, own[cut:])) == list(map(other.decide, own[cut:]))
+
+
+def test_more_beginnings_than_the_limit_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUGURY_POLICY_BEGINNING_LIMIT", "100")
+    # Every subset of the Bs has a sum of its own.
+    public = Query(Seq((A, SOME, C)), "q", within=("time", 50))
+    stage = policy_of(
+        public, Query(C, "p", within=("time", 1)), "USING GREEDY", where="SUM(b.v) > 3"
+    )
+    assert stage is not None
+    own = [Event(0, 0, "A", attrs={"k": "x", "v": 1})]
+    own += [Event(t, t, "B", attrs={"k": "x", "v": 1}) for t in range(1, 12)]
+    with pytest.raises(DataError, match="policy_beginning_limit"):
+        list(decided(stage, (), own))

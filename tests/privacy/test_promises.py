@@ -37,12 +37,20 @@ OTHERS = (
     "SEQ(A a, B b, C c) WHERE [k] USING SKIP TILL NEXT MATCH WITHIN 8",
     "SEQ(A a, !C c, B b) WHERE [k] AND a.v <= b.v WITHIN 8",
 )
-PUBLIC = ("SEQ(A a, B b) WITHIN 5", "SEQ(B a, !D d, C c) WHERE [k] WITHIN 6", *OTHERS[-2:])
+PUBLIC = (
+    "SEQ(A a, B b) WITHIN 5",
+    "SEQ(B a, !D d, C c) WHERE [k] WITHIN 6",
+    "AND(A a, SEQ(B b, C c)) WITHIN 5",
+    "SEQ(!D d, A a, B+ b) WHERE SUM(b.v) > 1 WITHIN 5",
+    *OTHERS[-2:],
+)
 PRIVATE = (
     "SEQ(A a, C c) WITHIN 6",
     "SEQ(B b, D d) WHERE [k] WITHIN 7",
     "SEQ(A a, B b, D d) WITHIN 8",
     "SEQ(C c, !A a, D d) WHERE c.v <= d.v WITHIN 6",
+    "AND(C c, D d) WITHIN 5",
+    "SEQ(A a, C{1,2} c, OR(B b, D d)) WHERE [k] WITHIN 7",
 )
 METHODS = (
     "GREEDY",

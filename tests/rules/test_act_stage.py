@@ -194,3 +194,27 @@ def test_explain_says_how_candidates_are_settled() -> None:
     assert "all candidates are settled in one place: rule mark uses" in ag.explain("enters")
     ag = bounded(next(case for case in CASES if case.name.startswith("N2 ")))
     assert "settled apart by the KEY of tables: worker_status by worker" in ag.explain("cleaned")
+
+
+@pytest.mark.rotating(4)
+def test_a_thousand_shards_and_one_are_equal() -> None:
+    """A query reads the table that its own rule writes."""
+    script = """
+    CREATE STREAM doors (id LONG, worker LONG, action STRING, t LONG)
+    ID id KEY worker TIME t TYPE action;
+    CREATE TABLE status (worker LONG, n LONG) KEY worker;
+    CREATE QUERY came ON doors PATTERN SEQ(EXIT x, ENTER e)
+    WHERE [worker] AND NOT ((SELECT n FROM status WHERE worker = e.worker) >= 2) WITHIN 50;
+    CREATE RULE count ON came
+    DO INSERT INTO status VALUES (new.worker, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+    """
+    ag = session(script, {"status": [(worker, 0) for worker in range(1500)]})
+    rows = [
+        {"id": k, "worker": k * 7 % 1500, "action": ("EXIT", "ENTER")[k // 1500 % 2], "t": k // 60}
+        for k in range(9000)
+    ]
+    ag.bind("doors", rows)
+    stage, candidates = stage_of(ag)
+    assert stage.shards.kind == "key"
+    assert candidates["came"].num_rows > ag.table("came").num_rows > 1500
+    check_shards(stage, candidates, 1000)

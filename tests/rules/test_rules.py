@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from augury import AuguryError, Session
-from augury.cli.job import Flags, make_job
 from augury.errors import DataError, QueryError, RowsWarning
 from rules.acting import bind, contents_of, pushed, session
 
@@ -231,7 +230,7 @@ def test_a_replaced_rule_tries_again_what_the_old_one_could_not_do() -> None:
 
 
 REFUSED = {
-    "UNCERTAIN": """CREATE TABLE t (a STRING) KEY a UNCERTAIN;
+    "UNCERTAIN": """CREATE TABLE t (a STRING) UNCERTAIN;
         CREATE QUERY q ON s PATTERN SEQ(A a); CREATE RULE r ON q DO DELETE FROM t;""",
     "RETURN": """CREATE QUERY q ON s PATTERN SEQ(A a)
         WHERE 'x' = (SELECT colour FROM status WHERE worker = a.worker) RETURN COUNT;""",
@@ -248,11 +247,6 @@ REFUSED = {
     "several streams": """CREATE STREAM r (id LONG, kind STRING, worker STRING, t LONG)
         ID id KEY worker TIME t TYPE kind;
         CREATE QUERY q ON s, r PATTERN SEQ(_ a, s b) WITHIN 5;
-        CREATE RULE r1 ON q DO DELETE FROM status;""",
-    "CORRELATED BY": """CREATE STREAM r (id LONG, kind STRING, worker STRING, t LONG, p DOUBLE)
-        ID id KEY worker TIME t TYPE kind PROBABILITY p;
-        CREATE TABLE follows (id_from LONG, id_to LONG, p DOUBLE);
-        CREATE QUERY q ON r PATTERN SEQ(A a, B b) WITHIN 5 CORRELATED BY follows;
         CREATE RULE r1 ON q DO DELETE FROM status;""",
     "selects": """CREATE QUERY q ON s PATTERN SEQ(A a, B b)
         WHERE 'x' = (SELECT colour FROM status WHERE worker = b.worker)
@@ -288,12 +282,6 @@ def test_a_query_that_is_refused_does_not_stop_rules_that_do_not_need_it() -> No
     assert contents_of(ag, "log") == [("u", 1)]
 
 
-def test_a_run_does_not_leave_rules_out() -> None:
-    flags = Flags((), {}, {}, "checkpoint", None, None)
-    with pytest.raises(QueryError, match=r"P003.*rule note does not act on Spark yet"):
-        make_job(STREAM + REJECTING, "script.sql", flags)
-
-
 def test_a_probability_that_is_refused_is_left_out_of_what_is_pushed() -> None:
     script = """CREATE QUERY q ON s PATTERN SEQ(A a)
         WHERE 'x' = (SELECT colour FROM status WHERE worker = a.worker) RETURN PROBABILITY BY TIME;
@@ -310,3 +298,64 @@ def test_a_session_without_rules_acts_as_before() -> None:
         warnings.simplefilter("error")
         assert len(pushed(ag, events("A1"))) == 1
     assert contents_of(ag, "status") == [("u", "x")]
+
+
+UNREAD = """
+CREATE STREAM r (id LONG, kind STRING, worker STRING, t LONG)
+ID id KEY worker TIME t TYPE kind MISS RATE 0.1;
+CREATE TABLE done (worker STRING, n LONG) KEY worker;
+CREATE TABLE rooms (worker STRING) KEY worker;
+CREATE QUERY q ON r PATTERN SEQ(A a, B b, C c) WHERE [worker] AND b.worker IN rooms
+WITHIN 15 ALLOW 1 MISSED OF (a, b);
+CREATE GAPS g ON q (a TO b EXPONENTIAL(3), b TO c EXPONENTIAL(3), a BEFORE b EXPONENTIAL(3));
+"""
+COUNTING = """
+CREATE RULE count ON q
+DO INSERT INTO done VALUES (new.worker, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+CREATE RULE close ON q WHEN new.n_missed = 0 DO DELETE FROM rooms WHERE worker = new.worker;
+"""
+
+
+def test_rules_act_on_matches_with_missed_parts_and_test_what_was_seen() -> None:
+    kinds = "ACBCABCCABDCACBC"
+    rows = [{"id": k, "kind": c, "worker": "u", "t": k} for k, c in enumerate(kinds)]
+    rooms = {"rooms": [("u",)]}
+    plain, ag, pushing = (session(UNREAD + more, rooms) for more in ("", COUNTING, COUNTING))
+    for each in (plain, ag):
+        each.bind("r", rows)
+    whole = {m["match_id"]: m for m in plain.table("q").to_pylist()}
+    told = {m["match_id"]: m for m in ag.table("q").to_pylist()}
+    first = min(m["end_ts"] for m in whole.values() if not m["n_missed"])
+    # What b saw in a room that is closed is no match any more; a b that was missed is not asked.
+    assert told == {
+        name: m
+        for name, m in whole.items()
+        if m["end_ts"] <= first or any(e["missed"] and e["component"] == "b" for e in m["events"])
+    }
+    fired = {(row["match_id"], row["ts"]) for row in ag.table("count").to_pylist()}
+    assert fired == {(name, m["end_ts"]) for name, m in told.items()}
+    assert len(told) < len(whole)
+    for row in rows:
+        pushing.push("r", row)
+    pushing.finish()
+    assert pushing.table("count").num_rows == len(told)
+    assert contents_of(pushing, "done") == contents_of(ag, "done") == [("u", len(told))]
+
+
+def test_rules_act_on_correlated_matches_and_their_confidence() -> None:
+    script = """CREATE STREAM r (id LONG, kind STRING, worker STRING, t LONG, p DOUBLE)
+        ID id KEY worker TIME t TYPE kind PROBABILITY p;
+        CREATE TABLE follows (id_from LONG, id_to LONG, p DOUBLE);
+        CREATE TABLE done (worker STRING) KEY worker;
+        CREATE QUERY q ON r PATTERN SEQ(A a, B b)
+        WHERE [worker] AND NOT (b.worker IN done) WITHIN 5 CORRELATED BY follows;
+        CREATE RULE note ON q WHEN new.confidence > 0.4
+        DO INSERT INTO done VALUES (new.worker) ON CONFLICT DO NOTHING;"""
+    follows = [(0, 1, 0.7), (0, 3, 0.9), (2, 3, 0.9)]
+    ag = session(script, {"follows": follows})
+    rows = [{"id": k, "kind": "AB"[k % 2], "worker": "u", "t": k, "p": 0.5} for k in range(4)]
+    ag.bind("r", rows)
+    # At 1 it is .5 times .7; at 3 two matches are of one moment, and both fire.
+    told = [(m["end_ts"], m["confidence"]) for m in ag.table("q").to_pylist()]
+    assert sorted(told) == [(1, 0.35), (3, 0.45), (3, 0.45)]
+    assert [row["ts"] for row in ag.table("note").to_pylist()] == [3, 3]

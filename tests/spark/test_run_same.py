@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.terminal import augury
+from stores.hooks import SECRET, hook
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,25 +54,35 @@ def test_both_engines_write_equal_answers_and_equal_rejected_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("q.sql").write_text(SCRIPT)
     Path("in").mkdir()
     Path("in/s.csv").write_text(LINES)
+    monkeypatch.setenv("WARD_SECRET", SECRET)
     found = {}
     for engine in ("local", "spark"):
-        for database in Path().glob("ward.db*"):
-            database.unlink()
-        sinks = [f"{name}=parquet:{tmp_path}/{engine}-{name}" for name in ("ab", "any", "note")]
-        given = [each for sink in sinks for each in ("--sink", sink)]
-        shown = augury(
-            *("run", "q.sql", "--engine", engine, "--source", f"s=csv:{tmp_path}/in"),
-            *("--side-tables", f"{tmp_path}/{engine}-aside", *given),
-        )
-        assert shown.exit_code == 0, shown.output
-        folders = (f"{engine}-ab", f"{engine}-any", f"{engine}-note", f"{engine}-aside/rejected/s")
-        found[engine] = [rows_of(folder) for folder in folders]
-        found[engine].append([shown.stderr.splitlines()[-1].partition(";")[2]])
+        with hook("forgets") as heard:
+            hooked = f"WRITE note TO webhook '{heard.url}' OPTIONS (secret = '${{WARD_SECRET}}');"
+            Path("q.sql").write_text(SCRIPT + hooked)
+            found[engine] = run(engine, tmp_path)
+        found[engine].append(heard.rows("rule", "who", "ts", "confidence"))
+        assert (heard.forged, len(heard.requests)) == (0, 3)
     assert [len(each) for each in found["local"]][:3] == [2, 1, 2]
     assert found["local"] == found["spark"]
+
+
+def run(engine: str, tmp_path: Path) -> list[Any]:
+    """Return what a run on one engine has written, and what it said last."""
+    for database in Path().glob("ward.db*"):
+        database.unlink()
+    sinks = [f"{name}=parquet:{tmp_path}/{engine}-{name}" for name in ("ab", "any", "note")]
+    given = [each for sink in sinks for each in ("--sink", sink)]
+    shown = augury(
+        *("run", "q.sql", "--engine", engine, "--source", f"s=csv:{tmp_path}/in"),
+        *("--side-tables", f"{tmp_path}/{engine}-aside", *given),
+    )
+    assert shown.exit_code == 0, shown.output
+    folders = (f"{engine}-ab", f"{engine}-any", f"{engine}-note", f"{engine}-aside/rejected/s")
+    found: list[Any] = [rows_of(folder) for folder in folders]
+    return [*found, [shown.stderr.splitlines()[-1].partition(";")[2]]]
 
 
 def rows_of(folder: str) -> list[str]:

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from augury import DataError, QueryError, Session
-from privacy.wards import history, row
+from privacy.test_examples import CASES, is_as_printed
+from privacy.wards import SHAPE, history, row
 
 pytestmark = pytest.mark.spark
 Rows = list[dict[str, Any]]
@@ -141,6 +142,35 @@ def test_a_policy_is_in_force_in_a_stream(spark: Any, tmp_path: Path) -> None:
     assert audited == [each for each in listed(here.audit("pol")) if each["event_id"] != "end"]
     with pytest.raises(QueryError, match="behind a policy"):
         there.table("q4")
+
+
+@pytest.mark.rotating(8)
+@pytest.mark.parametrize("name", CASES)
+def test_worked_examples_come_out_in_batch_and_in_a_stream(
+    spark: Any, tmp_path: Path, name: str
+) -> None:
+    case, more = CASES[name], ("", "")
+    if case.tie:
+        more = (", seq LONG", " ORDER BY seq")
+    script = SHAPE.format("s", *more) + SHAPE.format("h", *more) + case.script
+    # Names that are found in no plan by chance, and an event that lets the last one be known.
+    own = [each | {"id": f"secret-{each['id']}"} for each in case.stream]
+    rows = {"s": [*own, row(f"z{LAST}") | {"id": "secret-z", "seq": 99}], "h": case.history}
+    there = batch(spark, script, rows)
+    found = sorted(listed(there.audit("pol")), key=lambda each: (each["ts"], each["event_id"]))
+    pairs = zip(
+        found[:-1], sorted(case.rows, key=lambda cells: _time_and_id(cells[0])), strict=True
+    )
+    assert [pair for pair in pairs if not is_as_printed(*pair)] == []
+    plan = there.table("q1")._jdf.queryExecution().toString()
+    assert "secret-" not in plan
+    streamed = streaming(spark, script, rows, "s", tmp_path)
+    assert ordered(collected(streamed.audit("pol"), tmp_path / "audit")) == ordered(found[:-1])
+
+
+def _time_and_id(cell: str) -> tuple[int, str]:
+    name = cell.split(maxsplit=1)[0]
+    return int(name[1:]), name
 
 
 # Owners -------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from augury.cli.data_files import bind, script_errors, session_of
 from augury.cli.published import published, published_text
+from augury.cli.scripts import bind, script_errors, session_of
 from augury.errors import AuguryError
 
 if TYPE_CHECKING:

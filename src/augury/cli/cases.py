@@ -78,7 +78,7 @@ def _case(file: Path, script: Path, number: int, told: Mapping[str, Any]) -> Cas
 
 def failures(case: Case) -> list[str]:
     """Return what is not as expected; nothing where the case holds."""
-    from augury.cli.data_files import rows_of, session_of
+    from augury.cli.scripts import rows_of, session_of
 
     ag = session_of(str(case.script))
     for name, rows in case.rows.items():

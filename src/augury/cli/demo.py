@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from augury.cli.doctor import installed, java_version
+from augury.cli.report import write
 from augury.demo import SCENES
 from augury.errors import AuguryError
 
@@ -47,7 +48,8 @@ def demo(
     The store: RFID readers that are never quite sure, shoppers, and some who do not pay; and the
     same with readers that miss reads. The building: people with tags, antennas in the corridor,
     and who went for coffee. The hospital: a ward where some badges are not
-    read, and the whole chain, from owners to alarms. Prints what was found, and precision and
+    read, and the whole chain, from owners to alarms. Discretion: what a policy keeps of what
+    the ward publishes, and what it withholds. Prints what was found, and precision and
     recall against what really happened; writes one HTML page.
 
     \b
@@ -58,7 +60,7 @@ def demo(
 
     chosen, names = choose_engine(engine), scene_names or tuple(SCENES)
     played = play([scene_named(name) for name in dict.fromkeys(names)], chosen, seed)
-    report = _write(Path(out), _page(played, seed))
+    report = write(Path(out), _page(played, seed))
     if as_json:
         about = {"seed": seed, "engine": chosen.name, "report": str(report)}
         figures = {each.scene.name: each.figures for each in played}
@@ -110,7 +112,7 @@ class Played:
 
 def _page(played: list[Played], seed: int) -> str:
     """Return the report on all scenes: the first one leads, the others are chapters."""
-    from augury.demo.report import Frame, page
+    from augury.report.page import Frame, page
 
     chosen = " ".join(f"--scene {each.scene.name}" for each in played)
     command = f"augury demo {chosen} --seed {seed}"
@@ -171,12 +173,3 @@ def _progress() -> Iterator[Callable[[str], None]]:
         Console(file=terminal).status("") as status,
     ):
         yield lambda text: status.update(f"{text} ...")
-
-
-def _write(path: Path, page: str) -> Path:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise AuguryError(f"{path} cannot be written: {error.strerror}") from error
-    return path

@@ -23,6 +23,7 @@ from augury.cli.demo import demo
 from augury.cli.doctor import doctor
 from augury.cli.explain import explain
 from augury.cli.init import init
+from augury.cli.report import report
 from augury.cli.run import run
 from augury.cli.testing import run_cases
 from augury.cli.why import why, why_not
@@ -78,8 +79,9 @@ def cli(ctx: click.Context) -> None:
     augury run store.sql                    run its queries on Spark
     augury backtest ward.sql doors.parquet  what its rules would do, over rows of the past
     augury diff old.sql new.sql doors.csv   what two versions of a script do not share
-    augury why store.sql 3c82057e reads.csv         why a match was found
-    augury why-not store.sql theft reads.csv        why there is none, and what would change that
+    augury report store.sql reads.csv       a page about rows and answers
+    augury why store.sql ID reads.csv       why a match was found
+    augury why-not store.sql theft          why there is none, and what would change that
     augury test                             do scripts find what is expected of them?
     augury doctor                           is this machine ready?
     augury demo                             a simulated store, and a report to look at
@@ -96,6 +98,7 @@ cli.add_command(explain)
 cli.add_command(run)
 cli.add_command(backtest)
 cli.add_command(diff)
+cli.add_command(report)
 cli.add_command(why)
 cli.add_command(why_not)
 cli.add_command(run_cases)

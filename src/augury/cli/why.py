@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import click
 
 from augury.cli import findings
-from augury.cli.data_files import bind, script_errors, session_of
+from augury.cli.scripts import bind, script_errors, session_of
 from augury.errors import AuguryError
 
 

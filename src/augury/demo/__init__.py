@@ -10,4 +10,5 @@ SCENES = {
     "readers": "augury.demo.readers.play",
     "building": "augury.demo.building.play",
     "hospital": "augury.demo.hospital.play",
+    "discretion": "augury.demo.discretion.play",
 }

@@ -120,6 +120,8 @@ def _unfollowed(query: CheckedQuery) -> Refused | None:
         why = "together with CORRELATED BY"
     elif query.after_match is not None or query.each_event:
         why = "together with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
+    elif query.strategy == "NEXT" and _ends_by_until(query.shape):
+        why = "together with UNTIL under next-match selection"
     if why is None and (told := _told_condition(query)) is not None:
         hint = "ask for sure matches with HAVING CONFIDENCE, which is revised as they are"
         return Refused(f"a condition on {told}, which is told again as more is known", hint)

@@ -117,6 +117,18 @@ class Machine:
         """All states; the first is the one before any event."""
         return _Exploring(self).states()
 
+    @cached_property
+    def taking(self) -> dict[str, tuple[int, ...]]:
+        """The states that take events of each type."""
+        return {
+            kind: tuple(
+                k
+                for k, state in enumerate(self.states)
+                if any(take.player.type == kind for take in state.takes)
+            )
+            for kind in self.types
+        }
+
     def types_held(self, state: int) -> frozenset[str]:
         """Return the types of the components that hold events in a state."""
         return frozenset(self.players[c].type for c in self.states[state].held)

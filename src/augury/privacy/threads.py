@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from augury.config import value_of
+from augury.errors import DataError
 from augury.privacy.machine import Bans, Machine, State, Taken
 from augury.privacy.pattern import Event, Face, Key, Order, Values
 from augury.privacy.prefixes import event_of, event_value
@@ -57,7 +59,7 @@ class Threads:
     machine: Machine
     counts: bool = False
     begins: bool = True
-    live: dict[Key, dict[Any, Thread]] = field(default_factory=dict)
+    live: dict[tuple[Key, int], dict[Any, Thread]] = field(default_factory=dict)
     fresh: list[Thread] = field(default_factory=list)
     batch: list[tuple[int, Event]] = field(default_factory=list)
     early: list[Event] = field(default_factory=list)
@@ -66,6 +68,7 @@ class Threads:
     count: int = 0
     limit: int = FEW
     totals: dict[frozenset[str], float] = field(default_factory=dict)
+    most: int = field(default_factory=lambda: value_of("policy_beginning_limit"))
 
     # Looking ----------------------------------------------------------------------------------
 
@@ -130,7 +133,12 @@ class Threads:
         if any(face.values.get(column) is None for column in machine.equated):
             return
         key = machine.key(face.values)
-        for thread in (*self.live.get(key, {}).values(), *self.fresh):
+        settled = (
+            thread
+            for state in machine.taking.get(event.type or "", ())
+            for thread in self.live.get((key, state), {}).values()
+        )
+        for thread in (*settled, *self.fresh):
             if thread.key != key or event.time - thread.first > machine.window:
                 continue
             for way in self._ways(thread, event, face.values):
@@ -199,20 +207,26 @@ class Threads:
 
     def _store(self, thread: Thread) -> None:
         thread.fresh = {}
-        own = self.live.setdefault(thread.key, {})
+        own = self.live.setdefault((thread.key, thread.state), {})
         tag: Any = self._tag(thread)
         if tag in own:
             own[tag].weight += thread.weight
         else:
             own[tag] = thread
             self.count += 1
+            if self.count > self.most:
+                raise DataError(
+                    f"query {self.machine.name} has more than {self.most:,} beginnings at once "
+                    "that a policy follows; make its WITHIN shorter, leave conditions on "
+                    "repetitions out, or set policy_beginning_limit"
+                )
 
     def _tag(self, thread: Thread) -> Any:
         """Return what tells threads apart."""
         if self.machine.recalls:
             return object()
         last = thread.last if thread.early and self.counts else None
-        return thread.state, thread.first, thread.early, last
+        return thread.first, thread.early, last
 
     def after(self, thread: Thread, batch: list[tuple[int, Event]]) -> list[Thread]:
         """Return what is left of a thread after a batch of equal order.

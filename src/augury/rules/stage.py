@@ -200,7 +200,12 @@ class Stage:
 
         Raises where it cannot be done, and leaves all as it was.
         """
-        passed = self._passing(state, found)
+        passed = self.passing(state, found)
+        self.act(state, found, passed)
+        return passed
+
+    def act(self, state: State, found: list[Candidate], passed: list[Candidate]) -> None:
+        """Let rules act on those candidates of a moment that passed."""
         limits = Limits(state.marks)
         firings, rejected = self._due(state, passed, limits)
         done, held = list[Firing](), list[tuple[Rule, Candidate]]()
@@ -231,7 +236,6 @@ class Stage:
             had_turn = [(each.rule, each.match_id) for each in (*done, *rejected)]
             had_turn += [(rule.name, match.match_id) for rule, match in held]
             self._follow(state, had_turn)
-        return passed
 
     def pass_over(self, state: State, found: list[Candidate]) -> None:
         """Leave out candidates of a moment that was settled by somebody before.
@@ -296,7 +300,7 @@ class Stage:
             found.setdefault(rule.query, []).append((place, rule))
         return found
 
-    def _passing(self, state: State, found: list[Candidate]) -> list[Candidate]:
+    def passing(self, state: State, found: list[Candidate]) -> list[Candidate]:
         """Return the candidates whose conditions hold, those of lower queries first."""
         passed: list[Candidate] = []
         now = set[tuple[str, str]]()

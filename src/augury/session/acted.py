@@ -89,7 +89,10 @@ class Acted:
         from augury.evaluation.acting import tables
 
         catalog = self._declared.catalog
-        if table.name in self._declared.acting_for().world.tables:
+        acting = self._declared.acting_for()
+        if table.name in acting.world.tables and acting.uncertain:
+            return self.run().contents(table.name)
+        if table.name in acting.world.tables:
             return tables.contents_table(table, self.state().tables[table.name])
         if table.store is None:
             held = tables.contents_of(table.name, catalog, self._bound.rows)
@@ -108,6 +111,11 @@ class Acted:
         declared = self._declared.catalog.table(table)
         if declared is None:
             raise QueryError([self._declared.unbound(table, "table")])
+        if declared.uncertain:
+            raise AuguryError(
+                f"table {declared.name} is UNCERTAIN: each world has changes of its own; ask for "
+                f"its contents: table({declared.name!r})"
+            )
         if self._bound.engine == "spark":
             return self._on_spark("changes", table)
         queries = self._declared.checked_queries

@@ -31,6 +31,7 @@ class Declared:
         self.forecasts: dict[str, tuple[CheckedForecast, Source]] = {}
         self.warnings: tuple[Diagnostic, ...] = ()
         self.statements: tuple[Statement, ...] = ()
+        self.texts: tuple[str, ...] = ()
         self._acting: Acting | None = None
 
     def check(self, source: Source) -> tuple[tuple[Statement, ...], Checked, list[Diagnostic]]:

@@ -110,6 +110,7 @@ class Session:
             self._pushed.forget()
         self._declared.take(checked, source, found)
         self._declared.statements += statements
+        self._declared.texts += (source.text,)
         self._bound.renew()
         self._pushed.renew()
         if len(_explains(statements)) < len(statements):
@@ -320,6 +321,16 @@ class Session:
         from augury.why.why_not import why_not
 
         return why_not(self._opened(), self._declared.readable(query)[0], key, around)
+
+    def report(self, *, title: str = "Answers", truth: str | None = None) -> str:
+        """Return a page of HTML about what was asked, rows, answers, and why.
+
+        It needs nothing else. `truth` names a column that says whether an answer is right: of the
+        answer, or of the events that it is made of.
+        """
+        from augury.report.written import page_about
+
+        return page_about(self, title=title, truth=truth)
 
     def _opened(self) -> Opened:
         from augury.session.opened import opened

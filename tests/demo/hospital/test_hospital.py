@@ -10,7 +10,7 @@ from augury import Session
 from augury.demo.hospital.pipelines import Violation, opened, truth, violations_of
 from augury.demo.hospital.play import Hospital, Judgement, f1
 from augury.demo.hospital.ward import Act, Care, Ward, simulate
-from augury.demo.report import Frame, page
+from augury.report.page import Frame, page
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stream known", "ignore:.*without KEY")
 SMALL = Care(corridors=2, workers=6, hours=0.6)

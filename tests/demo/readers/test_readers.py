@@ -9,7 +9,7 @@ import pytest
 from augury import Session
 from augury.demo.readers.play import Judgement, Readers
 from augury.demo.readers.visits import MISSED, Day, simulate
-from augury.demo.report import Frame, page
+from augury.report.page import Frame, page
 
 
 @pytest.fixture(scope="module")

@@ -12,3 +12,7 @@ CREATE QUERY fine ON s PATTERN SEQ(A a, B b) WITHIN 5;
 CREATE QUERY many ON s PATTERN SEQ(A a, B+ b) WITHIN 5;
 CREATE POLICY p ON s PUBLIC near, beside, both, inner, fine PRIVATE counted, anything, elsewhere, chance, fine, fyne USING GREEDY;
 CREATE POLICY w ON s PRIVATE many USING HYBRID RATES ESTIMATES WANG LEARN ONLINE;
+CREATE QUERY rounds ON s PATTERN SEQ((SEQ(A a, B b))+ g, C c) WITHIN 5;
+CREATE QUERY ended ON s PATTERN SEQ(A a, B+ b UNTIL (b.t > 3), C c) WITHIN 5;
+CREATE QUERY so_far ON s PATTERN SEQ(A a, B+ b, C c) WHERE COUNT(b[..i]) < 3 WITHIN 5;
+CREATE POLICY h ON s PUBLIC rounds, ended PRIVATE so_far USING GREEDY;

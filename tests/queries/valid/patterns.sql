@@ -34,7 +34,7 @@ CREATE QUERY soft ON stock PATTERN SEQ(A first, B next, C count, D last, E event
 WHERE first.at < next.at AND count.price > 1 AND last.volume = events.volume AND type.kind = 'x' WITHIN 9;
 
 CREATE QUERY denied_neighbour ON stock PATTERN SEQ(A a, !NEXT B b, C+ c UNTIL (c.price > 3), D d) WITHIN 10;
-CREATE QUERY group_that_repeats ON s
+CREATE QUERY group_that_repeats ON stock
 PATTERN SEQ((SEQ(A a, B b))+ g, (OR(C c, D d)){,3}, (E e)? h)
-WHERE g[i].a.x < g[i].b.x AND g[i].a.x > g[i-1].b.x AND SUM(g.b.x) < 9 AND SUM(b[..i].x) < LAST(g).b.x AND COUNT(g) > 1
+WHERE g[i].a.price < g[i].b.price AND g[i].a.price > g[i-1].b.price AND SUM(g.b.volume) < 9 AND SUM(b[..i].price) < LAST(g).b.price AND COUNT(g) > 1
 WITHIN 10;

@@ -338,7 +338,7 @@ class ExpressionChecker:
             self._error("A084", message, node, hint)
             return resolved, None
         if signature is None:
-            hint = suggest(
+            hint = _BESIDE.get(node.function) or suggest(
                 node.function, FUNCTIONS, f"the functions are {listing(list(FUNCTIONS))}"
             )
             self._error("A043", f"function {node.function} is unknown", node, hint)
@@ -449,6 +449,13 @@ _READERS: dict[type, str] = {
     ex.Cast: "cast",
     ex.Equate: "equate",
     ex.Lookup: "lookup",
+}
+
+
+# What SQL writes of rows beside a match is written of events in it.
+_BESIDE = {
+    "PREV": "take the events before into the pattern: NEXT(_ p, _ q, B b) has p two before b",
+    "NEXT": "take the event behind into the pattern: NEXT(B b, _ n), or SEQ(B b, NEXT _ n, ...)",
 }
 
 

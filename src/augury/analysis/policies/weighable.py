@@ -7,7 +7,9 @@ positive components count, whatever lies between them.
 from __future__ import annotations
 
 from augury.analysis.checked import Branch, CheckedQuery, Leaf, Negated, Shape
+from augury.analysis.expressions.walk import walk
 from augury.analysis.policies.shapes import Gap, beginning, gaps_of, together
+from augury.language import expressions as ex
 
 
 def unweighable(query: CheckedQuery, stream: str, *, private: bool) -> str:
@@ -29,6 +31,7 @@ def _unweighable_pattern(query: CheckedQuery, *, private: bool) -> str:
     positive = [c for c in query.components if not c.negated]
     reasons = [
         (_repeats_groups(query.shape), "repeats a group"),
+        (_adds_up_so_far(query), "adds up a repetition as it goes"),
         (query.after_match is not None, "takes matches one after the other, AFTER MATCH"),
         (any(by.type is None for c in positive for by in c.played_by), "takes events of any type"),
         (any(len(c.played_by) != 1 for c in query.components), "has a component of several types"),
@@ -36,6 +39,7 @@ def _unweighable_pattern(query: CheckedQuery, *, private: bool) -> str:
     if not private:
         reasons += [
             (query.strategy not in ("ANY", "NEXT") or _has_next(query.shape), "needs neighbours"),
+            (_has_until(query.shape), "has UNTIL"),
             (_negates_composites(query.shape), "negates more than one component"),
             (any(c.after for c in query.conjuncts) and query.strategy == "NEXT", "has AFTER WHERE"),
             (_negates_any(query), "negates events of any type"),
@@ -51,6 +55,17 @@ def _repeats_groups(shape: Shape) -> bool:
     if isinstance(shape, Branch):
         return shape.times is not None or any(map(_repeats_groups, shape.parts))
     return isinstance(shape, Negated) and _repeats_groups(shape.part)
+
+
+def _has_until(shape: Shape) -> bool:
+    if isinstance(shape, Negated):
+        return shape.within is not None
+    return isinstance(shape, Branch) and any(map(_has_until, shape.parts))
+
+
+def _adds_up_so_far(query: CheckedQuery) -> bool:
+    nodes = (node for each in query.conjuncts for node in walk(each.expression))
+    return any(isinstance(node, ex.Aggregate) and node.running for node in nodes)
 
 
 def _has_next(shape: Shape) -> bool:

@@ -11,7 +11,7 @@ from augury.demo.building.coffee import coffee, script
 from augury.demo.building.judgement import THRESHOLDS, Scores, Verdict, judge
 from augury.demo.building.people import Building, Rows, visits
 from augury.demo.engine import rows
-from augury.demo.scene import Story
+from augury.report.parts import Story
 from augury.session import Session
 
 PEOPLE, SECONDS = 6, 900

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from html import escape
 
 from augury.demo.building.judgement import THRESHOLDS, Verdict
-from augury.demo.charts.plot import UNIT_TICKS, Axis, Plot
-from augury.demo.charts.script_text import marked
-from augury.demo.scene import Figure, Section, Story
+from augury.report.charts.plot import UNIT_TICKS, Axis, Plot
+from augury.report.charts.script_text import marked
+from augury.report.parts import Figure, Section, Story
 
 NAMES = {
     "filtered": "filtered, as it happens",

@@ -18,8 +18,8 @@ from augury.demo.hospital.pipelines import (
     truth,
 )
 from augury.demo.hospital.ward import Ward, simulate
-from augury.demo.scene import Story
-from augury.demo.scores import Band, Judged, Score, bands, score
+from augury.report.parts import Story
+from augury.report.scores import Band, Judged, Score, bands, score
 from augury.session import Session
 
 THRESHOLDS = (0.2, 0.4, 0.6, 0.8, 0.95)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from augury.demo.charts.judgement import against_each_other, calibration
-from augury.demo.charts.script_text import marked
-from augury.demo.scene import Figure, Section, Story
-from augury.demo.scores import Band, Score
+from augury.report.charts.judgement import against_each_other, calibration
+from augury.report.charts.script_text import marked
+from augury.report.parts import Figure, Section, Story
+from augury.report.scores import Band, Score
 
 LOWEST = 0.05
 SHOWN = 12

@@ -13,8 +13,8 @@ import pyarrow
 from augury.demo.engine import rows
 from augury.demo.readers import story as page
 from augury.demo.readers.visits import Day, Read, simulate
-from augury.demo.scene import Story
-from augury.demo.scores import Band, Judged, Score, bands, score
+from augury.report.parts import Story
+from augury.report.scores import Band, Judged, Score, bands, score
 from augury.session import Session
 
 THRESHOLDS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

@@ -8,8 +8,6 @@ from typing import Any
 import pyarrow
 
 from augury.demo.engine import rows
-from augury.demo.scene import Story
-from augury.demo.scores import Score
 from augury.demo.store import story as page
 from augury.demo.store.truth import (
     HEADLINE,
@@ -22,6 +20,8 @@ from augury.demo.store.truth import (
     judge,
 )
 from augury.demo.store.visits import Read, simulate
+from augury.report.parts import Story
+from augury.report.scores import Score
 from augury.session import Session
 
 SHOWN = 8  # alarms that the terminal lists

@@ -9,15 +9,15 @@ from datetime import datetime
 from html import escape
 from math import ceil
 
-from augury.demo.charts.judgement import against_each_other, by_threshold, calibration
-from augury.demo.charts.plot import UNIT_TICKS, Axis, Plot
-from augury.demo.charts.script_text import marked
-from augury.demo.charts.timeline import Mark, Span, Timeline
-from augury.demo.scene import Cut, Figure, Section, Story
-from augury.demo.scores import Score
 from augury.demo.store.cases import KINDS, Case, choose, sum_of, truth_of
 from augury.demo.store.truth import HEADLINE, THRESHOLDS, Answers, Day, Found, Judgement
 from augury.demo.store.visits import OPENING, Read
+from augury.report.charts.judgement import against_each_other, by_threshold, calibration
+from augury.report.charts.plot import UNIT_TICKS, Axis, Plot
+from augury.report.charts.script_text import marked
+from augury.report.charts.timeline import Mark, Span, Timeline
+from augury.report.parts import Cut, Figure, Section, Story
+from augury.report.scores import Score
 
 LANES = ("SHELF", "COUNTER", "EXIT")
 LOWEST = THRESHOLDS[0]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from augury.demo.scores import Band, Judged, Score, band, bands, score
 from augury.demo.store.visits import Read
+from augury.report.scores import Band, Judged, Score, band, bands, score
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 HEADLINE = 0.8

@@ -29,7 +29,7 @@ def candidates_of(made: Candidates, rows: Iterable[Row], found: Found) -> Iterat
         moment = _moment(made, row, order)
         values = {name: inside(row[name]) for name in row if name != "events"}
         values["ts"] = moment[0]
-        present = frozenset(event["component"] for event in row["events"])
+        present = frozenset(e["component"] for e in row["events"] if not e["missed"])
         yield Candidate(
             made.query.name,
             row["match_id"],
@@ -108,6 +108,6 @@ def _moment(made: Candidates, row: Row, order: Moment) -> Moment:
     """Return when a match is known whatever comes."""
     is_open = made.end == "window" or (made.end == "full" and row[made.count] < made.most)
     if is_open:
-        first = min(inside(event["ts"]) for event in row["events"])
+        first = min(inside(event["ts"]) for event in row["events"] if not event["missed"])
         return (first + made.window + made.lag, True, 0, ())
     return (order[0] + made.lag, True, 0, ()) if made.lag else order

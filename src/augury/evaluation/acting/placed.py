@@ -110,6 +110,8 @@ def _last_events(rows: pa.Table) -> tuple[Words, np.ndarray]:
         events = pa.concat_arrays(events.chunks) if events.num_chunks else pa.array([], events.type)
     items, matches = pc.list_flatten(events), np.asarray(pc.list_parent_indices(events), np.int64)
     last = whole(items.field("ts")) == whole(rows.column("end_ts"))[matches]
+    # What was missed has no time.
+    last &= np.asarray(items.field("ts").is_valid())
     components = np.asarray(items.field("component").to_pandas(), object)
     return matches[last], components[last]
 

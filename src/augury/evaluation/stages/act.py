@@ -31,6 +31,7 @@ from augury.evaluation.encoding import whole
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.planning.acting.columns import HIDDEN, TOLD_HOW, TOLD_SHOWN
+from augury.planning.acting.refusals import refuse_worlds
 from augury.planning.acting.shards import Shards, shards_of
 from augury.planning.acting.world import Acting, acting_of
 from augury.rules.plan import FINAL, FIRST, Moment
@@ -109,6 +110,7 @@ class ActStage:
             for each in catalog.tables.values()
         ]
         own = {name: table for name, table in bound.items() if name in catalog.tables}
+        refuse_worlds(acting_of(catalog, queries))
         mark = fingerprint(tables_of, script_texts(catalog))
         return cls(plain(catalog), dict(queries), own, mark, script=script_hash(catalog))
 
@@ -229,7 +231,7 @@ class ActStage:
         state.waiting[name] = pa.concat_tables(parts, promote_options="permissive")
         query = self.acting.candidates[name].name
         if self.acting.world.queries[query].read:
-            reader = _Reader(self.acting, name, rows)
+            reader = CandidateReader(self.acting, name, rows)
             for k in range(rows.num_rows):
                 self._rules.hear_of(state.own, reader(k))
 
@@ -237,7 +239,7 @@ class ActStage:
         """Settle candidates, one moment after another."""
         order = in_order(list(due.values()))
         shows_all = self.seen is not None
-        readers = [_Reader(self.acting, *each, shows_all=shows_all) for each in due.items()]
+        readers = [CandidateReader(self.acting, *each, shows_all=shows_all) for each in due.items()]
         which, rows = order.tables.tolist(), order.rows.tolist()
         kept: list[list[int]] = [[] for _ in due]
         stopped, settled, passed_over = None, 0, 0
@@ -317,7 +319,7 @@ def plain(catalog: Catalog) -> Catalog:
 # Candidates ---------------------------------------------------------------------------------------
 
 
-class _Reader:
+class CandidateReader:
     """Makes candidates of the rows of a table, with the values that are looked at and no others."""
 
     def __init__(
@@ -383,7 +385,8 @@ class _Reader:
         if self.events:
             events = self.events[k]
             over = lower_of(self.made, events)
-            present = present or frozenset(event["component"] for event in events)
+            seen = (event["component"] for event in events if not event["missed"])
+            present = present or frozenset(seen)
         start = self.starts[k]
         present, is_shown = present or frozenset(), self.shown is None or self.shown[k]
         return Candidate(
@@ -405,7 +408,11 @@ def inside(column: Any) -> list[Any]:
 
 def _always(query: CheckedQuery) -> frozenset[str] | None:
     """Return the components that have an event in every match; None where matches differ."""
-    if _branches(query.shape) or any(c.minimum == 0 for c in query.components if not c.negated):
+    if (
+        query.allow
+        or _branches(query.shape)
+        or any(c.minimum == 0 for c in query.components if not c.negated)
+    ):
         return None
     return frozenset(c.name for c in query.components if not c.negated)
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from augury.analysis.checked import Branch, CheckedQuery, Conjunct, Shape
+from augury.analysis.checked import Branch, CheckedQuery, Conjunct, Leaf, Shape
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.expressions.walk import walk_into
 from augury.language import expressions as ex
 from augury.planning.acting.whom import dynamic_tables, reads
 from augury.planning.refusal import NOT_EVALUATED, PlanError
+
+if TYPE_CHECKING:
+    from augury.planning.acting.world import Acting
 
 
 def not_yet(message: str, hint: str = "docs/status.md lists what can be evaluated") -> PlanError:
@@ -17,13 +21,36 @@ def not_yet(message: str, hint: str = "docs/status.md lists what can be evaluate
     return PlanError(NOT_EVALUATED, message, hint)
 
 
-def refuse_places(tables: Iterable[str], catalog: Catalog) -> None:
-    """Refuse tables that are in each world by themselves."""
+def refuse_places(tables: Iterable[str], catalog: Catalog, over: bool = False) -> None:
+    """Refuse tables that are in each world by themselves, where that is not told.
+
+    `over` is whether matches of other queries ask for them.
+    """
     for name in tables:
         table = catalog.tables[name.lower()]
-        if table.uncertain:
-            message = f"table {table.name} is UNCERTAIN, which is not evaluated yet"
-            raise not_yet(message, "leave UNCERTAIN out: what rules write is then the same always")
+        if not table.uncertain:
+            continue
+        if not table.key:
+            raise not_yet(f"table {table.name} is UNCERTAIN and has no KEY", "declare a KEY")
+        if over:
+            raise not_yet(f"matches of matches read or write table {table.name}, an UNCERTAIN one")
+        others = [catalog.tables[each] for each in dynamic_tables(catalog)]
+        certain = sorted(each.name for each in others if not each.uncertain)
+        if certain:
+            raise not_yet(
+                f"table {table.name} is UNCERTAIN and table {certain[0]}, which acts beside it, is "
+                "the same in all worlds",
+                "declare both in one way, or in two sessions",
+            )
+
+
+def refuse_worlds(acting: Acting) -> None:
+    """Refuse tables that are in each world by themselves, where rows come bit by bit."""
+    if acting.uncertain:
+        raise not_yet(
+            f"table {acting.uncertain} is UNCERTAIN, and rows come bit by bit, or on Spark",
+            "bind the rows and ask for the table, with the engine 'local'",
+        )
 
 
 def refuse_unsettled(
@@ -33,10 +60,11 @@ def refuse_unsettled(
     what = "a condition that reads what rules write" if conjuncts else "matches that are tested"
     if query.returns != "MATCHES":
         raise not_yet(f"query {query.name} returns {query.returns} of {what}")
-    if query.allow:
-        raise not_yet(f"query {query.name} acts or is tested, with ALLOW ... MISSED")
-    if query.correlated_by is not None:
-        raise not_yet(f"query {query.name} acts or is tested, with CORRELATED BY")
+    if query.allow and not _at_the_end(query.shape).isdisjoint(query.may_miss):
+        raise not_yet(
+            f"query {query.name} acts or is tested, and the end of its matches may be missed",
+            "say which may be, by ALLOW n MISSED OF (...): not the last",
+        )
     if query.after_match is not None or query.each_event:
         raise not_yet(
             f"query {query.name} acts or is tested, with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
@@ -47,6 +75,16 @@ def refuse_unsettled(
             "write",
             "such matches may be read under SKIP TILL ANY MATCH, without negation and NEXT",
         )
+
+
+def _at_the_end(shape: Shape) -> set[int]:
+    """Return the components of which one is the last of a match."""
+    if isinstance(shape, Leaf):
+        return {shape.component}
+    if not isinstance(shape, Branch):
+        return set()
+    last = shape.parts[-1:] if shape.operator in ("SEQ", "NEXT") else shape.parts
+    return set().union(*map(_at_the_end, last))
 
 
 def _takes_any(query: CheckedQuery) -> bool:

@@ -37,13 +37,15 @@ class Acting:
     """What acts in a session, if anything; queries by name in lower case.
 
     `refused` are queries that are not evaluated, and why. Nothing acts where a rule needs one of
-    them, or is refused itself: `fault` is its name.
+    them, or is refused itself: `fault` is its name. Each world has its own copy of tables where one
+    of them is `uncertain`.
     """
 
     candidates: Mapping[str, Candidates] = field(default_factory=dict)
     world: World = field(default_factory=lambda: World({}, {}, ()))
     refused: Mapping[str, PlanError] = field(default_factory=dict)
     fault: str | None = None
+    uncertain: str | None = None
 
     @property
     def searched(self) -> dict[str, CheckedQuery]:
@@ -96,7 +98,10 @@ class _Planning:
         faults = [name for name in heard_names(self.catalog, self.queries) if name in self.refused]
         for name, rule in self.catalog.rules.items():
             try:
-                refuse_places((change.table for change in rule.changes), self.catalog)
+                heard = self.made.get(rule.query.lower())
+                over = heard is not None and (bool(heard.lower) or heard.rows is not None)
+                over |= rule.throttle is not None
+                refuse_places((change.table for change in rule.changes), self.catalog, over)
             except PlanError as error:
                 self.refused[name] = error
                 faults.append(name)
@@ -111,7 +116,10 @@ class _Planning:
             )
             for rule in self.catalog.rules.values()
         )
-        return Acting(self.made, World(self._tables(), self.active, rules), self.refused)
+        tables = self._tables()
+        uncertain = (name for name in tables if self.catalog.tables[name.lower()].uncertain)
+        world = World(tables, self.active, rules)
+        return Acting(self.made, world, self.refused, uncertain=next(uncertain, None))
 
     def _hear(self, name: str, made: Candidates) -> None:
         """Let rows be heard that are no matches, and that nothing tests."""
@@ -148,7 +156,8 @@ class _Planning:
             if each in self.refused:
                 raise self.refused[each]
         over_tested = not self.tested.isdisjoint(lower)
-        refuse_places((t for c in conjuncts for t in tables_read(c.expression)), self.catalog)
+        asked = (t for c in conjuncts for t in tables_read(c.expression))
+        refuse_places(asked, self.catalog, bool(lower))
         refuse_unsettled(query, conjuncts, over_tested)
         refuse_identified(self.queries[each] for each in lower)
         if reads_owners(query):

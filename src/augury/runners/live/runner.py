@@ -28,6 +28,7 @@ from augury.evaluation.suppression import table_rows, taught
 from augury.evaluation.ties import tie_notice, tie_rule
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
+from augury.planning.acting.refusals import refuse_worlds
 from augury.planning.acting.world import Acting
 from augury.planning.evaluated import (
     reads_owners,
@@ -82,6 +83,7 @@ class LiveRunner:
 
     def act(self, used: Used) -> None:
         """Let rules act from now on; what they concern was declared before, or is new."""
+        refuse_worlds(used.acting)
         self.refuse_late(used.acting)
         if self.acting is None:
             self.acting = LiveActing(used)

@@ -7,11 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from augury.evaluation.acting import tables
 from augury.evaluation.acting.opened import with_stores
+from augury.evaluation.acting.version import script_hash
+from augury.evaluation.acting.worlds import Outcome, Worlds
 from augury.evaluation.answers.answers import Clock, as_rows
+from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.stages.act import Acted, ActStage, shown
 from augury.matching.matcher import ALWAYS
-from augury.rules.stage import State
+from augury.planning.acting.shards import shards_of
+from augury.rules.stage import Stage, State
 from augury.runners.live.acting import Used
 from augury.runners.local.runner import LocalRunner
 
@@ -27,6 +32,7 @@ class ActingRun:
     runner: LocalRunner
     seen: Any = None
     _done: tuple[State, Acted] | None = field(default=None, init=False)
+    _worlds: Outcome | None = field(default=None, init=False)
 
     @property
     def passed_over(self) -> int:
@@ -53,7 +59,29 @@ class ActingRun:
             own.rows_out = self.table(name).num_rows
         return [*found, *as_rows(clock.measured)]
 
+    def contents(self, name: str) -> pa.Table:
+        """Return the rows of an UNCERTAIN table, with their probabilities."""
+        self._run()
+        assert self._worlds is not None
+        return self._worlds.table(self.used.catalog, name)
+
+    def _in_worlds(self) -> tuple[State, Acted]:
+        """Settle in every world by itself."""
+        used, runner = self.used, self.runner
+        shards = shards_of(used.acting, used.catalog, used.queries)
+        # What HAVING keeps is known when all worlds are.
+        whole = {n: replace(query, having=None) for n, query in used.acting.searched.items()}
+        queries = {**used.queries, **whole}
+        rows = Evaluator(used.catalog, queries, runner.bound)
+        start = tables.start(used.acting.world, used.catalog, runner.bound)
+        stage = Stage(used.acting.world, self.seen, script_hash(used.catalog))
+        self._worlds = Worlds(used.acting, shards, stage, rows, start, used.queries).run()
+        found = Acted(self._worlds.found, self._worlds.firings, self._worlds.rejected)
+        return State({}, firings=found.firings, rejected=found.rejected), found
+
     def _run(self) -> tuple[State, Acted]:
+        if self._done is None and self.used.acting.uncertain:
+            self._done = self._in_worlds()
         if self._done is None:
             used = self.used
             stage = with_stores(ActStage.of(used.catalog, used.queries, self.runner.bound))

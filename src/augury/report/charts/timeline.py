@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import escape
+from typing import Any
 
 LANE = 30
 SPAN = 24
@@ -20,7 +21,7 @@ FOOT = 22
 class Mark:
     """An event in a lane: how likely it is, and whether it happened."""
 
-    at: datetime
+    at: Any
     lane: int
     p: float
     real: bool
@@ -50,15 +51,16 @@ class Timeline:
     def height(self) -> int:
         return SPAN * len(self.spans) + LANE * len(self.lanes) + FOOT
 
-    def share(self, at: datetime) -> float:
+    def share(self, at: Any) -> float:
         """Return where a time lies, in percent; the ends leave room for marks."""
         first, last = self._ends()
-        return 6.0 + 88.0 * ((at - first) / (last - first))
+        return 6.0 + 88.0 * float((at - first) / (last - first))
 
-    def _ends(self) -> tuple[datetime, datetime]:
+    def _ends(self) -> tuple[Any, Any]:
         times = [mark.at for mark in self.marks]
         first, last = min(times), max(times)
-        return (first, last) if last > first else (first, first + timedelta(minutes=1))
+        step: Any = timedelta(minutes=1) if isinstance(first, datetime) else 1
+        return (first, last) if last > first else (first, first + step)
 
     def drawn(self, name: str) -> str:
         """Return the timeline as HTML."""
@@ -103,7 +105,7 @@ class Timeline:
 
     def _marks(self) -> list[str]:
         return [
-            f'<circle class="mark l{mark.lane} {"real" if mark.real else "ghost"}" '
+            f'<circle class="mark l{mark.lane % 3} {"real" if mark.real else "ghost"}" '
             f'cx="{self.share(mark.at):.2f}%" cy="{self._middle(mark.lane)}" '
             f'r="{3 + 6.5 * mark.p:.1f}" data-tip="{escape(mark.tip)}"/>'
             for mark in self.marks
@@ -111,6 +113,11 @@ class Timeline:
 
     def _times(self) -> list[str]:
         return [
-            f'<text class="time" x="{self.share(at):.2f}%" y="{self.height - 5}">{at:%H:%M}</text>'
+            f'<text class="time" x="{self.share(at):.2f}%" y="{self.height - 5}">'
+            f"{_clock(at)}</text>"
             for at in self._ends()
         ]
+
+
+def _clock(at: Any) -> str:
+    return f"{at:%H:%M}" if isinstance(at, datetime) else str(at)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 
-from augury.demo.scene import Cut, Figure, Section, Story
+from augury.report.parts import Cut, Figure, Section, Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,11 @@ def page(frame: Frame, story: Story, chapters: Sequence[tuple[Frame, Story]] = (
             f"<style>\n{_own('page.css')}</style>\n</head>\n<body>",
             _top(frame, story),
             "<main>",
+            '<div class="parts">',
             *map(_section, story.sections),
-            "</main>",
+            "</div>",
             *(_chapter(*chapter) for chapter in chapters),
+            "</main>",
             f"<footer><p>{escape(frame.made)}</p><p>Made again by <code>{escape(frame.command)}"
             "</code></p></footer>",
             '<div id="tip" hidden></div>',
@@ -66,12 +68,12 @@ def _top(frame: Frame, story: Story) -> str:
 def _chapter(frame: Frame, story: Story) -> str:
     return "\n".join(
         (
-            f'<header class="top chapter"><h1>{escape(frame.title)}</h1>'
+            f'<div class="top chapter"><h1>{escape(frame.title)}</h1>'
             f'<p class="lead">{escape(frame.lead)}</p><p class="made">{escape(frame.made)}</p>'
-            f'<div class="figures">{"".join(map(_figure, story.head))}</div></header>',
-            "<main>",
+            f'<div class="figures">{"".join(map(_figure, story.head))}</div></div>',
+            '<div class="parts">',
             *map(_section, story.sections),
-            "</main>",
+            "</div>",
         )
     )
 

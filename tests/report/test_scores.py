@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from augury.demo.scores import band, bands, score
+from augury.report.scores import band, bands, score
 
 JUDGED = [(0.9, True), (0.8, True), (0.8, False), (0.5, False), (0.2, True)]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from augury.demo.charts.plot import PERCENT_TICKS, UNIT_TICKS, Axis, Plot, Point
-from augury.demo.scores import Band, Score
+from augury.report.charts.plot import PERCENT_TICKS, UNIT_TICKS, Axis, Plot, Point
+from augury.report.scores import Band, Score
 
 Scorer = Callable[[float], Score]
 

@@ -6,6 +6,7 @@ const slack = 1e-9;
 
 function show(name, value, note) {
   const figure = document.getElementById("figure-" + name);
+  if (!figure) return;
   figure.querySelector("b").textContent = value;
   if (note) figure.querySelector("small").textContent = note;
 }
@@ -14,9 +15,11 @@ function cutAt(threshold) {
   const accused = data.items.filter(([confidence]) => confidence >= threshold - slack);
   const right = accused.filter(([, isRight]) => isRight).length;
   document.getElementById("cut-value").textContent = threshold.toFixed(2);
-  show("accused", accused.length.toLocaleString("en"), (accused.length - right).toLocaleString("en") + " wrongly");
-  show("precision", percent(right, accused.length));
-  show("recall", percent(right, data.wanted));
+  const isJudged = data.wanted !== undefined;
+  const note = isJudged ? (accused.length - right).toLocaleString("en") + " wrongly" : "of " + data.items.length.toLocaleString("en");
+  show("accused", accused.length.toLocaleString("en"), note);
+  if (isJudged) show("precision", percent(right, accused.length));
+  if (isJudged) show("recall", percent(right, data.wanted));
   for (const line of all('[data-cut="x"]')) for (const end of ["x1", "x2"]) line.setAttribute(end, 100 * threshold + "%");
   for (const line of all('[data-cut="y"]')) for (const end of ["y1", "y2"]) line.setAttribute(end, 100 - 100 * threshold + "%");
   for (const dot of all('[data-cut="curve"]')) {

@@ -1,0 +1,1 @@
+"""The scene of discretion: what a ward publishes, and what cannot be put together of it."""

@@ -1,0 +1,195 @@
+"""UNCERTAIN tables: what each world comes to by itself, weighed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+
+from augury import QueryError, Session
+from augury.errors import DataError
+from oracles.rules import Act, Ask, Event, Outcome, Script, reference, text_of
+from rules.acting import bind, session
+from rules.test_reference import cases, names_of, rows_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::augury.errors.RowsWarning")
+
+STREAM = """
+CREATE STREAM behaviour (
+    id LONG, worker STRING, action STRING, room STRING, t LONG, seq LONG, p DOUBLE
+) ID id KEY worker TIME t ORDER BY seq TYPE action PROBABILITY p;
+CREATE TABLE worker_status (worker STRING, status STRING) KEY worker UNCERTAIN;
+"""
+N16 = (
+    STREAM
+    + """
+CREATE QUERY unwashed ON behaviour PATTERN SEQ(EXIT x, !SANITIZE s, ENTER e)
+WHERE [worker] AND x.room <> e.room WITHIN 45 RETURN e.worker AS who, e.room AS room_in;
+CREATE QUERY masked ON behaviour PATTERN SEQ(MASK a, EXIT b)
+WHERE [worker] AND 'warning' = (SELECT status FROM worker_status WHERE worker = b.worker)
+WITHIN 45 RETURN b.worker AS who;
+CREATE QUERY again ON behaviour PATTERN SEQ(ENTER a, MASK b)
+WHERE [worker] AND 'warning' = (SELECT status FROM worker_status WHERE worker = b.worker)
+WITHIN 45 RETURN b.worker AS who;
+CREATE RULE warn ON OUTPUT unwashed REFERENCING NEW AS hit FOR EACH EVENT
+BEGIN
+    UPDATE worker_status SET status = 'warning' WHERE worker = hit.who;
+END;
+"""
+)
+EVENTS = [
+    (1, "EXIT", 2, 1, "w7", "A", 0.9),
+    (2, "ENTER", 10, 2, "w7", "B", 0.5),
+    (3, "MASK", 12, 3, "w7", "B", 1.0),
+    (4, "EXIT", 15, 4, "w7", "B", 1.0),
+]
+
+
+def worked(script: str = N16) -> Session:
+    ag = session(script, {"worker_status": [("w7", "safe")]})
+    columns = ("id", "action", "t", "seq", "worker", "room", "p")
+    ag.bind("behaviour", [dict(zip(columns, each, strict=True)) for each in EVENTS])
+    return ag
+
+
+def test_n16_comes_out() -> None:
+    ag = worked()
+    for name in ("unwashed", "masked", "again"):
+        assert ag.table(name).column("confidence").to_pylist() == pytest.approx([0.45]), name
+    (fired,) = ag.table("warn").to_pylist()
+    assert (fired["ts"], fired["changes"]) == (10, [])
+    assert fired["confidence"] == pytest.approx(0.45)
+    rows = [tuple(row.values()) for row in ag.table("worker_status").to_pylist()]
+    assert rows == [("w7", "safe", pytest.approx(0.55)), ("w7", "warning", pytest.approx(0.45))]
+
+
+def test_a_threshold_is_on_the_weight_of_all_worlds() -> None:
+    ag = worked(
+        N16.replace(
+            "WITHIN 45 RETURN b.worker", "WITHIN 45 HAVING CONFIDENCE >= 0.5 RETURN b.worker"
+        )
+    )
+    assert ag.table("masked").num_rows == 0
+    assert ag.table("unwashed").num_rows == 1
+
+
+def test_each_world_has_changes_of_its_own_and_pushed_rows_have_not_all_worlds() -> None:
+    ag = worked()
+    with pytest.raises(Exception, match="UNCERTAIN"):
+        ag.changes("worker_status")
+    pushing = Session(engine="local")
+    pushing.sql(N16)
+    with pytest.raises(QueryError, match="P003"):
+        pushing.push("behaviour", [])
+
+
+def test_too_many_worlds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUGURY_LINEAGE_LIMIT", "8")
+    with pytest.raises(DataError, match="LINEAGE_LIMIT"):
+        worked().table("worker_status")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TABLE b (w STRING) UNCERTAIN; CREATE RULE r ON unwashed DO DELETE FROM b;",
+        "CREATE TABLE c (w STRING) KEY w; CREATE RULE r ON unwashed DO DELETE FROM c;",
+        "CREATE RULE r ON masked THROTTLE 1 PER 5 DO DELETE FROM worker_status;",
+    ],
+)
+def test_what_is_not_told_of_worlds_is_refused(text: str) -> None:
+    ag = worked(N16 + text)
+    with pytest.raises(QueryError, match="P003"):
+        ag.table("worker_status")
+
+
+# Every world by itself ----------------------------------------------------------------------------
+
+
+def is_of_status(act: Act) -> bool:
+    return act.kind not in ("log", "clear")
+
+
+def is_about_status(ask: Ask | None) -> bool:
+    return ask is None or ask.kind in ("is", "null", "two")
+
+
+def text_in_worlds(script: Script) -> str:
+    text = text_of(script).replace("KEY worker;", "KEY worker UNCERTAIN;")
+    return text.replace("CREATE TABLE log (worker STRING);", "").replace("DELETE FROM log; ", "")
+
+
+def worlds_of(events: list[Event]) -> list[tuple[float, list[Event]]]:
+    choices = [[(each, each.p), (None, 1 - each.p)] for each in events]
+    found = []
+    for chosen in product(*choices):
+        weight = 1.0
+        for _, p in chosen:
+            weight *= p
+        if weight > 0:
+            found.append((weight, [replace(e, p=1.0) for e, _ in chosen if e is not None]))
+    return found
+
+
+@given(cases())
+@settings(deadline=None, max_examples=25)
+def test_what_comes_of_worlds_is_what_comes_of_each_weighed(
+    case: tuple[Script, list[Event]],
+) -> None:
+    script, events = case
+    rules = tuple(
+        replace(rule, acts=tuple(filter(is_of_status, rule.acts)), least=None)
+        for rule in script.rules
+        if is_about_status(rule.ask)
+    )
+    rules = tuple(rule for rule in rules if rule.acts)
+    asked = tuple(
+        replace(query, ask=query.ask if is_about_status(query.ask) else None, next=False)
+        for query in script.queries
+    )
+    assume(rules)
+    script = replace(script, uncertain=True, rules=rules, queries=asked)
+    events = [replace(e, p=(0.5, 0.8, 1.0)[e.id % 3]) for e in events[:7]]
+    names = names_of(script, events)
+    outcomes = [
+        (weight, reference(script, own, lambda query, ids: names[query, ids]))
+        for weight, own in worlds_of(events)
+    ]
+    ag = bind(session(text_in_worlds(script), {"status": list(script.status)}), rows_of(events))
+    if any(each.stopped is not None for _, each in outcomes):
+        with pytest.raises(DataError):
+            ag.table("status")
+        return
+    check(ag, script, outcomes, names)
+
+
+def check(
+    ag: Session, script: Script, outcomes: list[tuple[float, Outcome]], names: dict[Any, str]
+) -> None:
+    contents, passed, fired = (defaultdict[Any, float](float) for _ in range(3))
+    for weight, each in outcomes:
+        for row in each.tables["status"]:
+            contents[tuple(row)] += weight
+        for own in each.passed:
+            passed[own] += weight
+        for rule, ids, ts, _ in each.firings:
+            fired[rule, ids, ts] += weight
+    rows = {(r["worker"], r["colour"]): r["probability"] for r in ag.table("status").to_pylist()}
+    assert rows == pytest.approx(dict(contents))
+    for query in script.queries:
+        told = ag.table(query.name).to_pylist()
+        expected = {names[q, ids]: w for (q, ids), w in passed.items() if q == query.name}
+        assert {r["match_id"]: r["confidence"] for r in told} == pytest.approx(expected)
+    for rule in script.rules:
+        told = ag.table(rule.name).to_pylist()
+        expected = {
+            (names[rule.query, ids], ts): w
+            for (name, ids, ts), w in fired.items()
+            if name == rule.name
+        }
+        found = {(row["match_id"], row["ts"]): row["confidence"] for row in told}
+        assert found == pytest.approx(expected)
