@@ -82,6 +82,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/calibration.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/page.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/throughput.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/standing.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/calibration.py
 	test ! -d ../shared/data || PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/heat_waves.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/page.py

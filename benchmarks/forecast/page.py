@@ -118,11 +118,32 @@ def throughput(found: Figures) -> Iterator[str]:
     yield ""
 
 
+def standing(found: Figures) -> Iterator[str]:
+    """Yield the states of P-ToPSS's Figure 9."""
+    yield "## Many subscriptions (P-ToPSS, Figure 9: states)"
+    yield ""
+    yield "Subscriptions of ten primitives from a pool of 50, two `;` among nine operators,"
+    yield f"{found['subscriptions_by_default']:,} of them, unless varied; primitives are drawn"
+    yield "evenly, or by a normal distribution. States without merging and with it, and the"
+    yield "commonality (what merging saves). EXPLAIN says this of forecasts; at run time each is"
+    yield "followed by itself."
+    yield ""
+    rows = [
+        (name, value, each["states"], each["merged"], each["commonality"])
+        for name, cells in found.items()
+        if isinstance(cells, dict) and name != "measured_on"
+        for value, each in cells.items()
+    ]
+    yield from table(("varied, drawn", "value", "states", "merged", "commonality"), rows)
+    yield ""
+
+
 def main() -> None:
     """Write the page."""
     lines = ["# Forecasts, measured", "", "[What forecasts are](../forecasts.md)", ""]
     lines += calibration(read("forecast_calibration"))
     lines += heat_waves(read("forecast_heat_waves"))
+    lines += standing(read("forecast_standing"))
     lines += throughput(read("forecast_throughput"))
     (harness.FIGURES / "forecasts.md").write_text("\n".join(lines).rstrip() + "\n")
 

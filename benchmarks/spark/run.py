@@ -24,6 +24,7 @@ BUDGET_SECONDS = {
     "against_flink": 2400,
     "streaming": 900,
     "windows": 1800,
+    "forecasting": 900,
     "stateful": 900,
     "memory": 2400,
 }

@@ -27,6 +27,13 @@ from matching import harness
 # Arguments of each script, and what is made smaller in it.
 SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "forecast.throughput": ([], {"EVENTS": 2_000, "KEYS": 20, "ROUNDS": 1, "HORIZONS": (10, 20)}),
+    "forecast.standing": (
+        [],
+        {
+            "SUBSCRIPTIONS": 10,
+            "SETTINGS": {"subscriptions": [{"count": 5}], "length": [{"count": 5, "length": 4}]},
+        },
+    ),
     "forecast.calibration": (
         [],
         {"EVENTS": 600, "HISTORY": 900, "KEYS": 3, "HORIZONS": ("2 EVENTS", "10 EVENTS")},
@@ -229,7 +236,7 @@ def test_the_page_of_forecasts_is_written_from_its_figures(
     small: Any, repository: Path, tmp_path: Path
 ) -> None:
     figures = repository / "docs" / "benchmarks"
-    for name in ("calibration", "heat_waves", "throughput"):
+    for name in ("calibration", "heat_waves", "standing", "throughput"):
         shutil.copy(figures / f"forecast_{name}.json", tmp_path)
     small("forecast.page").main()
     assert (tmp_path / "forecasts.md").read_text() == (figures / "forecasts.md").read_text()

@@ -46,6 +46,11 @@ def test_keys_stand_where_the_query_equates_them() -> None:
         assert {row["ts"]: row["k"] for row in found} == {1: "k", 2: "l"}
 
 
+def test_what_is_exact_is_not_sampled_where_it_might_be() -> None:
+    exact = session(AB, f"WITHIN 2 EVENTS {LEARNED}").table("f")
+    assert session(AB, f"WITHIN 2 EVENTS {LEARNED} APPROXIMATE (0.1, 0.1)").table("f") == exact
+
+
 def test_some_columns_may_be_asked_for() -> None:
     ag = session(AB, f"WITHIN 2 EVENTS {LEARNED}")
     assert ag.table("f", ["forecast", "ts"]).column_names == ["forecast", "ts"]
@@ -142,7 +147,10 @@ REFUSED = {
         "SEQ(A a, B+ b) WHERE b[1].p > a.p WITHIN 9",
         "WITHIN 2 EVENTS LEARN FROM history",
     ),
-    "approximate": (AB, f"WITHIN 2 EVENTS {LEARNED} APPROXIMATE (0.1, 0.1)"),
+    "approximate": (
+        "SEQ(A a, B b) WHERE b.p > a.p WITHIN 9",
+        "WITHIN 2 EVENTS LEARN FROM history APPROXIMATE (0.1, 0.1)",
+    ),
     "edges": ("SEQ(A a, B b, !C c) WITHIN 9 EVENTS", "WITHIN 2 EVENTS USING EDGES"),
     "run": (
         "SEQ(A a, B+ b, !C c) USING SKIP TILL NEXT MATCH WITHIN 9 EVENTS",

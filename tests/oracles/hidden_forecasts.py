@@ -15,6 +15,8 @@ from oracles.plan import prepare
 from oracles.selection import answers
 
 Told = tuple[float, float | None]
+# In this state there is no event.
+NOWHERE = "N"
 # What a partial match has bound: components and times.
 Part = frozenset[tuple[str, tuple[int, ...]]]
 
@@ -61,7 +63,8 @@ def forecast(
     for past, path in pasts:
         for chance, future in hmm.onward(path[-1], horizon):
             weight = past / total * chance
-            events = [Event(f"{t}", t, state) for t, state in enumerate((*path, *future))]
+            steps = enumerate((*path, *future))
+            events = [Event(f"{t}", t, state) for t, state in steps if state != NOWHERE]
             firsts = dict[Part, int]()
             for match in answers(plan, events):
                 step = match.events[-1].ts - len(path) + 1

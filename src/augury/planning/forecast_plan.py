@@ -211,8 +211,8 @@ def _refuse(forecast: CheckedForecast, reasons: Iterator[str]) -> None:
 def _unread(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
     query = forecast.query
     by_model = forecast.future.kind == "MODEL"
-    if forecast.approximate is not None:
-        yield "is APPROXIMATE"
+    if forecast.approximate is not None and not _is_exact(forecast):
+        yield "would have to sample futures (APPROXIMATE)"
     if query.after_match is not None or query.each_event:
         yield "is of a query with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
     yield from _of_conditions(forecast)
@@ -229,6 +229,18 @@ def _unread(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
             yield "is of a query over several streams with tie-breakers"
     if not by_model:
         yield from _of_alternatives(forecast, catalog)
+
+
+def _is_exact(forecast: CheckedForecast) -> bool:
+    """Return whether nothing has to be sampled: then APPROXIMATE allows more than is needed."""
+    if forecast.future.kind == "EDGES" or next(undecided(forecast.query), None) is not None:
+        return False
+    window = forecast.query.within
+    expires = forecast.by_time and window is not None and not window.events
+    if not expires or forecast.arrivals == "STEADY":
+        return True
+    assert window is not None
+    return not forecast.horizon.events and forecast.horizon.length <= window.length
 
 
 def _of_conditions(forecast: CheckedForecast) -> Iterator[str]:

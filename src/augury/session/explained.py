@@ -76,7 +76,8 @@ class Explanations:
         if shape != "text" or analyze:
             raise AuguryError(f"a forecast is explained as text; explain {forecast.query.name} so")
         with blamed(source, forecast):
-            own = explain_forecast(forecast, self._declared.catalog)
+            standing = [own for own, _ in self._declared.forecasts.values() if own is not forecast]
+            own = explain_forecast(forecast, self._declared.catalog, standing)
             history = (forecast.learn_from or "").lower()
             if self._bound.engine == "local" and history in self._bound.rows:
                 own += self._bound.local_runner().explain_learned(forecast)

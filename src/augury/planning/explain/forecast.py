@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.language.text.words import names_text
 from augury.planning.forecast_plan import ForecastPlan, plan_forecast
 from augury.planning.forecast_shards import forecast_cut
+from augury.planning.pattern.alike_states import alike_states
 
 
-def explain_forecast(forecast: CheckedForecast, catalog: Catalog) -> str:
-    """Return how a forecast will be made; what follows is of its query."""
-    return "\n".join(_lines(plan_forecast(forecast, catalog))) + "\n"
+def explain_forecast(
+    forecast: CheckedForecast, catalog: Catalog, others: Iterable[CheckedForecast] = ()
+) -> str:
+    """Return how a forecast will be made, beside others; what follows is of its query."""
+    lines = [*_lines(plan_forecast(forecast, catalog)), *_alike(forecast, others)]
+    return "\n".join(lines) + "\n"
+
+
+def _alike(forecast: CheckedForecast, others: Iterable[CheckedForecast]) -> Iterator[str]:
+    """Yield how much of the automaton other forecasts have, too."""
+    queries = {each.query.name: each.query for each in (forecast, *others)}
+    if len(queries) > 1:
+        alike, own = alike_states(queries.values()), forecast.query.name
+        shared, total = alike.shared(own), len(alike.classes[own])
+        yield f"  alike       {shared} of its {total} states are those of other forecasts;"
+        yield (
+            f"              {len(queries)} queries have {alike.states} states, {alike.merged} of "
+            f"them different: commonality {alike.commonality:.2f}"
+        )
 
 
 def _lines(plan: ForecastPlan) -> Iterator[str]:
