@@ -96,6 +96,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/windows.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/rules/schedulers.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/rules/contents.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/rules/on_spark.py
 	test ! -d ../shared/data || PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/caviar.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/papers_figures.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/safe_plan.py

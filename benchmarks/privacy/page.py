@@ -102,8 +102,8 @@ def _limits(results: dict[str, Any]) -> str:
         "## What holds the periodic hybrid back\n\nNot what it knows of the cycle: with a history "
         "five times as long it keeps as much. With PATIENCE 1 a private match that is likely costs "
         "now, though it may be stopped later at less cost; *true* pays only for those that come. "
-        "That is what patience is for.\n\n| setting | periodic over true | periodic, patience "
-        "learned over 1 |\n|---|---|---|\n"
+        "That is what patience is for, and it is learned of the history.\n\n| setting | periodic "
+        "over true | periodic, patience learned over 1 |\n|---|---|---|\n"
     )
     return head + "\n".join(rows)
 

@@ -109,11 +109,16 @@ def ward(setting: Setting, seed: int) -> Ward:
     """Return a random ward under a random policy."""
     rng = np.random.default_rng(seed)
     rounds = rounds_of(setting, rng)
-    long = replace(setting, cycles=setting.cycles * setting.history)
-    history = stream(long, rounds, setting.cycles - long.cycles, rng)
+    history = stream(setting, rounds, 0, rng)
     rows = stream(setting, rounds, setting.cycles, rng)
+    queries = script(setting, rng)
+    if setting.history > 1:
+        # What came before is drawn apart, so that all else stays as it is.
+        more = replace(setting, cycles=setting.cycles * (setting.history - 1))
+        earlier = stream(more, rounds, -more.cycles, np.random.default_rng([seed, 1]))
+        history = pa.concat_tables([earlier, history])
     ag = Session(engine="local")
-    ag.sql(STREAM + script(setting, rng))
+    ag.sql(STREAM + queries)
     catalog = ag._declared.catalog
     plan = plan_policy(catalog.policies["pol"], ag._declared.checked_queries, catalog, {})
     past, own = (

@@ -9,6 +9,7 @@ that reads the same files one after another.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
@@ -30,6 +31,7 @@ SCHEMA = "id LONG, worker LONG, action STRING, room LONG, t LONG"
 
 def session() -> SparkSession:
     """Return a Spark session of this machine that keeps state as streams need it."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     made = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     made = made.config("spark.sql.shuffle.partitions", "2").config("spark.driver.memory", "4g")

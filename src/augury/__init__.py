@@ -47,5 +47,12 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module 'augury' has no attribute {name!r}")
 
 
+def load_ipython_extension(shell: object) -> None:
+    """Let a notebook have `%%augury` cells; `%load_ext augury` calls it."""
+    from augury.notebook import load
+
+    load(shell)
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import combinations_with_replacement, groupby, product
 from typing import Any
 
-from oracles.model import And, Comp, Event, Next, Not, Or, Query, Seq
+from oracles.model import And, Comp, Event, Next, Not, Or, Query, Rounds, Seq
 from oracles.plan import prepare
 from oracles.selection import answers, everything
 from oracles.worlds import possible_worlds as worlds
@@ -26,6 +26,8 @@ def positive(pattern: Any) -> Any:
     """Return a pattern without negations, in which neighbours need not be any."""
     if isinstance(pattern, Comp):
         return pattern
+    if isinstance(pattern, Rounds):
+        return replace(pattern, part=positive(pattern.part))
     parts = tuple(positive(part) for part in pattern.parts if not isinstance(part, Not))
     return type(pattern)(parts) if isinstance(pattern, And | Or) else Seq(parts)
 
@@ -118,10 +120,13 @@ def worth_in_cycles(
 
 def pattern_text(pattern: Any) -> str:
     """Return a pattern as the language writes it."""
-    if isinstance(pattern, Comp):
+    if isinstance(pattern, Comp | Rounds):
         count = {(1, 1): "", (1, None): "+", (0, None): "*", (0, 1): "?"}.get(
             (pattern.minimum, pattern.maximum), f"{{{pattern.minimum},{pattern.maximum}}}"
         )
+    if isinstance(pattern, Rounds):
+        return f"({pattern_text(pattern.part)}){count} {pattern.name}"
+    if isinstance(pattern, Comp):
         return f"{pattern.type}{count} {pattern.name}"
     if isinstance(pattern, Not):
         return f"!{pattern_text(pattern.part)}"

@@ -24,7 +24,7 @@ from oracles.futures import (
     worth_in_cycles,
     worth_now,
 )
-from oracles.model import And, Comp, Event, Not, Or, Query, Seq
+from oracles.model import And, Comp, Event, Not, Or, Query, Rounds, Seq
 from oracles.worlds import matches
 
 SHAPE = (
@@ -47,16 +47,23 @@ class _Names:
 
 @st.composite
 def shapes(draw: st.DrawFn, *, negated: bool) -> Any:
-    new, kinds = _Names(), st.sampled_from(KINDS)
+    new, kinds_of = _Names(), st.sampled_from(KINDS)
     repeats = st.sampled_from(
         [(1, 1), (1, 1), (1, 1), (1, None), (0, 1), (0, None), (1, 2), (2, 2)]
     )
 
     def leaf() -> Comp:
-        return new.comp(draw(kinds), *draw(repeats))
+        return new.comp(draw(kinds_of), *draw(repeats))
 
     def part(depth: int) -> Any:
-        how = draw(st.sampled_from(["leaf", "leaf", "AND", "OR", "SEQ"])) if depth else "leaf"
+        kinds = ["leaf", "leaf", "AND", "OR", "SEQ", "rounds"]
+        how = draw(st.sampled_from(kinds)) if depth else "leaf"
+        if how == "rounds":
+            inner = Seq((new.comp(draw(kinds_of)), new.comp(draw(kinds_of))))
+            new.count += 1
+            return Rounds(
+                inner, *draw(st.sampled_from([(1, None), (0, 1), (1, 2)])), f"g{new.count}"
+            )
         if how == "leaf":
             return leaf()
         parts = [part(depth - 1) for _ in range(2)]

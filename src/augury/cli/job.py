@@ -74,6 +74,10 @@ class Job:
         return error.at(Source(self.name, self.text), *spans[:1])
 
     @property
+    def uses_delta(self) -> bool:
+        return any(each.format == "delta" for found in self.targets.values() for each in found)
+
+    @property
     def uses_kafka(self) -> bool:
         origins = [stream.source for stream in self.streams.values()]
         every = [*origins, *(each for found in self.targets.values() for each in found)]

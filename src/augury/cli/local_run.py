@@ -53,6 +53,7 @@ def run_here(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporte
         finally:
             if run.commits is not None:
                 run.commits.close()
+            _say(caught, reporter)
     reporter.flush()
     sum_up(run.delivery, flags.aside(streaming=job.streaming), reporter)
     tell_ties(run.delivery, job, reporter)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -102,13 +101,6 @@ def rows_of(place: str) -> Any:
     path = Path(place)
     if not path.exists():
         raise AuguryError(f"there is no file {place}")
-    if path.is_dir() or path.suffix == ".parquet":
+    if path.is_dir() or path.suffix in (".parquet", ".csv", ".json", ".jsonl", ".ndjson"):
         return str(path)
-    if path.suffix == ".csv":
-        from pyarrow import csv
-
-        return csv.read_csv(path)
-    if path.suffix in (".json", ".jsonl", ".ndjson"):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines if line.strip()]
     raise AuguryError(f"{place} is no file of Parquet, CSV or JSON by its name")

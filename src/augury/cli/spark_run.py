@@ -37,6 +37,7 @@ def run_on_spark(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Rep
         given["jars"],
         job.uses_kafka,
         given["kafka_jars"],
+        job.uses_delta,
     )
     with ending_on_signals(reporter), readable_failures():
         spark, is_ours = spark_session(launch)
@@ -71,15 +72,20 @@ def _deliver(
         run = run_id if job.streaming else uuid4().hex
         sinks["match", WRITTEN.key] = [StoreSink(stores, run)]
     delivery = Delivery(pipeline, sinks)
-    delivery.open()
-    reporter.in_ticks = any(stream.time_is_ticks for stream in job.streams.values())
-    reporter.tell("start", queries=list(job.queries), streaming=job.streaming)
-    with stopping_on_signals(delivery, reporter):
-        if job.streaming:
-            watch = lambda progress: reporter.progress(progress, delivery)  # noqa: E731
-            run_stream(pipeline.answers, delivery, flags.checkpoint, _trigger(given), watch)
-        else:
-            run_batch(pipeline.answers, delivery)
+    try:
+        delivery.open()
+        reporter.in_ticks = any(stream.time_is_ticks for stream in job.streams.values())
+        reporter.tell("start", queries=list(job.queries), streaming=job.streaming)
+        with stopping_on_signals(delivery, reporter):
+            if job.streaming:
+                watch = lambda progress: reporter.progress(progress, delivery)  # noqa: E731
+                run_stream(pipeline.answers, delivery, flags.checkpoint, _trigger(given), watch)
+            else:
+                run_batch(pipeline.answers, delivery)
+    finally:
+        if stores is not None:
+            with _said(reporter):
+                stores.release()
     sum_up(delivery, flags.aside(streaming=job.streaming), reporter)
     tell_ties(delivery, job, reporter)
     _refuse_nothing_but_bad_rows(spark, job, delivery)

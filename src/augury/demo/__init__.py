@@ -11,4 +11,5 @@ SCENES = {
     "building": "augury.demo.building.play",
     "hospital": "augury.demo.hospital.play",
     "discretion": "augury.demo.discretion.play",
+    "logins": "augury.demo.logins.play",
 }

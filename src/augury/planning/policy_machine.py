@@ -8,7 +8,7 @@ from typing import Any
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
-from augury.analysis.policies.shapes import Gap, gaps_of, positive, positive_shape
+from augury.analysis.policies.shapes import Gap, gaps_of, positive, positive_shape, rounds_of
 from augury.planning.expressions.lower import Scope
 from augury.planning.expressions.scalar import Scalar, Tables, scalar
 from augury.planning.expressions.typed import Aggregated, Apply, Input, inputs_within, nodes_within
@@ -94,7 +94,10 @@ class MachineCompiler:
         (by,) = own.played_by
         assert by.type is not None
         after = {p.earlier for p in automaton.precedences if p.later == component}
-        return Player(component, by.type, self._fits(component), frozenset({*after, component}))
+        # The rounds of a group come one after the other, whichever of its components they end in.
+        groups = (positive(group) for group in rounds_of(self.shape))
+        after |= next((own for own in groups if component in own), {component})
+        return Player(component, by.type, self._fits(component), frozenset(after))
 
     def _fits(self, component: int) -> Callable[[Values], bool]:
         tests = [
@@ -157,9 +160,6 @@ def _readings(each: Predicate, component: int) -> Iterator[str]:
     """Yield how a condition reads a component."""
     for node in nodes_within(each.expression):
         if isinstance(node, Aggregated) and node.component == component:
-            if node.running:
-                yield "i"
-                continue
             yield "count" if node.function == "COUNT" and node.column is None else "whole"
         elif isinstance(node, Input) and node.component == component:
             if node.kind == "number":
@@ -182,10 +182,6 @@ def _instances(reads: dict[int, frozenset[str]], taken: Taken) -> Iterator[dict[
 def _read(node: Input | Aggregated) -> Scalar:
     component, column = node.component, node.column
     if isinstance(node, Aggregated):
-        if node.running:
-            return lambda row: _aggregate(
-                node, row[0].get(component, ())[: row[1].get(component, 0) + 1]
-            )
         return lambda row: _aggregate(node, row[0].get(component, ()))
     assert column is not None
     kind, number = node.kind, node.number - 1

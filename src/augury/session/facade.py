@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from augury.analysis.declarations.catalog import Catalog
     from augury.evaluation.learning.forecast_scores import ForecastScore
     from augury.language.tree import Explain, Statement
+    from augury.report.shown import Shown
     from augury.rules.locks import Grain, Scheduler
     from augury.runners.spark.pipeline import Pipeline
     from augury.session.explained import Format
@@ -185,11 +186,12 @@ class Session:
         return self._bound.spark
 
     def bind(self, name: str, data: Any) -> None:
-        """Give a declared stream or table its rows: a pandas DataFrame, Arrow data, or dicts.
+        """Give a declared stream or table its rows: a DataFrame, Arrow data, or dicts.
 
-        Also the path of a Parquet file, or of a folder of them; on Spark a DataFrame of Spark too,
-        static or streaming. Binding again replaces the rows. Rows are checked when a query first
-        reads them: bad ones do not stop it, see `rejected`.
+        Whatever exports its columns to Arrow will do: pandas, polars, DuckDB. Also the path of a
+        file of Parquet, CSV or JSON (a row a line), or of a folder of Parquet files; on Spark a
+        DataFrame of Spark too, static or streaming. Binding again replaces the rows. Rows are
+        checked when a query first reads them: bad ones do not stop it, see `rejected`.
         """
         declared = self._bound.bindable(name)
         self._pushed.refuse_bound(declared.name)
@@ -329,6 +331,12 @@ class Session:
         from augury.why.why_not import why_not
 
         return why_not(self._opened(), self._declared.readable(query)[0], key, around)
+
+    def display(self, query: str) -> Shown:
+        """Return the answer of a query for a notebook: a table, with bars for confidences."""
+        from augury.report.shown import display
+
+        return display(self, query)
 
     def report(self, *, title: str = "Answers", truth: str | None = None) -> str:
         """Return a page of HTML about what was asked, rows, answers, and why.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from augury import brokers
 from augury.sinks.console import ConsoleSink, Show
+from augury.sinks.delta import DeltaSink
 from augury.sinks.folder import FolderSink, Owner
 from augury.sinks.sink import Revisions
 from augury.sinks.topic import TopicSink
@@ -39,6 +41,10 @@ class Choice:
         assert target.path is not None
         owner, settings = Owner(self.run, query), target.settings
         mode = _mode(settings)
+        if target.format == "delta":
+            # A bounded run has no id of its own, and may be repeated over other rows.
+            run = uuid4().hex if self.run == "batch" else self.run
+            return DeltaSink(self.spark, target.path, query, run, settings, mode)
         return FolderSink(self.spark, target.path, target.format, owner, settings, mode)
 
     def _topic(self, query: str, target: External) -> TopicSink:

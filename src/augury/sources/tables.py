@@ -7,18 +7,23 @@ types one by one, by the rule for pushed rows; what fits none is a fault of its 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import csv
 
 from augury.errors import DataError
 from augury.sources.columns import ARROW_TYPES, Faults, can_hold, fit_values
 from augury.sources.rows import with_faults
 from augury.sources.values import is_missing
 
+# How the names of files of text end.
+TEXTS = (".csv", ".json", ".jsonl", ".ndjson")
 # A type that Arrow gives to values of Python says the same as looking at each of them.
 _TOLD_BY_ARROW = ("LONG", "DOUBLE", "STRING", "BOOLEAN")
 
@@ -56,8 +61,8 @@ def plain_rows(name: str, data: Any) -> list[dict[str, Any]]:
 def _no_table(name: str, problem: Exception) -> DataError:
     return DataError(
         f"the rows of {name} cannot be read as a table ({problem}); "
-        "bind a pandas DataFrame, an Arrow table, a list of dicts, a dict of columns, or the "
-        "path of a Parquet file or folder"
+        "bind a DataFrame of pandas or polars, an Arrow table, a list of dicts, a dict of "
+        "columns, or the path of a file of Parquet, CSV or JSON"
     )
 
 
@@ -71,11 +76,47 @@ def _converted(data: Any, kinds: Mapping[str, str] | None) -> pa.Table:
         return _typed(_columns_of_frame(data), kinds)
     if isinstance(data, Mapping):
         return _typed(dict(data), kinds)
+    if hasattr(data, "__arrow_c_stream__"):
+        # Polars, DuckDB and others: whatever gives its columns away.
+        return _plain_texts(pa.table(data))
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
         # Arrow takes the names from the first row alone; a later row may have more.
         names = dict.fromkeys(name for row in data for name in row.keys())  # noqa: SIM118
         return _typed({name: [row.get(name) for row in data] for name in names}, kinds)
     raise TypeError(f"{type(data).__name__} is not a kind of table")
+
+
+def _plain_texts(table: pa.Table) -> pa.Table:
+    """Return a table whose texts are plain, in the place of views and of codes for them."""
+    columns = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type
+        texts = kind.value_type if pa.types.is_dictionary(kind) else kind
+        is_view = pa.types.is_string_view(texts)
+        if is_view and pa.types.is_dictionary(kind):
+            chunks = [_recoded(chunk) for chunk in column.chunks]
+            columns[name] = pa.chunked_array(chunks, pa.string())
+        else:
+            columns[name] = column.cast(pa.string()) if is_view else column
+    return pa.table(columns)
+
+
+def _recoded(codes: pa.DictionaryArray) -> pa.Array:
+    return codes.dictionary.cast(pa.string()).take(codes.indices)
+
+
+def text_rows(name: str, path: Any) -> Any:
+    """Return the rows of a file of CSV or JSON (a row a line); None of any other file."""
+    place = Path(os.fsdecode(path))
+    if place.suffix.lower() not in TEXTS or place.is_dir():
+        return None
+    try:
+        if place.suffix.lower() == ".csv":
+            return csv.read_csv(place)
+        lines = place.read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines if line.strip()]
+    except (OSError, ValueError, pa.ArrowException) as problem:
+        raise DataError(f"the rows of {name} cannot be read from {place} ({problem})") from problem
 
 
 def _is_pandas(data: Any) -> bool:

@@ -17,7 +17,7 @@ from augury.analysis.findings import Findings, listing, suggest
 from augury.errors import Span
 from augury.language.tree import External, Option, Write
 
-FORMATS = ("parquet", "csv", "json", "kafka", "console")
+FORMATS = ("parquet", "csv", "json", "kafka", "delta", "console")
 # For the firings of a rule: what a run delivers from the outbox of a store, and not as a table.
 HOOK = "webhook"
 _REVISIONS = ("latest", "log")

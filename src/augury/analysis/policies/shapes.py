@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from augury.analysis.checked import Branch, Component, Leaf, Negated, Shape
 
@@ -33,9 +34,9 @@ def positive_shape(shape: Shape) -> Shape | None:
     if isinstance(shape, Negated):
         return None
     parts = tuple(own for part in shape.parts if (own := positive_shape(part)) is not None)
-    if len(parts) < 2:
+    if len(parts) < 2 and shape.times is None:
         return parts[0] if parts else None
-    return Branch("SEQ" if shape.operator == "NEXT" else shape.operator, parts)
+    return Branch("SEQ" if shape.operator == "NEXT" else shape.operator, parts, shape.times)
 
 
 def positive(shape: Shape) -> Components:
@@ -77,10 +78,29 @@ def is_needed(shape: Shape, components: Sequence[Component]) -> bool:
     """Whether every match holds an event of a part."""
     if isinstance(shape, Leaf):
         return components[shape.component].minimum > 0
-    if isinstance(shape, Negated):
+    if isinstance(shape, Negated) or (shape.times is not None and shape.times[0] == 0):
         return False
     every = all if shape.operator == "OR" else any
     return every(is_needed(part, components) for part in shape.parts)
+
+
+def rounds_of(shape: Shape) -> Iterator[Branch]:
+    """Yield the groups that repeat, outermost only."""
+    if isinstance(shape, Branch):
+        if shape.times is not None:
+            yield shape
+        else:
+            for part in shape.parts:
+                yield from rounds_of(part)
+
+
+def unordered(shape: Shape) -> Iterator[tuple[Components, Components]]:
+    """Yield the components of each two parts that may come in any order."""
+    if isinstance(shape, Branch):
+        if shape.operator == "AND":
+            yield from combinations(map(positive, shape.parts), 2)
+        for part in shape.parts:
+            yield from unordered(part)
 
 
 def beginning(shape: Shape, components: Sequence[Component]) -> Components:

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from augury.analysis.checked import Branch, CheckedQuery, Leaf, Negated, Shape
 from augury.analysis.expressions.walk import walk
-from augury.analysis.policies.shapes import Gap, beginning, gaps_of, together
+from augury.analysis.policies.shapes import (
+    Gap,
+    beginning,
+    gaps_of,
+    positive,
+    rounds_of,
+    together,
+    unordered,
+)
 from augury.language import expressions as ex
 
 
@@ -30,7 +38,7 @@ def unweighable(query: CheckedQuery, stream: str, *, private: bool) -> str:
 def _unweighable_pattern(query: CheckedQuery, *, private: bool) -> str:
     positive = [c for c in query.components if not c.negated]
     reasons = [
-        (_repeats_groups(query.shape), "repeats a group"),
+        (_repeats_much(query), "repeats a group with AND, negations, or conditions on its rounds"),
         (_adds_up_so_far(query), "adds up a repetition as it goes"),
         (query.after_match is not None, "takes matches one after the other, AFTER MATCH"),
         (any(by.type is None for c in positive for by in c.played_by), "takes events of any type"),
@@ -51,10 +59,29 @@ def _unweighable_pattern(query: CheckedQuery, *, private: bool) -> str:
     return _unfollowable(query) if parts is None else _late_condition(query, parts)
 
 
-def _repeats_groups(shape: Shape) -> bool:
+def _repeats_much(query: CheckedQuery) -> bool:
+    """Whether a group repeats whose rounds hold more than events in sequence."""
+    for group in rounds_of(query.shape):
+        own = positive(group)
+        if not all(map(_is_in_sequence, group.parts)):
+            return True
+        for conjunct in query.conjuncts:
+            named = frozenset(conjunct.components)
+            if named & own and len(named) > 1 and not is_equality(query, named):
+                return True
+    return False
+
+
+def is_equality(query: CheckedQuery, named: frozenset[int]) -> bool:
+    """Whether a condition on some components follows from an equality of all of them."""
+    return any(named <= {c for c, _ in each.members} for each in query.equalities)
+
+
+def _is_in_sequence(shape: Shape) -> bool:
     if isinstance(shape, Branch):
-        return shape.times is not None or any(map(_repeats_groups, shape.parts))
-    return isinstance(shape, Negated) and _repeats_groups(shape.part)
+        plain = shape.operator in ("SEQ", "OR") and shape.times is None
+        return plain and all(map(_is_in_sequence, shape.parts))
+    return isinstance(shape, Leaf)
 
 
 def _has_until(shape: Shape) -> bool:
@@ -87,6 +114,11 @@ def _negates_any(query: CheckedQuery) -> bool:
 def _unfollowable(query: CheckedQuery) -> str:
     """Say why a pattern that is no plain sequence cannot be followed event by event."""
     shape, components = query.shape, query.components
+    # Events of equal order would be taken in either order.
+    for parts in unordered(shape) if query.strategy == "NEXT" else ():
+        one, other = ({by.type for c in own for by in components[c].played_by} for own in parts)
+        if one & other:
+            return "takes one type in several parts of an AND, each time the earliest"
     first = beginning(shape, components)
     for gap in gaps_of(shape, components):
         name = components[gap.component].name
@@ -146,7 +178,8 @@ def _parts(shape: Shape, *, private: bool) -> tuple[Leaf | Negated, ...] | None:
         return (shape,)
     if isinstance(shape, Negated):
         return () if private else ((shape,) if isinstance(shape.part, Leaf) else None)
-    if shape.operator != "SEQ" and not (private and shape.operator == "NEXT"):
+    is_sequence = shape.operator == "SEQ" or (private and shape.operator == "NEXT")
+    if not is_sequence or shape.times is not None:
         return None
     found: list[Leaf | Negated] = []
     for part in shape.parts:

@@ -18,6 +18,7 @@ from augury.errors import AuguryError
 from augury.runners.process import local_spark
 from augury.runners.process.failures import OF_SPARK, explained
 from augury.runners.process.java_process import JAVA
+from augury.sinks import delta
 
 KAFKA_JARS = "AUGURY_KAFKA_JARS"
 # What goes wrong is said by augury; Spark's own words are there for who asks for them.
@@ -27,7 +28,7 @@ _ONLY_LOCAL = ("spark.driver.", "spark.ui.", "spark.sql.shuffle.")
 
 @dataclass(frozen=True)
 class Launch:
-    """Flags of a run; `kafka` tells whether a script uses Kafka."""
+    """Flags of a run; `kafka` and `delta` tell whether a script uses them."""
 
     master: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -35,6 +36,7 @@ class Launch:
     jars: Sequence[str] = ()
     kafka: bool = False
     kafka_jars: str | None = None
+    delta: bool = False
 
 
 def spark_session(launch: Launch) -> tuple[SparkSession, bool]:
@@ -97,7 +99,7 @@ def _on_a_cluster(master: str | None, settings: Mapping[str, str]) -> SparkSessi
 
 
 def class_path(launch: Launch) -> dict[str, str]:
-    """Return the settings for jars and packages, with the Kafka connector where it is needed."""
+    """Return the settings for jars and packages, with the connectors that are needed."""
     jars, packages = list(launch.jars), list(launch.packages)
     if launch.kafka:
         folder = launch.kafka_jars or os.environ.get(KAFKA_JARS)
@@ -105,8 +107,11 @@ def class_path(launch: Launch) -> dict[str, str]:
             jars += _jars_in(folder)
         elif not _brings_kafka((*jars, *packages, *launch.settings.values())):
             packages.append(brokers.connector(pyspark.__version__))
+    if launch.delta and not any("delta-spark" in each for each in (*jars, *packages)):
+        packages.append(delta.coordinates(pyspark.__version__))
     found = {"spark.jars": ",".join(jars), "spark.jars.packages": ",".join(packages)}
-    return {key: value for key, value in found.items() if value}
+    own = delta.SETTINGS if launch.delta else {}
+    return {key: value for key, value in found.items() if value} | own
 
 
 def expect_jars(jars: Sequence[str]) -> None:

@@ -1,0 +1,1 @@
+"""Logins under attack: an alarm before the break-in."""
