@@ -25,7 +25,7 @@ from augury.demo.hospital.pipelines import (
     truth,
 )
 from augury.demo.hospital.ward import Care, simulate
-from augury.demo.scores import Judged, bands
+from augury.report.scores import Judged, bands
 
 STEPS = tuple(k / 20 for k in range(1, 21))
 Found = dict[Violation, float]

@@ -67,6 +67,8 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
             "RESAMPLED": 50,
         },
     ),
+    "chain.scaling": (["0.05", "only print"], {}),
+    "chain.hospital": (["2", "0.1"], {}),
     "rules.contents": (["2000", "50"], {}),
     "rules.schedulers": (
         ["12"],
