@@ -1,6 +1,6 @@
 """The whole chain over a small ward, composed of the slow twins of its stages.
 
-Owners by all worlds (`identities`), a policy by all combinations (`policies`), matches in each world
+Owners by all worlds (`identities`), a policy by all combinations (`policies`), matches in a world
 (`selection`), rules one moment after another. Written from the language alone; nothing here imports
 augury.
 """
