@@ -84,6 +84,9 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/outside.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/wards.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/page.py
+	$(BIN)/python benchmarks/chain/scaling.py
+	$(BIN)/python benchmarks/chain/hospital.py > docs/benchmarks/chain_hospital.json
+	$(BIN)/python benchmarks/chain/page.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/throughput.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/standing.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/calibration.py

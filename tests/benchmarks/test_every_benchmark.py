@@ -67,6 +67,8 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
             "RESAMPLED": 50,
         },
     ),
+    "chain.scaling": (["0.05", "only print"], {}),
+    "chain.hospital": (["2", "0.1"], {}),
     "rules.contents": (["2000", "50"], {}),
     "rules.schedulers": (
         ["12"],
@@ -108,6 +110,7 @@ for constant, value in constants.items():
 benchmark.main()
 """
 WITH_DATA = {
+    "chain.page",
     "hierarchy.caviar",
     "dpcep.page",
     "forecast.heat_waves",
@@ -229,6 +232,19 @@ def test_the_page_of_identities_is_written_from_its_figures(
         shutil.copy(figures / f"identity_{name}.json", tmp_path)
     small("identity.page").main()
     assert (tmp_path / "identities.md").read_text() == (figures / "identities.md").read_text()
+
+
+def test_the_page_of_scaling_is_written_from_its_figures(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    docs = repository / "docs"
+    (tmp_path / "benchmarks").mkdir()
+    for name in ("chain_scaling.json", "chain_hospital.json"):
+        shutil.copy(docs / "benchmarks" / name, tmp_path / "benchmarks")
+    page = importlib.import_module("chain.page")
+    monkeypatch.setattr(page, "DOCS", tmp_path)
+    page.main()
+    assert (tmp_path / "scaling.md").read_text() == (docs / "scaling.md").read_text()
 
 
 def test_the_page_of_distribution_is_written_from_its_figures(

@@ -9,7 +9,7 @@ SCENES = {
     "store": "augury.demo.store.play",
     "readers": "augury.demo.readers.play",
     "building": "augury.demo.building.play",
-    "hospital": "augury.demo.hospital.play",
     "discretion": "augury.demo.discretion.play",
     "logins": "augury.demo.logins.play",
+    "hospital": "augury.demo.hospital.play",
 }

@@ -97,7 +97,8 @@ def _lines(told: WhyNot) -> list[str]:
         return [f"{told.query}{of}{near}: there is a match, {which}"]
     lines = [f"{told.query}{of}{near}: no match among {told.looked_at:,} rows"]
     if told.change is None:
-        return [*lines, "no change was found that would give one"]
+        lines.append("no change was found that would give one")
+        return [*lines, *(f"not tried: {each}" for each in told.unknown)]
     nearest = told.change
     if nearest.reached:
         lines += ["", "the nearest miss", *(f"  {event.line()}" for event in nearest.reached)]

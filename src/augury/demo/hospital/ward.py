@@ -1,7 +1,7 @@
 """A simulated ward with known truth: who went where, and what the badge readers say of it.
 
 A ward has corridors; on each, workers walk from its hall into rooms and back, clean their hands or
-forget to, and put on masks where they must. Readers at the doors and dispensers tell what was done,
+forget to, and put on masks. Readers at the doors and dispensers tell what was done,
 and by whom: unless the badge was not read, the event was lost, or another badge nearby was read in
 its place.
 """
@@ -29,9 +29,13 @@ class Care:
     rooms: int = 6
     contagious: int = 2
     hours: float = 1.0
-    sanitizes: float = 0.7
-    washes: float = 0.3
-    masks: float = 0.85
+    # Seconds until somebody in the hall, or in a room, does something, on average.
+    pause: float = 70.0
+    stay: float = 110.0
+    # How often that is to clean hands at the dispenser, to wash, and to put on a mask.
+    sanitizes: float = 0.5
+    washes: float = 0.2
+    masks: float = 0.4
     unread: float = 0.1
     lost: float = 0.002
     mistaken: float = 0.001
@@ -89,28 +93,31 @@ def simulate(seed: int, care: Care | None = None) -> Ward:
 
 
 def _day(person: str, care: Care, rng: np.random.Generator) -> list[tuple[int, str, str, str]]:
-    """Return what one worker does, in seconds since the start; one thing in a second."""
+    """Return what one worker does, in seconds since the start; one thing in a second.
+
+    When somebody does something next hangs on the place alone: so who did what was not read is a
+    matter of where everybody is, as the model of moves has it.
+    """
     found: list[tuple[int, str, str, str]] = []
-    time, end = int(rng.integers(10, 400)), int(care.hours * 3600)
-    while time < end:
-        room = f"R{int(rng.integers(care.rooms)) + 1}"
-        if rng.random() < care.sanitizes:
+    time, end, at = 0, int(care.hours * 3600), HALL
+    while True:
+        mean = care.pause * _quiet(time) if at == HALL else care.stay
+        time += max(1, round(rng.exponential(mean)))
+        if time >= end:
+            return found
+        chance = rng.random()
+        if at == HALL and chance < care.sanitizes:
             found.append((time, person, "SANITIZE", HALL))
-            time += int(rng.integers(3, 9))
-        found.append((time, person, "ENTER", room))
-        inside = time + int(rng.integers(2, 6))
-        if int(room[1:]) <= care.contagious and rng.random() < care.masks:
-            found.append((inside, person, "MASK", room))
-        stay = int(max(15, rng.exponential(150)))
-        if rng.random() < care.washes:
-            found.append((time + stay - int(rng.integers(3, 8)), person, "WASH", room))
-        time += stay
-        found.append((time, person, "EXIT", room))
-        # Some go straight on to the next room, others do something else first.
-        hurries = rng.random() < 0.4
-        pause = rng.integers(6, 35) if hurries else rng.exponential(240 * _quiet(time)) + 40
-        time += int(pause)
-    return [step for step in found if step[0] < end]
+        elif at == HALL:
+            at = f"R{int(rng.integers(care.rooms)) + 1}"
+            found.append((time, person, "ENTER", at))
+        elif chance < (masked := care.masks * (int(at[1:]) <= care.contagious)):
+            found.append((time, person, "MASK", at))
+        elif chance < masked + care.washes:
+            found.append((time, person, "WASH", at))
+        else:
+            found.append((time, person, "EXIT", at))
+            at = HALL
 
 
 def _quiet(second: int) -> float:
