@@ -4,7 +4,7 @@ The workload of `contents.py`: two queries read a table, two rules write it. Pri
 the same queries without rules and with them, by the clock: in batch over files, and as a stream
 that reads the same files one after another.
 
-    python benchmarks/rules/on_spark.py [events] [keys] [files]
+    PYTHONPATH=benchmarks python benchmarks/rules/on_spark.py [events] [keys] [files]
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from contents import RULES, SAFE, SCRIPT, WARNED, doors
 from pyspark.sql import SparkSession
 
 from augury import Session
+from matching.harness import record
+from rules.contents import RULES, SAFE, SCRIPT, WARNED, doors
 
 EVENTS, KEYS, FILES = 10_000_000, 100_000, 10
 SCHEMA = "id LONG, worker LONG, action STRING, room LONG, t LONG"
@@ -83,7 +84,7 @@ def main() -> None:
     """Print what rules cost."""
     given = [int(each) for each in sys.argv[1:]]
     events, keys, files = (*given, *(EVENTS, KEYS, FILES)[len(given) :])
-    spark = session()
+    spark, found = session(), dict[str, Any]()
     with tempfile.TemporaryDirectory() as folder:
         table, size = doors(events, keys), -(-events // files)
         for k in range(files):
@@ -99,7 +100,9 @@ def main() -> None:
                 f"events/s, with rules {events / took:,.0f}, {took / without:.2f} times the time",
                 flush=True,
             )
+            found[name] = {"without_s": round(without, 2), "with_s": round(took, 2)}
     spark.stop()
+    record("rules_on_spark", {"events": events, "keys": keys, **found})
 
 
 if __name__ == "__main__":
