@@ -47,6 +47,7 @@ def test_a_query_may_be_written_to_a_delta_table() -> None:
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.rotating(3, 1)
 def test_a_batch_is_merged_once_and_the_newest_revision_holds(tmp_path: Path) -> None:
     jars = [str(path) for pattern in NEEDED for path in sorted(REPOSITORY.glob(pattern))]
     if not any("delta-spark" in jar for jar in jars):

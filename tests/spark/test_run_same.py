@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
+import re
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.terminal import augury
+from docs.markdown import ROOT
 from stores.hooks import SECRET, hook
 
 if TYPE_CHECKING:
@@ -89,6 +93,8 @@ def rows_of(folder: str) -> list[str]:
     parts = [
         pq.read_table(file, partitioning=None) for file in Path(folder).glob("batch=*/*.parquet")
     ]
+    if not parts:
+        return []
     table = pa.concat_tables([each.cast(parts[0].schema) for each in parts])
     found = [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
     return sorted(json.dumps(row, default=str, sort_keys=True) for row in found)
@@ -104,3 +110,58 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: plain(each) for name, each in value.items()}
     return [plain(each) for each in value] if isinstance(value, list) else value
+
+
+# Scripts of examples/ and what of them is asked for.
+EXAMPLES = {
+    "hygiene.sql": ("violation", "unmasked", "spree", "warned", "turn_yellow", "alarm"),
+}
+
+
+@pytest.mark.rotating(2, 0)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_both_engines_write_equal_answers_of_the_examples(
+    name: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stream = {"hygiene.sql": "behaviour"}[name]
+    place = tmp_path / f"{stream}.json"
+    place.write_text("".join(json.dumps(row) + "\n" for row in EXAMPLE_ROWS[name]()))
+    found = {}
+    for engine in ("local", "spark"):
+        given = [
+            "--source",
+            f"{stream}=json:{place}",
+            "--side-tables",
+            f"{tmp_path}/{engine}-aside",
+        ]
+        for asked in EXAMPLES[name]:
+            given += ["--sink", f"{asked}=parquet:{tmp_path}/{engine}-{asked}"]
+        shown = augury("run", str(ROOT / "examples" / name), "--engine", engine, *given)
+        assert shown.exit_code == 0, shown.output
+        found[engine] = {asked: rounded(f"{engine}-{asked}") for asked in EXAMPLES[name]}
+    assert any(found["local"].values())
+    assert found["local"] == found["spark"]
+
+
+def rounded(folder: str) -> list[str]:
+    """Return rows whose probabilities may be off by the order in which they were summed up."""
+    return sorted(
+        re.sub(r"\d\.\d{9}\d*", lambda n: f"{float(n[0]):.9f}", row) for row in rows_of(folder)
+    )
+
+
+def at_a_ward() -> Iterator[dict[str, Any]]:
+    rng = random.Random(3)
+    for k in range(400):
+        yield {
+            "worker": f"w{k % 5}",
+            "room": f"r{rng.randrange(3)}",
+            "action": rng.choice(["ENTER", "EXIT", "SANITIZE", "MASK"]),
+            "at": f"2026-01-01T{k * 7 // 3600:02d}:{k * 7 // 60 % 60:02d}:{k * 7 % 60:02d}Z",
+            "seq": k,
+            "p": rng.choice([0.6, 0.9, 1.0]),
+        }
+
+
+EXAMPLE_ROWS = {"hygiene.sql": at_a_ward}
