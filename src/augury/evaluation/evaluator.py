@@ -36,7 +36,7 @@ from augury.evaluation.learning.correlation_table import correlation_of
 from augury.evaluation.learning.learned_correlation import as_candidates, learned_correlation
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.memory_guard import memory_errors_named
-from augury.evaluation.owner_claims import OwnerChances, OwnerRows
+from augury.evaluation.owners.claims import OwnerChances, OwnerRows
 from augury.evaluation.probability.beliefs import is_plain, keyed_beliefs
 from augury.evaluation.probability.chain_inputs import chain_inputs_of
 from augury.evaluation.probability.joins import join_table

@@ -113,7 +113,7 @@ class Answers:
 
     def deciding_reads(self, name: str, event: Any) -> Any:
         """Return which badge reads decided who did an event."""
-        from augury.evaluation.owner_reasons import deciding_reads
+        from augury.evaluation.owners.reasons import deciding_reads
 
         catalog = self._declared.catalog
         how = catalog.identified.get(name.lower())

@@ -31,7 +31,7 @@ from augury.evaluation.enumeration import ALL_TIME, Span
 from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.identifying import Identities, identify_stage
 from augury.evaluation.network import Network
-from augury.evaluation.owner_claims import OwnerRows, claim_of
+from augury.evaluation.owners.claims import OwnerRows, claim_of
 from augury.evaluation.stages.identify import IdentifyStage, Seen
 from augury.evaluation.stages.owner_state import Batch, Number, OwnerMatchState, dumped, loaded
 from augury.evaluation.stages.source import cut, in_order, joined

@@ -17,7 +17,7 @@ import pyarrow as pa
 from augury.errors import StateError
 from augury.evaluation.answers.match_answers import Inputs
 from augury.evaluation.codec import ipc_bytes
-from augury.evaluation.owner_claims import claim
+from augury.evaluation.owners.claims import claim
 from augury.identity.identifier import time_of, time_parts
 from augury.identity.owners import Owners, State, Worlds
 from augury.identity.tracks import UNLIMITED, Followed, Live, Past, Telling, Track, Tracks

@@ -1,0 +1,1 @@
+"""Owners in doubt: what matches need of them, and which reads decided who it was."""
