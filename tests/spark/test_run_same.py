@@ -115,16 +115,17 @@ def plain(value: Any) -> Any:
 # Scripts of examples/ and what of them is asked for.
 EXAMPLES = {
     "hygiene.sql": ("violation", "unmasked", "spree", "warned", "turn_yellow", "alarm"),
+    "store.sql": ("theft_rate",),
 }
 
 
-@pytest.mark.rotating(2, 0)
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_both_engines_write_equal_answers_of_the_examples(
     name: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    stream = {"hygiene.sql": "behaviour"}[name]
+    stream = {"hygiene.sql": "behaviour", "store.sql": "reads"}[name]
     place = tmp_path / f"{stream}.json"
     place.write_text("".join(json.dumps(row) + "\n" for row in EXAMPLE_ROWS[name]()))
     found = {}
@@ -164,4 +165,18 @@ def at_a_ward() -> Iterator[dict[str, Any]]:
         }
 
 
-EXAMPLE_ROWS = {"hygiene.sql": at_a_ward}
+def in_a_store() -> Iterator[dict[str, Any]]:
+    rng = random.Random(3)
+    for k in range(120):
+        yield {
+            "id": k,
+            "tag": f"t{k % 9}",
+            "reader": rng.choice(["SHELF", "SHELF", "COUNTER", "EXIT"]),
+            "door": "front",
+            "at": f"2026-01-01T{k // 12:02d}:{k % 12 * 5:02d}:00Z",
+            "seq": k,
+            "p": 1.0,
+        }
+
+
+EXAMPLE_ROWS = {"hygiene.sql": at_a_ward, "store.sql": in_a_store}
