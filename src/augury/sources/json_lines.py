@@ -26,6 +26,10 @@ _MORE = "the text goes on after its JSON object"
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "INF": math.inf, "+INF": math.inf}
 _NUMBERS |= {"+Infinity": math.inf, "-Infinity": -math.inf, "-INF": -math.inf}
+# A name or text with half of a pair of UTF-16 is no text that can be kept or written.
+_HALVES = re.compile(r"[\ud800-\udfff]")
+# What parsing raises of texts that are no JSON, or lists in lists in lists.
+_UNREAD = (ValueError, RecursionError)
 _MISSING = object()
 Row = tuple[dict[str, Any], str | None, str]
 
@@ -76,17 +80,18 @@ class _Reader:
             return
         if _LIST.match(whole):
             try:
-                for each in json.loads(whole):
-                    yield self._row(each, json.dumps(each, separators=(",", ":")))
-            except ValueError:
-                yield {}, _NO_OBJECT, whole
+                several = json.loads(whole)
+                rows = [self._row(x, json.dumps(x, separators=(",", ":"))) for x in several]
+            except _UNREAD:
+                rows = [({}, _NO_OBJECT, whole)]
+            yield from rows
             return
         try:
             found, end = _DECODER.raw_decode(whole.lstrip())
-        except ValueError:
+            row, reason, shown = self._row(found, whole)
+        except _UNREAD:
             yield {}, _SEVERAL if _BEGINS.match(whole) else _NO_OBJECT, whole
             return
-        row, reason, shown = self._row(found, whole)
         if isinstance(found, dict) and whole.lstrip()[end:].strip():
             reason = _MORE
         yield row, reason, shown
@@ -125,19 +130,24 @@ def _value(given: Any, kind: str) -> Any:
 def _number(given: Any) -> Any:
     if isinstance(given, str):
         return _NUMBERS.get(given, _MISSING)
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    return float(given) if is_number else _MISSING
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return _MISSING
+    try:
+        return float(given)
+    except OverflowError:
+        return math.inf if given > 0 else -math.inf
 
 
 def _whole(given: Any) -> Any:
     if isinstance(given, bool) or not isinstance(given, int | float):
         return _MISSING
-    if not math.isfinite(given) or given != int(given) or not _LEAST <= given <= _MOST:
+    # The range first: a number of 400 digits is no float that could be asked for more.
+    if not _LEAST <= given <= _MOST or given != int(given):
         return _MISSING
     return int(given)
 
 
 def _as_text(given: Any) -> str:
-    if isinstance(given, str):
-        return given
-    return json.dumps(given, separators=(",", ":"), ensure_ascii=False)
+    if not isinstance(given, str):
+        given = json.dumps(given, separators=(",", ":"), ensure_ascii=False)
+    return _HALVES.sub("?", given)
