@@ -14,7 +14,8 @@ from typing import Any
 
 SECRET = "s3cret"
 # What it does with the next requests: takes one, answers with a number, takes it and breaks the
-# line ("forgets"), or does not answer until it is let go ("hangs").
+# line ("forgets"), does not answer until it is let go ("hangs"), or answers what is no HTTP
+# ("babbles"). With 301 and the like it says that it is elsewhere, where it takes nothing.
 Behaviour = str | int
 
 
@@ -49,8 +50,13 @@ def hook(*behaviours: Behaviour) -> Iterator[Hook]:
             if what == "hangs":
                 own.go.wait(20)
                 return
+            if what == "babbles":
+                self.wfile.write(b"well, well\r\n\r\n")
+                return
             if isinstance(what, int):
                 self.send_response(what)
+                if 300 <= what < 400:
+                    self.send_header("Location", own.url)
                 self.end_headers()
                 return
             signed = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
@@ -60,6 +66,10 @@ def hook(*behaviours: Behaviour) -> Iterator[Hook]:
             if what == "forgets":
                 return
             self.send_response(204)
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            self.send_response(200)
             self.end_headers()
 
         def log_message(self, *_: Any) -> None: ...

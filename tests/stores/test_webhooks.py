@@ -14,6 +14,7 @@ from augury.errors import RowsWarning, StoreError
 from augury.evaluation.acting.letters import letters_of, with_letters
 from augury.evaluation.acting.stores import Stores
 from augury.evaluation.acting.written import written
+from augury.stores.postman import AT_A_TIME
 from stores.hooks import SECRET, hook
 
 SCRIPT = """
@@ -47,7 +48,16 @@ def left(folder: Path) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "behaviours", [(), (503, 500), ("hangs",), ("forgets", "takes", "forgets"), (429, "forgets")]
+    "behaviours",
+    [
+        (),
+        (503, 500),
+        ("hangs",),
+        ("forgets", "takes", "forgets"),
+        (429, "forgets"),
+        (301, 302, 303),
+        ("babbles", "takes", "babbles"),
+    ],
 )
 def test_what_fired_is_told_once_each_and_in_order(
     tmp_path: Path, behaviours: tuple[str | int, ...]
@@ -92,6 +102,44 @@ def test_a_letter_that_is_refused_for_good_is_kept_and_does_not_stop_the_others(
         ag.finish()
         assert [ts for (ts,) in heard.rows("ts")] == [2, 3, 4, 5]
         assert left(tmp_path) == [("410 Gone",)]
+
+
+def test_a_letter_that_is_refused_after_it_was_not_taken_ends_the_run(tmp_path: Path) -> None:
+    with hook(503, 410) as heard:
+        ag = opened(tmp_path, heard.url)
+        ag.push("doors", ROWS[0])
+        ag.finish()
+        assert left(tmp_path) == [("410 Gone",)]
+
+
+def test_letters_of_a_webhook_that_is_none_any_more_are_in_nobodys_way(tmp_path: Path) -> None:
+    with hook() as heard:
+        ag = opened(tmp_path, heard.url)
+        ag.push("doors", ROWS[0])
+        ag.finish()
+        with sqlite3.connect(tmp_path / "ward.db") as connection:
+            old = [(f"f{k}", "http://gone/", 0, k, "{}") for k in range(2 * AT_A_TIME)]
+            added = "INSERT INTO augury_outbox VALUES (?, ?, ?, ?, ?, NULL)"
+            connection.executemany(added, old)
+        again = opened(tmp_path, heard.url)
+        again.push("doors", ROWS)
+        again.finish()
+        assert [ts for (ts,) in heard.rows("ts")] == [1, 2, 3, 4, 5]
+        assert len(left(tmp_path)) == 2 * AT_A_TIME
+
+
+def test_a_webhook_that_does_not_answer_keeps_no_other_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("augury.stores.postman.AT_A_TIME", 2)
+    monkeypatch.setenv("AUGURY_WEBHOOK_RETRIES", "1")
+    with hook(*[503] * 60) as dead, hook() as heard:
+        both = HOOK + HOOK.replace("{url}", heard.url)
+        ag = opened(tmp_path, dead.url, both)
+        ag.push("doors", ROWS)
+        with pytest.warns(RowsWarning, match="503"):
+            ag.finish()
+        assert [ts for (ts,) in heard.rows("ts")] == [1, 2, 3, 4, 5]
 
 
 def test_letters_are_there_if_and_only_if_the_rows_are(tmp_path: Path) -> None:

@@ -40,11 +40,13 @@ def put_in(connection: Any, letters: Iterable[Letter]) -> None:
         connection.execute(made.on_conflict_do_nothing(), rows)
 
 
-def waiting(connection: Any, most: int) -> list[Letter]:
-    """Return the first letters that nobody has taken, in the order of their firings."""
+def waiting(connection: Any, most: int, targets: Iterable[str]) -> list[Letter]:
+    """Return the first letters to targets that nobody has taken, in the order of their firings."""
     if not sa.inspect(connection).has_table(OUTBOX):
         return []
-    asked = sa.select(_TABLE).where(_TABLE.c.refused.is_(None))
+    asked = sa.select(_TABLE).where(
+        _TABLE.c.refused.is_(None), _TABLE.c.target.in_(sorted(targets))
+    )
     asked = asked.order_by(_TABLE.c.ts, _TABLE.c.number, _TABLE.c.firing_id).limit(most)
     found = connection.execute(asked)
     return [Letter(x.firing_id, x.target, x.ts, x.number, x.body) for x in found]

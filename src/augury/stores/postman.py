@@ -16,7 +16,9 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from threading import Event, Thread
+from typing import Any
 
 from augury.config import value_of
 from augury.errors import StoreError
@@ -29,6 +31,16 @@ SIGNATURE, KEY = "X-Augury-Signature", "Idempotency-Key"
 # Answers that may be others the next time; of those in the four hundreds.
 _NOT_NOW = {408, 409, 425, 429}
 AT_A_TIME = 100
+
+
+class _Unmoved(urllib.request.HTTPRedirectHandler):
+    """Follows nobody: what was posted would be asked for elsewhere, without its body."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_Unmoved)
 
 
 @dataclass(frozen=True)
@@ -107,6 +119,8 @@ class Postman:
             except StoreError as error:
                 # The run finds out by itself, and says so.
                 self.left[self.place.name] = str(error)
+                if ends:
+                    return
                 brought = 0
             if brought == AT_A_TIME:
                 continue
@@ -125,34 +139,42 @@ class Postman:
         return max(0.0, min(after) - time.monotonic()) if after else None
 
     def _round(self) -> int:
-        """Bring what can be brought now; return how many letters were looked at."""
-        letters = self.place.ask(lambda c: outbox.waiting(c, AT_A_TIME))
+        """Bring what can be brought now; return how many letters were looked at.
+
+        Those of a target that is silent, or of none of this run, are in nobody's way.
+        """
         silent = {name for name, (_, at) in self._failed.items() if at > time.monotonic()}
+        asked = self.targets.keys() - silent
+        letters = self.place.ask(lambda c: outbox.waiting(c, AT_A_TIME, asked))
+        if len(letters) < AT_A_TIME:
+            for name in asked - {letter.target for letter in letters}:
+                self._failed.pop(name, None)
         for letter in letters:
             if letter.target not in silent and not self._bring(letter):
                 silent.add(letter.target)
         self.left = {name: why for name, why in self.left.items() if name in silent}
-        return 0 if silent else len(letters)
+        return len(letters)
 
     def _bring(self, letter: Letter) -> bool:
         """Bring a letter; return whether its target answers."""
-        target = self.targets.get(letter.target)
-        if target is None:
-            # Nobody of this run writes there; one that does will bring it.
-            return True
+        target = self.targets[letter.target]
         try:
             seconds = value_of("webhook_timeout_seconds")
-            with urllib.request.urlopen(target.request(letter), timeout=seconds):
+            with _OPENER.open(target.request(letter), timeout=seconds):
                 pass
         except urllib.error.HTTPError as error:
             said = f"{error.code} {error.reason}"
-            if error.code < 500 and error.code not in _NOT_NOW:
-                self.place.ask(lambda c: outbox.refused(c, letter, said))
-                return True
-            return self._not_now(letter.target, said)
+            error.close()
+            if not 400 <= error.code < 500 or error.code in _NOT_NOW:
+                return self._not_now(letter.target, said)
+            self.place.ask(lambda c: outbox.refused(c, letter, said))
         except OSError as error:
             return self._not_now(letter.target, str(getattr(error, "reason", error)))
-        self.place.ask(lambda c: outbox.taken(c, letter))
+        except (HTTPException, ValueError) as error:
+            # What is wrong with an address or an answer may have a secret in its text.
+            return self._not_now(letter.target, type(error).__name__)
+        else:
+            self.place.ask(lambda c: outbox.taken(c, letter))
         self._failed.pop(letter.target, None)
         return True
 
