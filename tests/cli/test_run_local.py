@@ -170,6 +170,35 @@ def test_rows_that_are_too_many_to_be_read_whole_are_read_block_by_block(
     assert events(shown)[-1] == {"event": "end", "matches": 2, "late": 0, "rejected": 1}
 
 
+def test_block_by_block_a_file_without_a_header_is_read_in_the_order_of_time(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from augury.sources import local_files
+
+    monkeypatch.setenv("AUGURY_WHOLE_INPUT_BYTES", "1")
+    monkeypatch.setattr(local_files, "BLOCK", 60)
+    own = [",".join(map(str, row.values())).replace("+00:00", "Z") for row in rows()]
+    (home / "reads.csv").write_text("\n".join(reversed(own)) + "\n")
+    script = READS.replace("LATENESS", "FROM csv 'reads.csv' OPTIONS (header = 'false') LATENESS")
+    (home / "store.sql").write_text(script)
+    found = [e["row"] for e in events(run("--json")) if e["event"] == "match"]
+    assert {row["match_id"]: row["confidence"] for row in found} == pytest.approx(expected())
+
+
+def test_standard_input_is_read_once_however_much_lies_beside_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUGURY_WHOLE_INPUT_BYTES", "1")
+    others = "CREATE STREAM others (id LONG, at TIMESTAMP) ID id TIME at;"
+    paired = "CREATE QUERY paired ON reads, others PATTERN SEQ(SHELF x, others y) WITHIN 2 DAYS;"
+    (home / "store.sql").write_text(f"{READS}{others}{paired}")
+    (home / "others.csv").write_text("id,at\n1,2026-01-01T12:00:00Z\n")
+    given = ("--batch", "--source", "reads=jsonl:-", "--source", "others=csv:others.csv")
+    shown = run(*given, "--json", stdin="\n".join(lines()) + "\n")
+    found = [e["query"] for e in events(shown) if e["event"] == "match"]
+    assert sorted(found) == ["paired", "paired", "theft", "theft"]
+
+
 def test_a_run_that_rejects_every_row_exits_with_1(home: Path) -> None:
     (home / "in" / "reads.json").write_text("{oops\n{again\n")
     shown = run("--source", "reads=json:in")

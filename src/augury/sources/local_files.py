@@ -41,11 +41,15 @@ _OPTIONS = {
 
 @dataclass(frozen=True)
 class LocalFiles:
-    """Where the rows of a stream or table lie; `roles` are the columns that a row must have."""
+    """Where the rows of a stream or table lie; `roles` are the columns that a row must have.
+
+    `fields` are the columns of a file without a header, where they are not those declared.
+    """
 
     declared: DeclaredTable
     source: External
     roles: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, declared: DeclaredTable | DeclaredStream) -> LocalFiles:
@@ -188,7 +192,7 @@ class LocalFiles:
     @cached_property
     def _plain_form(self) -> CsvForm:
         return CsvForm(
-            tuple(self.columns),
+            self.fields or tuple(self.columns),
             self._setting("sep", self._setting("delimiter", ",")) or ",",
             self._setting("quote", '"') or "",
             self._setting("escape", "\\") or "",

@@ -65,13 +65,20 @@ class FileRun:
 
     def run_bounded(self) -> None:
         """Answer over all rows that are there, and commit them as one batch."""
-        size = sum(each.size() for each in self.files.values())
-        if size <= value_of("whole_input_bytes") or not all(p.goes_by_steps for p in self.parts):
+        if self._is_taken_whole():
             batch = {name: list(bounded_blocks(each)) for name, each in self.files.items()}
             self._step(batch, ALWAYS)
         else:
             self._run_by_steps()
         self._finish_batch(ALWAYS)
+
+    def _is_taken_whole(self) -> bool:
+        """Whether rows fit, or cannot come bit by bit: standard input is not read twice."""
+        if any(each.is_standard_input for each in self.files.values()):
+            return True
+        size = sum(each.size() for each in self.files.values())
+        fits = size <= value_of("whole_input_bytes")
+        return fits or not all(part.goes_by_steps for part in self.parts)
 
     def _run_by_steps(self) -> None:
         """Take rows in block by block; of several streams always the one that is behind."""
@@ -307,7 +314,8 @@ def judged(table: pa.Table, stream: StreamSchema) -> tuple[pa.Table, pa.Table]:
 def _only_time(files: LocalFiles, stream: StreamSchema) -> LocalFiles:
     """Return the same files with nothing read but the time."""
     column = next(each for each in stream.columns if each.name == stream.time)
-    return replace(files, declared=replace(stream, columns=(column,)), roles=())
+    columns = tuple(files.columns)
+    return replace(files, declared=replace(stream, columns=(column,)), roles=(), fields=columns)
 
 
 def _state_rows(part: Part) -> int:
