@@ -19,8 +19,8 @@ from augury.session import Session
 def run_cell(namespace: dict[str, Any], line: str, cell: str) -> Shown:
     """Run a cell: a script for the session that the line names, `ag` unless it names one.
 
-    Shown is what its EXPLAIN statements give, and else the answer of the last query of it that has
-    rows to be answered from. A mistake is shown with its caret.
+    Shown is what its EXPLAIN statements give, and else the answer of the last query of it, if
+    that has rows to be answered from; what a policy keeps private is passed over. A mistake is shown with its caret.
     """
     name = line.strip() or "ag"
     ag = namespace.get(name)
@@ -35,7 +35,8 @@ def run_cell(namespace: dict[str, Any], line: str, cell: str) -> Shown:
     if pictures:
         both = (part.html for part in pictures), (part.text for part in pictures)
         return Shown("".join(both[0]), "\n".join(both[1]))
-    new = [each for each in ag.queries if each not in known]
+    catalog = ag._declared.catalog
+    new = [each for each in ag.queries if each not in known and not catalog.is_private(each)]
     if new and _has_rows(ag, new[-1]):
         return display(ag, new[-1])
     return Shown("", "")

@@ -41,6 +41,16 @@ def test_cells_declare_explain_and_answer() -> None:
     assert sorted(namespace) == ["ag", "other"]
 
 
+def test_a_cell_that_ends_with_a_private_query_shows_a_public_one() -> None:
+    ag = augury.Session(engine="local")
+    ag.sql("CREATE STREAM seen (id LONG, kind STRING, t LONG) ID id TIME t TYPE kind;")
+    ag.bind("seen", [{"id": k, "kind": kind, "t": k} for k, kind in enumerate("ABC")])
+    cell = """CREATE QUERY clean ON seen PATTERN SEQ(A a, B b) WITHIN 10;
+    CREATE QUERY therapy ON seen PATTERN SEQ(A a, C c) WITHIN 10;
+    CREATE POLICY discreet ON seen PUBLIC clean PRIVATE therapy USING GREEDY;"""
+    assert repr(run_cell({"ag": ag}, "", cell)).startswith("clean: 1 rows")
+
+
 def test_a_mistake_shows_its_caret() -> None:
     shown = run_cell({}, "", "CREATE STREAM s (kind STRNG, t LONG) TIME t;")
     assert "^^^^^" in shown.html

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from augury import AuguryError, Session
 from augury.cli.main import cli
+from augury.report.gathered import answers_of
 
 STORE = """-- Taken, and never paid for.
 CREATE STREAM reads (id LONG, tag STRING, reader STRING, door STRING, at TIMESTAMP, p DOUBLE)
@@ -121,6 +122,25 @@ def test_what_a_policy_keeps_back_is_not_in_the_page() -> None:
     assert "77000" in page
     for secret in ("77001", "COUCH", "therapy", "77009", "who is null"):
         assert secret not in page, secret
+
+
+def test_what_there_is_to_be_found_is_counted_in_rows_that_were_kept() -> None:
+    ag = Session(engine="local")
+    ag.sql("""CREATE STREAM seen (id LONG, who STRING, kind STRING, t LONG, truth BOOLEAN)
+    ID id KEY who TIME t TYPE kind;
+    CREATE QUERY clean ON seen PATTERN SEQ(EXIT a, WASH b) WHERE [who] WITHIN 10;
+    CREATE QUERY therapy ON seen PATTERN SEQ(EXIT a, COUCH b) WHERE [who] WITHIN 10;
+    CREATE POLICY discreet ON seen PUBLIC clean PRIVATE therapy USING GREEDY;""")
+    rows = [
+        {"id": 1, "who": "ann", "kind": "EXIT", "t": 1, "truth": True},
+        {"id": 2, "who": "ann", "kind": "WASH", "t": 2, "truth": True},
+        {"id": 3, "who": "bob", "kind": "EXIT", "t": 3, "truth": False},
+        {"id": 4, "who": "bob", "kind": "COUCH", "t": 4, "truth": True},
+    ]
+    ag.bind("seen", rows)
+    (clean,) = answers_of(ag, "truth")
+    assert clean.truth is not None
+    assert (clean.truth.column, clean.truth.wanted) == ("truth", 1)
 
 
 def test_rules_and_forecasts_stand_beside_the_queries() -> None:

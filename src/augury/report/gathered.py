@@ -190,9 +190,12 @@ def _known(ag: Any, query: str, column: str) -> dict[str, bool]:
 
 
 def _wanted(ag: Any, query: str, column: str, keys: tuple[str, ...]) -> int:
-    """Return of how many keys there is something to be found."""
+    """Return of how many keys there is something to be found, in rows that readers see."""
+    guarded = ag._declared.catalog.guarded
     for stream in ag._declared.checked_queries[query.lower()].streams:
         bound = ag._bound.rows.get(stream.name.lower())
+        if bound is not None and stream.name.lower() in guarded:
+            bound = ag._bound.local_runner().rows(stream.name)
         names = {name.lower() for name in getattr(bound, "column_names", ())}
         if bound is None or not {column.lower(), *(key.lower() for key in keys)} <= names:
             continue
