@@ -109,24 +109,39 @@ class LocalFiles:
 
     # Reading ----------------------------------------------------------------------------------
 
-    def blocks(self, file: str, begin: int = 0) -> Iterator[tuple[pa.Table, int]]:
-        """Yield the rows of a file from a place on, and where what follows begins."""
+    @property
+    def has_plain_bytes(self) -> bool:
+        """Whether places in a file that is not compressed are those of its lines."""
+        is_utf8 = self._setting("encoding", self._setting("charset")) is None
+        return self.source.format != "parquet" and is_utf8
+
+    def blocks(
+        self, file: str, begin: int = 0, *, takes_rest: bool = True
+    ) -> Iterator[tuple[pa.Table, int]]:
+        """Yield the rows of a file from a place on, and where what follows begins.
+
+        A last line without its end is one, unless the rest is left (`takes_rest`).
+        """
         if self.source.format == "parquet":
             yield from self._groups(file, begin)
             return
         with self._opened(file) as stream:
-            reader = self.lines(stream, file, begin)
-            yield from reader
+            yield from self.lines(stream, file, begin, takes_rest=takes_rest)
 
-    def lines(self, stream: BinaryIO, file: str, begin: int = 0) -> Iterator[tuple[pa.Table, int]]:
+    def lines(
+        self, stream: BinaryIO, file: str, begin: int = 0, *, takes_rest: bool = True
+    ) -> Iterator[tuple[pa.Table, int]]:
         """Yield the rows of lines in blocks, and how many bytes were read up to then."""
-        texts = Lines(stream)
+        texts = Lines(stream, takes_rest=takes_rest)
         form = None
         if self.source.format == "csv":
-            form = self._csv_form(texts, file)
+            first = texts.line() if self._has_header else b"\n"
+            if not (takes_rest or first.endswith(b"\n")):
+                return
+            form = self.csv_form(first, file)
         if self._is_whole:
             whole = texts.rest()
-            if whole.strip() and not begin:
+            if whole.strip() and takes_rest and not begin:
                 yield self._rows([whole], None), len(whole)
             return
         texts.skip_to(begin)
@@ -182,9 +197,6 @@ class LocalFiles:
                 )
         return replace(base, names=names)
 
-    def _csv_form(self, texts: Lines, file: str) -> CsvForm:
-        return self.csv_form(texts.line() if self._has_header else b"", file)
-
     @property
     def _has_header(self) -> bool:
         return (self._setting("header") or "true").lower() == "true"
@@ -221,10 +233,13 @@ class LocalFiles:
 
 
 class Lines:
-    """Whole lines of a stream of bytes, with how far they go; a mark of UTF-8 is passed over."""
+    """Whole lines of a stream of bytes, with how far they go; a mark of UTF-8 is passed over.
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream, self.at = stream, 0
+    What is behind the last end of a line is one, too, if they take the rest.
+    """
+
+    def __init__(self, stream: BinaryIO, *, takes_rest: bool = True) -> None:
+        self.stream, self.at, self.takes_rest = stream, 0, takes_rest
         self._held = stream.read(3)
         if self._held == codecs.BOM_UTF8:
             self._held, self.at = b"", 3
@@ -238,7 +253,7 @@ class Lines:
             self._held += more
         found, mark, self._held = self._held.partition(b"\n")
         self.at += len(found) + len(mark)
-        return found
+        return found + mark
 
     def skip_to(self, place: int) -> None:
         """Pass over what lies before a place."""
@@ -258,8 +273,9 @@ class Lines:
             more = self.stream.read(BLOCK)
             if not more:
                 found = b"".join(parts)
-                self._held, self.at = b"", self.at + len(found)
-                return found
+                end = len(found) if self.takes_rest else found.rfind(b"\n") + 1
+                self._held, self.at = b"", self.at + end
+                return found[:end]
             parts.append(more)
             size += len(more)
         found = b"".join(parts)

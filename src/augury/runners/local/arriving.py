@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import UnsupportedOperation
@@ -22,6 +23,9 @@ from augury.sources.local_files import STANDARD_INPUT, LocalFiles
 
 # Rows that are taken in one step, about.
 STEP = 250_000
+# Who writes a file may stop within a line, and goes on; so long after it is a line without an end.
+SETTLED_S = 10.0
+_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".br")
 _AT_ONCE = 2**20
 
 
@@ -38,27 +42,36 @@ class Arriving(Protocol):
         ...
 
 
-def arriving(files: LocalFiles, seen: dict[str, Any]) -> Arriving:
-    """Return how the rows of a place arrive; `seen` is how far it was read, and kept up to date."""
-    return StandardInput(files) if files.is_standard_input else Folder(files, seen)
+def arriving(files: LocalFiles, seen: dict[str, Any], *, once: bool = False) -> Arriving:
+    """Return how the rows of a place arrive; `seen` is how far it was read, and kept up to date.
+
+    Who reads `once` takes the last line of a file for a line, whether it has an end or not.
+    """
+    return StandardInput(files) if files.is_standard_input else Folder(files, seen, once)
 
 
 @dataclass
 class Folder:
-    """Files that appear in a folder, or grow; `seen` has of each how far and up to which size."""
+    """Files that appear in a folder, or grow; `seen` has of each how far and up to which size.
+
+    Of one whose last line has no end, `rest` says that it may be half a line.
+    """
 
     files: LocalFiles
     seen: dict[str, Any]
+    once: bool = False
     has_ended: bool = False
 
     def take(self) -> list[pa.Table]:
         found, rows = list[pa.Table](), 0
         for file in self.files.files():
             size, known = os.path.getsize(file), self.seen.get(file)
-            if known is not None and known["size"] == size:
+            takes_rest = self._is_settled(file)
+            is_known = known is not None and known["size"] == size
+            if is_known and not (known.get("rest") and takes_rest):
                 continue
             begin = 0 if known is None else known["at"]
-            for table, at in self.files.blocks(file, begin):
+            for table, at in self.files.blocks(file, begin, takes_rest=takes_rest):
                 found.append(table)
                 rows += table.num_rows
                 begin = at
@@ -66,11 +79,19 @@ class Folder:
                     break
             else:
                 self.seen[file] = {"at": begin, "size": size}
+                if not takes_rest and begin < size:
+                    self.seen[file]["rest"] = True
                 continue
             # There may be more: a size that no file has.
             self.seen[file] = {"at": begin, "size": -1}
             break
         return found
+
+    def _is_settled(self, file: str) -> bool:
+        """Whether a last line without an end is one: nobody has written to the file for long."""
+        if self.once or not self.files.has_plain_bytes or file.lower().endswith(_COMPRESSED):
+            return True
+        return time.time() - os.path.getmtime(file) >= SETTLED_S
 
 
 @dataclass

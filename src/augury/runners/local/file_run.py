@@ -131,7 +131,7 @@ class FileRun:
         """Go on with what arrives until it ends, or the run is told to stop."""
         self.restore(saved)
         sources = {
-            name: arriving(each, saved.seen.setdefault(name, {}))
+            name: arriving(each, saved.seen.setdefault(name, {}), once=once)
             for name, each in self.files.items()
         }
         silence = Silence()
