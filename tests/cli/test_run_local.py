@@ -146,6 +146,12 @@ def test_a_run_that_ended_before_a_batch_was_kept_makes_it_again(
     assert written("hits", "json") == pytest.approx(expected())
 
 
+def test_nobody_but_its_owner_can_enter_a_checkpoint(home: Path) -> None:
+    assert run("--source", "reads=json:in", "--once", "--checkpoint", "a/ck").exit_code == 0
+    assert (home / "a" / "ck" / "state.json").is_file()
+    assert (home / "a" / "ck").stat().st_mode & 0o777 == 0o700
+
+
 def test_a_checkpoint_of_other_queries_is_refused(home: Path) -> None:
     assert run("--source", "reads=json:in", "--once").exit_code == 0
     (home / "store.sql").write_text(READS.replace("10 MINUTES", "5 MINUTES"))

@@ -102,6 +102,8 @@ def _claimed(job: Job, flags: Flags) -> str:
 
     texts = texts_of(job) | {LOCAL: str(FORMAT.version)}
     store = LocalStore(flags.checkpoint)
+    # The state has rows in it that wait, under a policy those that nobody may read.
+    store.make_private()
     return claim(store, flags.checkpoint, Identity(texts, FORMAT.version))
 
 

@@ -22,6 +22,10 @@ class LocalStore:
         """Return the full path of a name."""
         return str(self.root / name)
 
+    def make_private(self) -> None:
+        """Make the folder, where it is not there, one that nobody but its owner can enter."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+
     def is_below_a_file(self) -> bool:
         """Whether the path, or the nearest above it that exists, is a file."""
         own = self.root.absolute()
