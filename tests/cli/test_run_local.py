@@ -277,6 +277,39 @@ def test_rules_act_as_rows_arrive(home: Path) -> None:
     assert _stored() == [("b", 1)]
 
 
+@pytest.mark.parametrize("kept", [0, 1])
+def test_a_batch_that_is_made_again_with_more_rows_is_written_whole(
+    home: Path, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    from augury.runners.local.saved import Saved
+
+    (home / "store.sql").write_text(
+        RULES.replace("KEY tag STORE", "STORE")
+        + "CREATE TABLE counts (reader STRING, n LONG) KEY reader STORE ward;\n"
+        "CREATE RULE count ON theft DO INSERT INTO counts VALUES ('EXIT', 1)\n"
+        "ON CONFLICT DO UPDATE SET n = n + 1;\n"
+    )
+    parts = [lines()[:4], lines()[4:]][: kept + 1] if kept else [lines()]
+    for number, part in enumerate(parts):
+        (home / "in" / f"{number}.json").write_text("\n".join(part) + "\n")
+        (home / "in" / "reads.json").unlink(missing_ok=True)
+        if number < kept:
+            assert run("--once").exit_code == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(Saved, "keep", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert run("--once").exit_code == 130
+    assert _stored() == [("b", 1)]
+    later = [rows()[3], rows()[4], rows()[5]]
+    for k, row in enumerate(later):
+        row |= {"id": 100 + k, "tag": f"{row['tag']}2", "at": row["at"] + timedelta(days=2)}
+    text = [json.dumps(row, default=datetime.isoformat) for row in later]
+    (home / "in" / "later.json").write_text("\n".join(text) + "\n")
+    assert run("--once").exit_code == 0
+    assert _stored() == [("b", 1), ("b2", 1)]
+    with sqlite3.connect("ward.db") as store:
+        assert store.execute("SELECT n FROM counts").fetchall() == [(3,)]
+
+
 def _stored() -> list[tuple[str, int]]:
     with sqlite3.connect("ward.db") as store:
         return store.execute("SELECT tag, n FROM wanted").fetchall()

@@ -82,7 +82,7 @@ def _prepared(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Report
         )
         bound = _bound(job)
         declared = Declared(catalog, queries, forecasts, bound)
-        commits = _commits(declared, wanted, run_id)
+        commits = _commits(declared, wanted)
         parts = parts_of(declared, wanted, streaming=job.streaming)
     except PlanError as error:
         raise job.blamed(error) from error
@@ -117,7 +117,7 @@ def _bound(job: Job) -> dict[str, Any]:
     return found
 
 
-def _commits(declared: Declared, wanted: Wanted, run_id: str) -> Committing | None:
+def _commits(declared: Declared, wanted: Wanted) -> Committing | None:
     """Return who writes the tables that lie in stores; None where none does."""
     if "written" not in wanted.asked:
         return None
@@ -127,8 +127,8 @@ def _commits(declared: Declared, wanted: Wanted, run_id: str) -> Committing | No
     assert stores is not None
     stores.claim()
     stores.load()
-    # A bounded run may be repeated; its batches have a number of their own each time.
-    return Committing(stores, uuid.uuid4().hex if run_id == "batch" else run_id)
+    # What is made again is not the same batch: its number counts from this start on.
+    return Committing(stores, uuid.uuid4().hex, stores.moments())
 
 
 def _sinks(

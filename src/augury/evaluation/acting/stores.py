@@ -19,6 +19,7 @@ from augury.errors import RowsWarning, StoreError, warn
 from augury.evaluation.acting.letters import letter_of, letters_of, store_of
 from augury.evaluation.acting.tables import rows_table
 from augury.evaluation.acting.version import script_hash
+from augury.operator import NEVER_YET
 from augury.rules.contents import Row
 from augury.rules.stage import Firing
 from augury.stores.layout import StoredTable
@@ -97,6 +98,10 @@ class Stores:
                 # An earlier run may have left letters.
                 self.postmen[name].wake()
 
+    def moments(self) -> dict[str, int]:
+        """Return before which moment all is written, by store."""
+        return {name: int(at[0]) for name, at in self.reached.items() if at is not None}
+
     def readers(self) -> dict[str, Callable[[Row], Row | None]]:
         """Return, of every table with a KEY, how a row is asked for by it, from any thread."""
         return {
@@ -150,18 +155,29 @@ class Stores:
         if changes or letters or always:
             self._commit(changes, Mark(position, script=self.script), letters, always=always)
 
-    def commit_rows(self, rows: pa.Table, horizon: int, run: str, batch: int) -> None:
+    def commit_rows(
+        self,
+        rows: pa.Table,
+        horizon: int,
+        run: str,
+        batch: int,
+        done: Mapping[str, int] | None = None,
+    ) -> None:
         """Write the changes of a batch (`written`), from all shards; all before `horizon` is done.
 
-        A batch of the run that was written before is left alone.
+        A batch of the run that was written before is left alone, and so are changes before the
+        moment up to which a store is `done`.
         """
+        before = done or {}
         told = rows.sort_by([("ts", "ascending"), ("number", "ascending")]).to_pylist()
         changes = [
             RowChange(each["table"], _row(each["before"]), _row(each["after"]))
             for each in told
             if each["table"] != OUTBOX
+            and each["ts"] >= before.get(_store_of(self.tables[each["table"]]), NEVER_YET)
         ]
         letters = [letter_of(each) for each in told if each["table"] == OUTBOX]
+        letters = [each for each in letters if each.ts >= before.get(each.store, NEVER_YET)]
         self._commit(changes, Mark((horizon,), run, batch, self.script), letters)
 
     def _commit(

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Committing:
-    """Who commits what rules changed; `run` is the run's own id.
+    """Who commits what rules changed; `run` is the id of this start of the run.
+
+    A batch that is made again may be larger than it was, for rows that came in between. So what was
+    written is told by its time: what is before the moment that a store had reached is `done`.
 
     The moment that is noted is one that was reached: a bounded run ends with its last event, not
     with the end of all time, so that rows of later days are settled by later runs.
@@ -29,6 +32,7 @@ class Committing:
 
     stores: Stores
     run: str
+    done: Mapping[str, int] = field(default_factory=dict)
     _held: list[pa.Table] = field(default_factory=list)
 
     def takes(self, name: str) -> bool:
@@ -51,7 +55,7 @@ class Committing:
             latest = max(greatest.values(), default=NEVER_YET)
             reached = max(latest, NEVER_YET if last is None else last) + 1
         if reached > NEVER_YET + 1:
-            self.stores.commit_rows(rows, reached, self.run, batch)
+            self.stores.commit_rows(rows, reached, self.run, batch, self.done)
 
     def close(self) -> None:
         """Let others write the tables."""
