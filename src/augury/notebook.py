@@ -20,7 +20,8 @@ def run_cell(namespace: dict[str, Any], line: str, cell: str) -> Shown:
     """Run a cell: a script for the session that the line names, `ag` unless it names one.
 
     Shown is what its EXPLAIN statements give, and else the answer of the last query of it, if
-    that has rows to be answered from; what a policy keeps private is passed over. A mistake is shown with its caret.
+    that has rows to be answered from; what a policy keeps private is passed over. A mistake is
+    shown with its caret.
     """
     name = line.strip() or "ag"
     ag = namespace.get(name)

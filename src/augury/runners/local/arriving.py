@@ -67,8 +67,8 @@ class Folder:
         for file in self.files.files():
             size, known = os.path.getsize(file), self.seen.get(file)
             takes_rest = self._is_settled(file)
-            is_known = known is not None and known["size"] == size
-            if is_known and not (known.get("rest") and takes_rest):
+            waits = known is not None and known.get("rest", False)
+            if known is not None and known["size"] == size and not (waits and takes_rest):
                 continue
             begin = 0 if known is None else known["at"]
             for table, at in self.files.blocks(file, begin, takes_rest=takes_rest):
