@@ -64,6 +64,16 @@ def test_a_last_line_without_an_end_is_one_when_nobody_writes_any_more(tmp_path:
     assert ids(own) == [3]
 
 
+def test_a_file_that_is_begun_anew_is_read_from_its_beginning(tmp_path: Path) -> None:
+    file, own = tmp_path / "a.csv", folder(tmp_path)
+    add(file, "id,tag\n1,a\n2,b\n")
+    assert ids(own) == [1, 2]
+    file.write_text("id,tag\n3,c\n")
+    assert ids(own) == [3]
+    add(file, "4,d\n")
+    assert ids(own) == [4]
+
+
 def test_who_reads_once_takes_what_is_there(tmp_path: Path) -> None:
     add(tmp_path / "a.csv", "id,tag\n1,a\n2,b")
     own = folder(tmp_path)

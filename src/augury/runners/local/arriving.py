@@ -66,6 +66,9 @@ class Folder:
         found, rows = list[pa.Table](), 0
         for file in self.files.files():
             size, known = os.path.getsize(file), self.seen.get(file)
+            if known is not None and size < known["at"] and self._has_plain_bytes(file):
+                # What is shorter than what was read of it was begun anew.
+                known = None
             takes_rest = self._is_settled(file)
             waits = known is not None and known.get("rest", False)
             if known is not None and known["size"] == size and not (waits and takes_rest):
@@ -89,9 +92,13 @@ class Folder:
 
     def _is_settled(self, file: str) -> bool:
         """Whether a last line without an end is one: nobody has written to the file for long."""
-        if self.once or not self.files.has_plain_bytes or file.lower().endswith(_COMPRESSED):
+        if self.once or not self._has_plain_bytes(file):
             return True
         return time.time() - os.path.getmtime(file) >= SETTLED_S
+
+    def _has_plain_bytes(self, file: str) -> bool:
+        """Whether places in a file are those of its lines."""
+        return self.files.has_plain_bytes and not file.lower().endswith(_COMPRESSED)
 
 
 @dataclass

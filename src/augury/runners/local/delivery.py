@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -179,7 +180,11 @@ class AuditFile:
 
     def open(self) -> None:
         flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if self.is_new else os.O_APPEND)
-        os.close(os.open(self.path, flags, 0o600))
+        found = os.open(self.path, flags, 0o600)
+        # One that was there keeps its mode; what is no file, as a terminal, is left alone.
+        if stat.S_ISREG(os.fstat(found).st_mode):
+            os.fchmod(found, 0o600)
+        os.close(found)
 
     def add(self, rows: pa.Table) -> None:
         with Path(self.path).open("a", encoding="utf-8") as out:
