@@ -230,6 +230,12 @@ def test_a_password_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "h/e" not in repr(place)
 
 
+def test_a_password_behind_the_address_is_not_told() -> None:
+    with pytest.raises(StoreError) as raised:
+        store("postgresql://127.0.0.1:1/ward?user=nurse&password=hidden").load()
+    assert "hidden" not in str(raised.value)
+
+
 def test_a_store_that_does_not_answer_is_asked_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -51,7 +51,8 @@ class Place:
     @property
     def _shown(self) -> str:
         """The address without what may be a password."""
-        return re.sub(r"(://[^:/@]*:)(?!\$\{)[^@]*@", r"\1***@", self.url)
+        shown = re.sub(r"(://[^:/@]*:)(?!\$\{)[^@]*@", r"\1***@", self.url)
+        return re.sub(r"([?&]password=)(?!\$\{)[^&]*", r"\1***", shown)
 
     @cached_property
     def engine(self) -> Any:
