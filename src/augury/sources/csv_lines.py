@@ -95,13 +95,13 @@ class _Lines:
     def __init__(self, block: bytes, form: CsvForm) -> None:
         self.block, self.form = block, form
         data = np.frombuffer(block, np.uint8)
-        ends = np.flatnonzero(data == _NEWLINE)
-        if len(data) and data[-1] != _NEWLINE:
+        # Either ends a line, for Spark and for Arrow; between the two of a pair is an empty one.
+        ends = np.flatnonzero((data == _NEWLINE) | (data == _RETURN))
+        if len(data) and data[-1] not in (_NEWLINE, _RETURN):
             ends = np.append(ends, len(data))
         starts = np.concatenate([[0], ends[:-1] + 1]).astype(np.int64)
-        stops = ends - ((ends > starts) & (data[np.maximum(ends - 1, 0)] == _RETURN))
-        there = stops > starts
-        self.starts, self.stops = starts[there], stops[there]
+        there = ends > starts
+        self.starts, self.stops = starts[there], ends[there]
         self.plain = self._plain(data)
         self.uneven = np.zeros(len(self.starts), np.bool_)
 

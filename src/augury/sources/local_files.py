@@ -323,7 +323,8 @@ def why_not_local(source: External) -> str | None:
     for name, value in _lowered(source).items():
         if name not in _OPTIONS[source.format]:
             return f"a place with the option {name}, which Spark knows"
-        if name in ("sep", "delimiter", "quote", "escape") and len(value) > 1:
+        is_mark = len(value) <= 1 and value.isascii()
+        if name in ("sep", "delimiter", "quote", "escape") and not is_mark:
             return f"a place with {name} = {value!r}, which Spark knows"
         if source.format == "csv" and name == "multiline" and value.lower() == "true":
             return "CSV with fields over several lines, which Spark reads"

@@ -97,7 +97,8 @@ def _one(text: str, kind: str) -> Any:
 
 def _long(text: str) -> int | None:
     number = Decimal(text.strip())
-    if not number.is_finite() or number != int(number) or not _LEAST <= number <= _MOST:
+    # The range first: 1e999999999 as a whole number would fill the memory.
+    if not number.is_finite() or not _LEAST <= number <= _MOST or number != int(number):
         return None
     return int(number)
 
