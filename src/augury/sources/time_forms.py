@@ -36,7 +36,11 @@ def form_of(pattern: str) -> re.Pattern[str] | None:
             seen.add(letter)
             part = own
         found += part or re.escape(text)
-    return re.compile(found, re.IGNORECASE)
+    try:
+        return re.compile(found, re.IGNORECASE)
+    except re.error:
+        # Two letters for the same part, as y and u.
+        return None
 
 
 def _part(letter: str, count: int) -> str | None:
