@@ -154,7 +154,7 @@ class HiddenSteps:
             yield chance, ended, (alive, (after,))
 
     def of_all(self) -> HiddenSteps:
-        """Return the same: events of other partitions do not matter."""
+        """Return these steps: events of other partitions do not move them."""
         return self
 
 
