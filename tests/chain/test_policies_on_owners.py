@@ -128,3 +128,17 @@ def test_what_rules_need_that_write_what_a_query_looks_into_is_bound() -> None:
     setting, policy = Setting({"O1": "H"}), POLICY.format(weight="WEIGHT 3")
     text = session_of(setting, [], script + policy).explain("discreet")
     assert "EXIT: by mark, it writes what a query looks into" in text
+
+
+def test_what_is_kept_of_owners_is_read_as_the_stream_under_the_policy_is() -> None:
+    events = [Event(1, 1, None, "ENTER", "R1"), Event(2, 3, "O1", "EXIT", "R1")]
+
+    def found(stream: str) -> list[tuple[Any, float]]:
+        script = POLICY.format(weight="NEVER") + f"""
+        CREATE STREAM kept AS SUPPRESS known USING discreet;
+        CREATE QUERY went ON {stream} PATTERN SEQ(ENTER x, EXIT e) WHERE [person] WITHIN 9;
+        """
+        ag = session_of(Setting({"O1": "H", "O2": "H"}), events, script)
+        return [(row["person"], row["confidence"]) for row in ag.table("went").to_pylist()]
+
+    assert found("kept") == found("known") == [("O1", 1.0)]

@@ -133,3 +133,18 @@ def test_what_was_taken_back_fires_nothing_and_what_fired_stands() -> None:
     assert fired(ag, "sure") == []
     assert ag.table("q").num_rows == 0
     assert ag.table("status").to_pylist() == [{"person": "O1", "colour": "warned"}]
+
+
+@pytest.mark.parametrize("waits", ["", "AFTER REVISIONS"])
+@pytest.mark.parametrize(("least", "expected"), [(0.4, [(0, 0.5), (1, 1.0)]), (0.9, [(1, 1.0)])])
+def test_revisions_of_a_query_are_the_same_with_a_rule_on_it(
+    waits: str, least: float, expected: list[tuple[int, float]]
+) -> None:
+    query = f"""
+        CREATE QUERY q ON known {UNWASHED.format("WITHIN 45")} HAVING CONFIDENCE >= {least}
+        RETURN e.person AS person;
+    """
+    rule = f"CREATE RULE r ON q {waits} DO INSERT INTO status VALUES (new.person, 'told');"
+    log = session_of(query + rule).revisions("q")
+    assert log.equals(session_of(query).revisions("q"))
+    assert [(row["revision"], row["confidence"]) for row in log.to_pylist()] == expected

@@ -124,7 +124,10 @@ def _asked_columns(network: Network, asked: Asked) -> Cut | None:
 
 def _wards_of(network: Network, stream: StreamSchema) -> Cut | None:
     """Return the columns by which the wards of a stream of owners are parted; None if by none."""
-    ward, how = stream.key[:-1], network.catalog.identified[stream.name.lower()]
+    ward, name = stream.key[:-1], stream.name.lower()
+    if (kept := network.catalog.suppressed.get(name)) is not None:
+        name = kept.stream.lower()
+    how = network.catalog.identified[name]
     return {how.statement.readings.lower(): ward} if ward else None
 
 

@@ -33,6 +33,7 @@ from augury.evaluation.stages.owner_match import OwnerMatchStage
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
+from augury.planning.acting.columns import HIDDEN
 from augury.planning.evaluated import refuse_identified, refuse_unfollowed
 from augury.planning.forecast_plan import plan_forecast
 from augury.planning.graph import lists_matches
@@ -140,6 +141,12 @@ class LocalRunner:
 
     def revisions(self, name: str) -> pa.Table:
         """Return every telling of a query's matches; without owners in doubt there is one each."""
+        own = self.queries[name.lower()]
+        if own.tellings != "LAST":  # For rules: rows that HAVING hides, and columns that are hidden.
+            outputs = tuple(o for o in own.outputs if not o.column.name.startswith(HIDDEN))
+            own = replace(own, tellings="LAST", outputs=outputs)
+            queries = {**self.queries, name.lower(): own}
+            return replace(self, queries=queries, taught={}, answers={}).revisions(name)
         network = self._network(name)
         if not network.follows_owners(name.lower()):
             return self.table(name)
