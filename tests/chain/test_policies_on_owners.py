@@ -134,10 +134,11 @@ def test_what_is_kept_of_owners_is_read_as_the_stream_under_the_policy_is() -> N
     events = [Event(1, 1, None, "ENTER", "R1"), Event(2, 3, "O1", "EXIT", "R1")]
 
     def found(stream: str) -> list[tuple[Any, float]]:
-        script = POLICY.format(weight="NEVER") + f"""
+        reader = f"""
         CREATE STREAM kept AS SUPPRESS known USING discreet;
         CREATE QUERY went ON {stream} PATTERN SEQ(ENTER x, EXIT e) WHERE [person] WITHIN 9;
         """
+        script = POLICY.format(weight="NEVER") + reader
         ag = session_of(Setting({"O1": "H", "O2": "H"}), events, script)
         return [(row["person"], row["confidence"]) for row in ag.table("went").to_pylist()]
 

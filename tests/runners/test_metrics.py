@@ -86,4 +86,5 @@ def test_a_port_that_cannot_be_had_is_a_sentence(tmp_path: Path) -> None:
     script = f"{stream} CREATE QUERY q ON s PATTERN SEQ(s a);"
     shown = augury("run", "-", "--metrics", "soon", stdin=script)
     assert shown.exit_code == 1
-    assert "error: --metrics soon cannot be served" in shown.output
+    fault = "soon is no port; say PORT or HOST:PORT"
+    assert f"error: --metrics soon cannot be served: {fault}" in shown.output

@@ -76,7 +76,7 @@ def cli(ctx: click.Context) -> None:
     augury init shop                        a folder to begin with
     augury check store.sql                  find every mistake in a script
     augury explain store.sql shoplifting    how a query will be evaluated, and why
-    augury run store.sql                    run its queries on Spark
+    augury run store.sql                    run its queries, here or on Spark
     augury backtest ward.sql doors.parquet  what its rules would do, over rows of the past
     augury diff old.sql new.sql doors.csv   what two versions of a script do not share
     augury report store.sql reads.csv       a page about rows and answers

@@ -132,6 +132,9 @@ def _escaped(name: str) -> str:
 def served(metrics: Metrics, place: str) -> ThreadingHTTPServer:
     """Serve numbers at `/metrics`, of a PORT on loopback or of HOST:PORT, until it is shut down."""
     host, _, port = place.rpartition(":")
+    if not (port.isascii() and port.isdigit() and int(port) < 2**16):
+        fault = f"{port or 'nothing'} is no port; say PORT or HOST:PORT"
+        raise AuguryError(f"--metrics {place} cannot be served: {fault}")
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -150,7 +153,7 @@ def served(metrics: Metrics, place: str) -> ThreadingHTTPServer:
 
     try:
         server = ThreadingHTTPServer((host.strip("[]") or LOOPBACK, int(port)), Handler)
-    except (OSError, ValueError, OverflowError) as problem:
+    except OSError as problem:
         raise AuguryError(f"--metrics {place} cannot be served: {problem}") from problem
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server

@@ -142,7 +142,8 @@ class LocalRunner:
     def revisions(self, name: str) -> pa.Table:
         """Return every telling of a query's matches; without owners in doubt there is one each."""
         own = self.queries[name.lower()]
-        if own.tellings != "LAST":  # For rules: rows that HAVING hides, and columns that are hidden.
+        if own.tellings != "LAST":
+            # Rules take rows that HAVING does not show, and columns that nobody sees.
             outputs = tuple(o for o in own.outputs if not o.column.name.startswith(HIDDEN))
             own = replace(own, tellings="LAST", outputs=outputs)
             queries = {**self.queries, name.lower(): own}
