@@ -104,14 +104,12 @@ STREAM = "CREATE STREAM s (kind STRING, v LONG, t LONG) TIME t TYPE kind;"
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("PATTERN SEQ(A a, B+ b UNTIL (b.v > 1)) WITHIN 9", "run of neighbours"),
         ("PATTERN SEQ(A a, B+? b) WITHIN 9", "SKIP TILL ANY MATCH"),
         ("PATTERN SEQ(A a, B+? b, C? c) USING STRICT WITHIN 9", "may be absent"),
         ("PATTERN SEQ(A a, B*? b) USING STRICT WITHIN 9", "may be absent"),
         ("PATTERN SEQ(NEXT A a, B b) WITHIN 9", "the one before it"),
         ("PATTERN SEQ(A+ a, NEXT B b) WITHIN 9", "the one before it"),
         ("PATTERN SEQ(A a, !B b, NEXT C c) WITHIN 9", "the one before it"),
-        ("PATTERN SEQ(A a, !NEXT B b) WITHIN 9", "the one before it"),
         ("PATTERN AND(A a, NEXT B b) WITHIN 9", "the one before it"),
     ],
 )

@@ -119,7 +119,7 @@ def at(kind: Any, number: int = 0) -> Attribute:
 def test_a_conjunct_ranges_over_every_item_of_a_repetition(
     expression: Expression, first: int
 ) -> None:
-    assert repetition(expression).programs[0].each == ((1, first),)
+    assert repetition(expression).programs[0].each == ((1, first, 0, 0),)
 
 
 def test_a_fixed_item_is_not_ranged_over() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from augury import QueryError, Session
@@ -246,18 +246,13 @@ def rates_of(past: Sequence[Event], dropped: set[str]) -> dict[tuple[str, int], 
     return found
 
 
-@pytest.mark.slow
-@settings(max_examples=15, deadline=None)
-@given(data=st.data())
-def test_what_is_expected_by_rates_is_that_of_all_futures(data: st.DataObject) -> None:
-    public = replace(data.draw(queries("q", public=True, most=3)), equate=())
-    hidden = replace(data.draw(queries("p", public=False, most=3)), equate=())
+def judge_rates(public: Query, hidden: Query, own: Sequence[Event]) -> None:
+    """Compare what is expected of the last event with what all futures are worth."""
     using = "USING HYBRID RATES LEARN FROM h PATIENCE 1"
     stage = policy_of(public, hidden, using, "WEIGHT 1")
     if stage is None:
         return
     past = [replace(e, attrs={**e.attrs, "v": 0}) for e in history("ABCD", 100)]
-    own = data.draw(events(4, 0, uncertain=1))
     *_, (decider, kept, event, found) = decided(stage, past, own)
     rates = rates_of(past, decider.level.dropped)
     gain = worth_by_rates(public, kept, event, rates, 3)
@@ -265,6 +260,30 @@ def test_what_is_expected_by_rates_is_that_of_all_futures(data: st.DataObject) -
     # A future of four events has a chance of 3e-8, and some dozens of matches.
     assert math.isclose(found.gain, gain, rel_tol=1e-6, abs_tol=1e-6)
     assert math.isclose(-found.penalty, cost, rel_tol=1e-6, abs_tol=1e-6)
+
+
+@pytest.mark.slow
+@settings(max_examples=15, deadline=None, phases=(Phase.explicit, Phase.generate))
+@given(data=st.data())
+def test_what_is_expected_by_rates_is_that_of_all_futures(data: st.DataObject) -> None:
+    public = replace(data.draw(queries("q", public=True, most=3)), equate=())
+    hidden = replace(data.draw(queries("p", public=False, most=3)), equate=())
+    judge_rates(public, hidden, data.draw(events(4, 0, uncertain=1)))
+
+
+def test_what_leaves_the_window_now_harms_no_later_match() -> None:
+    public = plain("q", Not(Comp("z", "B")), Comp("x", "C"), Comp("y", "A"))
+    hidden = plain("p", Comp("x", "A"), Comp("y", "A"))
+    own = [
+        Event(id=k, ts=t, type=kind, p=1.0, attrs={"k": "x", "v": 0}, stream="s")
+        for k, (t, kind) in enumerate([(0, "B"), (2, "C")])
+    ]
+    judge_rates(public, hidden, own)
+
+
+def plain(name: str, *parts: Comp | Not) -> Query:
+    """Return a sequence within two ticks."""
+    return Query(Seq(parts), name=name, streams=("s",), within=("time", 2), strategy="any")
 
 
 @settings(max_examples=40, deadline=None)

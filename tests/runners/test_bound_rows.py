@@ -86,11 +86,11 @@ def test_types_in_any_encoding_are_read(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_from_a_path_is_told(tmp_path: Path) -> None:
-    (tmp_path / "rows.csv").write_text("id,ty\n1,A\n")
+    (tmp_path / "rows.txt").write_text("id,ty\n1,A\n")
     ag = Session(engine="local")
     ag.sql(f"{DECLARED} CREATE QUERY q ON s PATTERN SEQ(A a, B b);")
-    with pytest.raises(DataError, match=r"stream s cannot be read from .*rows\.csv. .*Parquet"):
-        ag.bind("s", tmp_path / "rows.csv")
+    with pytest.raises(DataError, match=r"stream s cannot be read from .*rows\.txt. .*Parquet"):
+        ag.bind("s", tmp_path / "rows.txt")
     (tmp_path / "empty").mkdir()
     for name in ("nowhere", "empty"):
         with pytest.raises(DataError, match=f"read from '.*{name}' .no Parquet file is there"):

@@ -65,10 +65,13 @@ class Foresight:
         return self._known[span]
 
     def _within(self, thread: Thread, span: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the same where something banned lies before the first event."""
+        """Return both where something banned lies before the first event.
+
+        What leaves the window now harms the match that ends now, and none that ends later.
+        """
         machine, now = self.machine, thread.last
         leaves = sorted(
-            {t + machine.window - now for t, _ in thread.early if t + machine.window > now}
+            {t + machine.window - now for t, _ in thread.early if t + machine.window >= now}
         )
         cuts = [0.0, *(float(each) for each in leaves if each < span), span]
         # A match that ends in piece k is unharmed by what has left the window before it.
