@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("dev", max_examples=25, **_PATIENT)
 # The seed comes from the day of the commit (tools/test).
-settings.register_profile("ci", max_examples=100, database=None, **_PATIENT)
+settings.register_profile("ci", max_examples=60, database=None, **_PATIENT)
 settings.register_profile("nightly", max_examples=5000, **_PATIENT)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 # Jobs of tests are short: a JVM that compiles them thoroughly takes twice the processor for it.

@@ -254,7 +254,8 @@ def test_rules_act_and_write_their_stores_once(home: Path) -> None:
     assert before == [("b", 1)]
     second = run("--json")
     assert second.exit_code == 0, second.output
-    assert [e["query"] for e in events(second) if e["event"] == "match"] == []
+    # What it finds is told again; rules that were settled do nothing.
+    assert [e["query"] for e in events(second) if e["event"] == "match"] == ["theft"] * 2
     assert _stored() == before
 
 
@@ -266,6 +267,20 @@ def test_firings_are_told_to_a_webhook_once(home: Path) -> None:
             assert result.exit_code == 0, result.output
         assert heard.rows("rule", "tag") == [("note", "b")]
         assert len(heard.requests) == 3
+
+
+def test_a_run_behind_a_policy_does_not_tell_how_many_rows_there_were(home: Path) -> None:
+    behind = READS + (
+        "CREATE QUERY paid ON reads PATTERN SEQ(COUNTER y, SHELF x) WHERE [tag] WITHIN 1 MINUTE;\n"
+        "CREATE POLICY p ON reads PUBLIC theft PRIVATE paid USING GREEDY;\n"
+    )
+    (home / "store.sql").write_text(behind)
+    shown = run("--source", "reads=json:in", "--once", "--json")
+    assert shown.exit_code == 0, shown.output
+    told = [each for each in events(shown) if each["event"] == "progress"]
+    hidden = ("events", "events_per_second", "watermark", "state_rows", "state_bytes")
+    assert told
+    assert {each[name] for each in told for name in hidden} == {None}
 
 
 def test_rules_act_as_rows_arrive(home: Path) -> None:

@@ -95,6 +95,7 @@ def test_commands_print_what_is_shown(block: Block) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.rotating(2, 0)
 def test_the_tutorial_shows_what_its_commands_print_one_after_the_other(tmp_path: Path) -> None:
     for block in blocks(TUTORIAL, "console"):
         for command, shown in dialogue(block.code):

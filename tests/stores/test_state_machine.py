@@ -156,5 +156,5 @@ class Sessions(RuleBasedStateMachine):
 
 TestSessions = Sessions.TestCase
 TestSessions.settings = settings(
-    max_examples=max(10, settings().max_examples // 10), stateful_step_count=15, deadline=None
+    max_examples=max(8, settings().max_examples // 10), stateful_step_count=15, deadline=None
 )

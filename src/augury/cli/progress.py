@@ -69,19 +69,20 @@ def _lag(times: Mapping[str, str]) -> float | None:
 
 
 def line(found: Mapping[str, Any]) -> str:
-    """Return the numbers as people read them.
+    """Return the numbers as people read them; what is not told is a dash.
 
     >>> line({"batch": 3, "events_per_second": 1234.5, "matches": 7, "watermark_lag_seconds": 60.0,
     ...       "state_bytes": 2_500_000, "late": 0, "rejected": 2})
     'batch 3 | 1,234 events/s | 7 matches | lag 60 s | state 2.5 MB | 0 late | 2 bad'
     """
-    lag = found["watermark_lag_seconds"]
+    lag, state = found["watermark_lag_seconds"], found["state_bytes"]
+    speed = found["events_per_second"]
     parts = [
         f"batch {found['batch']}",
-        f"{int(found['events_per_second']):,} events/s",
+        "- events/s" if speed is None else f"{int(speed):,} events/s",
         findings.number(found["matches"], "match"),
         "lag -" if lag is None else f"lag {lag:,.0f} s",
-        f"state {found['state_bytes'] / 1e6:.1f} MB",
+        "state -" if state is None else f"state {state / 1e6:.1f} MB",
         f"{found['late']:,} late",
         f"{found['rejected']:,} bad",
     ]

@@ -77,8 +77,9 @@ class Metrics:
         """Take in what a batch came to, and the totals so far by kind and name."""
         with self._lock:
             values = self._values
-            events = values.get(("augury_events_total", ""), 0.0)
-            values["augury_events_total", ""] = events + found["events"]
+            if found["events"] is not None:
+                events = values.get(("augury_events_total", ""), 0.0)
+                values["augury_events_total", ""] = events + found["events"]
             batches = values.get(("augury_batches_total", ""), 0.0)
             values["augury_batches_total", ""] = batches + 1
             values["augury_last_batch_timestamp_seconds", ""] = time.time()

@@ -33,6 +33,7 @@ from augury.operator import NEVER_YET
 from augury.planning.acting.columns import HIDDEN, TOLD_HOW, TOLD_SHOWN
 from augury.planning.acting.refusals import refuse_worlds
 from augury.planning.acting.shards import Shards, shards_of
+from augury.planning.acting.whom import tested_names
 from augury.planning.acting.world import Acting, acting_of
 from augury.rules.plan import FINAL, FIRST, Moment
 from augury.rules.stage import Candidate, Firing, Stage, State
@@ -127,6 +128,11 @@ class ActStage:
     def shards(self) -> Shards:
         """How candidates may be settled apart from each other."""
         return shards_of(self.acting, self.catalog, self.queries)
+
+    @cached_property
+    def _tested(self) -> frozenset[str]:
+        """The queries whose matches are tested by tables that change."""
+        return tested_names(self.catalog, self.queries)
 
     @cached_property
     def _rules(self) -> Stage:
@@ -242,6 +248,8 @@ class ActStage:
         readers = [CandidateReader(self.acting, *each, shows_all=shows_all) for each in due.items()]
         which, rows = order.tables.tolist(), order.rows.tolist()
         kept: list[list[int]] = [[] for _ in due]
+        # A match that no table is asked about stands, whoever acted on it before.
+        stands = [name not in self._tested for name in due]
         stopped, settled, passed_over = None, 0, 0
         for start, end in pairwise([*order.starts, len(rows)]):
             found = [readers[which[k]](rows[k]) for k in range(start, end)]
@@ -254,7 +262,8 @@ class ActStage:
                 break
             settled = end
             for k, each in enumerate(found, start):
-                if len(passed) == len(found) or any(each is other for other in passed):
+                is_told = len(passed) == len(found) or any(each is other for other in passed)
+                if is_told or (stands[which[k]] and not any(each is other for other in fresh)):
                     kept[which[k]].append(rows[k])
         if stopped is not None:
             self._keep_waiting(state, due, which[:settled], rows[:settled])

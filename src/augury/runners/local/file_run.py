@@ -38,6 +38,16 @@ _PAUSE_S = 0.1
 _MICROSECONDS = 1_000_000
 Progress = Callable[[dict[str, Any], LocalDelivery], None]
 
+# Numbers that rows which a policy suppressed are among.
+OF_RAW_ROWS = (
+    "events",
+    "events_per_second",
+    "watermark",
+    "watermark_lag_seconds",
+    "state_rows",
+    "state_bytes",
+)
+
 
 @dataclass
 class FileRun:
@@ -255,10 +265,15 @@ class FileRun:
         self.delivery.add(("match", name.lower()), table)
 
     def _put_aside(self, kind: str, stream: StreamSchema, rows: pa.Table) -> None:
-        if any(stream.name.lower() in part.network.catalog.guarded for part in self.parts):
+        if stream.name.lower() in self._guarded:
             # Of a stream under a policy nothing is told, not even how many rows are bad.
             return
         self.delivery.add((kind, stream.name.lower()), rows)
+
+    @property
+    def _guarded(self) -> frozenset[str]:
+        """The streams of which readers get what a policy keeps, and no more."""
+        return frozenset().union(*(part.network.catalog.guarded for part in self.parts))
 
     def _finish_batch(self, horizon: int) -> None:
         if self.commits is not None:
@@ -281,6 +296,9 @@ class FileRun:
             "state_bytes": sum(_state_bytes(part) for part in self.parts),
             "new_matches": self.delivery.total("match") - before,
         }
+        if self._guarded:
+            # They would tell how many rows there were, and until when.
+            found |= dict.fromkeys(OF_RAW_ROWS)
         self.progress(found, self.delivery)
 
     def _time(self) -> dict[str, Any]:
