@@ -65,6 +65,7 @@ bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the e
 	$(BIN)/python benchmarks/push_overhead.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/limits.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/why.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/large_files.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/throughput.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/after_match.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/standing_queries.py

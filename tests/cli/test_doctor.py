@@ -104,7 +104,7 @@ def test_the_doctor_knows_every_package_that_is_declared(repository: Path) -> No
             bounds = re.sub(r"\[.*\]", "", each).removeprefix(name)
             assert package.requirement.removeprefix(name) == bounds
             # The extra delta has what spark has.
-            assert extra == "delta" or (package.extra or "") == extra
+            assert extra in ("delta", package.extra or "")
 
 
 def test_of_two_packages_that_exclude_each_other_one_will_do(

@@ -56,7 +56,9 @@ def test_a_crash_owns_up_and_tells_how_to_reproduce_it(
 def test_a_warning_is_a_line_that_says_nothing_of_the_program(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(main_module.cli, "main", lambda **_: warnings.warn("two ties", UserWarning))
+    monkeypatch.setattr(
+        main_module.cli, "main", lambda **_: warnings.warn("two ties", UserWarning, stacklevel=2)
+    )
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     with warnings.catch_warnings():
         warnings.simplefilter("always")

@@ -197,7 +197,9 @@ def _tell_of_nothing(run: FileRun, job: Job, reporter: Reporter) -> None:
         is_empty = name not in run.greatest and not run.delivery.totals.get(("rejected", name))
         if is_empty and name not in job.checked.catalog.guarded:
             place = "standard input" if files.is_standard_input else files.source.path
-            reporter.announce(f"warning: {files.declared.name} has no rows: there are none in {place}")
+            reporter.announce(
+                f"warning: {files.declared.name} has no rows: there are none in {place}"
+            )
 
 
 def _refuse_nothing_but_bad_rows(run: FileRun) -> None:
