@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from augury.analysis.findings import listing, suggest
 from augury.cli import findings
 from augury.errors import AuguryError, QueryError
 
@@ -65,6 +64,8 @@ def session_of(file: str) -> Session:
 
 def bind(data: Iterable[str], *sessions: Session) -> None:
     """Give sessions the rows that scripts and the command line name."""
+    from augury.analysis.findings import listing, suggest
+
     given = {Path(each).name.partition(".")[0].lower(): each for each in data}
     known = sorted({name for ag in sessions for name in _names(ag)})
     for name, place in given.items():
