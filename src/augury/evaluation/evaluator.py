@@ -229,13 +229,18 @@ class Evaluator:
         if self.keeps is not None:
             matches = matches.only(self.keeps(matches, inputs))
         result = match_table(enumeration.plan, matches, inputs)
-        if enumeration.lineage and query.output_schema is not None:
+        is_read = enumeration.lineage or self._is_read(query.name)
+        if is_read and query.output_schema is not None:
             events, sources = enumeration.events, enumeration.sources
             by_code = {code: key for key, code in enumeration.encoder.keys.known.items()}
             keys = [by_code[code] for code in events.key.tolist()]
             place = _place(matches, events, keys, _ties(sources, inputs, matches.row))
             self.loaded[query.name.lower()] = StreamRows(
-                query.output_schema, result, result.slice(0, 0), formulas, place
+                query.output_schema,
+                result,
+                result.slice(0, 0),
+                formulas if enumeration.lineage else None,
+                place,
             )
         return result
 
@@ -264,6 +269,9 @@ class Evaluator:
         """Return the search for a query's matches, and the rows that they are made of."""
         plan = self.plan(query.name.lower())
         sources = [self._load(stream.name) for stream in query.streams]
+        if query.scoring == "DPCEP":
+            # The paper takes derived events as independent, too.
+            sources = [replace(source, formulas=None) for source in sources]
         encoder = Encoder(plan, self._tables(query))
         events, inputs = self._events(encoder, sources)
         derived = any(s.formulas is not None for s in sources)

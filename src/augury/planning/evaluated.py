@@ -193,12 +193,16 @@ def refuse_endless_skips(query: CheckedQuery) -> None:
 
 def _without_lineage(query: CheckedQuery) -> Refused | None:
     """Return whose matches, which have no lineage, a query would need it of; or None."""
-    hint = "correlated queries read declared streams, and no query reads them"
+    if query.scoring == "DPCEP":
+        return None
+    hint = "write SCORING DPCEP, which takes matches as independent events"
     for stream in query.streams:
         if not stream.has_lineage:
-            return Refused(f"the matches of query {stream.name}, which is CORRELATED BY", hint)
+            what = f"the matches of query {stream.name}, whose confidences are products, and no "
+            return Refused(f"{what}weights of worlds in which others could be true, too", hint)
         if query.correlated_by is not None and stream.query is not None:
-            return Refused(f"CORRELATED BY over the matches of query {stream.name}", hint)
+            what = f"CORRELATED BY over the matches of query {stream.name}, which may share events"
+            return Refused(what, hint)
     return None
 
 
