@@ -46,6 +46,7 @@ from augury.evaluation.probability.lineage_probability import (
     probability_table,
     sampled_table,
 )
+from augury.evaluation.probability.linked_lineage import MarkovChances
 from augury.evaluation.probability.markov_objects import MarkovObject, markov_objects
 from augury.evaluation.shared_passes import SharedPass, shareable
 from augury.evaluation.skipping import Candidates
@@ -54,6 +55,7 @@ from augury.evaluation.stream_rows import StreamRows, all_times, inputs_of
 from augury.inference.model import Model
 from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.lineage import Formula
+from augury.matching.matcher import ALWAYS
 from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
 from augury.planning.evaluated import (
@@ -74,7 +76,7 @@ class Evaluator:
 
     `spans` has, by query, in which time a match must become known to be reported; without, always.
     `keeps` picks, of the matches found, those that are reported; without, all. `clock` measures the
-    stages of the graph that are entered.
+    stages of the graph that are entered. Rows from `horizon` on are still to come.
     """
 
     catalog: Catalog
@@ -89,6 +91,7 @@ class Evaluator:
     keeps: Callable[[Matches, Inputs], Words] | None = None
     clock: Clock = field(default_factory=Clock)
     identities: dict[str, Identities] = field(default_factory=dict)
+    horizon: int = ALWAYS
 
     def known(self, name: str) -> Identities:
         """Return what is told of the owners of a stream's events."""
@@ -251,8 +254,6 @@ class Evaluator:
         """Return the probabilities of a query from lineage, or from worlds that are sampled."""
         enumeration, inputs = self._enumeration(query, lineage=True)
         markov = [source for source in enumeration.sources if source.schema.markov]
-        if markov:
-            _refuse_linked(query)
         first = dict(zip((s.name for s in query.streams), inputs.first_rows, strict=True))
         hidden = [(first[source.schema.name], self._objects(source)) for source in markov]
         return probability_table(enumeration, inputs, hidden)
@@ -279,6 +280,10 @@ class Evaluator:
         correlation = None
         if query.correlated_by is not None:
             correlation, lineage = self._correlation(query, inputs), False
+        if any(stream.markov for stream in query.streams):
+            _refuse_linked(query)
+            lineage = True
+            self._link(sources)
         span = self.spans.get(query.name.lower(), ALL_TIME)
         found = Enumeration(
             plan, encoder, events, sources, self.chances, lineage, span, correlation
@@ -324,6 +329,15 @@ class Evaluator:
                 raise
             return None
 
+    def _link(self, sources: list[StreamRows]) -> None:
+        """Let lineage know how the values of Markovian streams follow each other."""
+        if not isinstance(self.chances, MarkovChances):
+            self.chances = MarkovChances(self.chances)
+        for source in sources:
+            name = source.schema.name.lower()
+            if source.schema.markov and name not in self.chances.streams:
+                self.chances.add(name, self._objects(source), source.groups())
+
     def _objects(self, source: StreamRows) -> list[MarkovObject]:
         name, known = source.schema.markov or "", source.schema.name.lower()
         if source.schema.is_linked and known not in self.objects:
@@ -335,7 +349,8 @@ class Evaluator:
                 "declare it with CREATE STREAM, and bind its rows"
             )
         if known not in self.objects:
-            self.objects[known] = markov_objects(source, self._load(name))
+            moves = self._load(name)
+            self.objects[known] = markov_objects(source, moves, horizon=self.horizon)
         return self.objects[known]
 
     def _correlation(self, query: CheckedQuery, inputs: Inputs) -> Correlation | LearnedCorrelation:

@@ -371,15 +371,17 @@ class Network:
         """Whether rows may be evaluated one span of time after the other, each by itself.
 
         Not where matches of one event are counted, or taken one after the other, nor where rows
-        that exclude each other may be of any time, as those of one ID may; and not by stages that
-        must see all events in order.
+        that exclude each other may be of any time, as those of one ID may, nor along paths; and not
+        by stages that must see all events in order.
         """
         if self.asked or self.policies:
             return False
         counted = any(query.match_limit is not None for query in self.queries.values())
         apart = any(each.alternatives and each.id is not None for each in self.bases.values())
         in_turn = any(query.after_match is not None for query in self.queries.values())
-        return self.memory is not None and not counted and not in_turn and not apart
+        linked = any(each.markov for each in self.inputs.values())
+        plain = not (counted or in_turn or apart or linked)
+        return self.memory is not None and plain
 
     @property
     def waits(self) -> bool:

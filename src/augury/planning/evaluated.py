@@ -34,16 +34,14 @@ def unmatched(query: CheckedQuery) -> str | None:
 
 def _refused(query: CheckedQuery) -> Refused | None:
     asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
-    # In a sampled world it does not matter how its events hang together.
-    is_sampled = asks_whether and query.approximate is not None
     if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
         return Refused(f"RETURN {query.returns} of a repetition under next-match selection")
     if query.strategy == "NEXT" and _ends_by_until(query.shape) and _may_not_happen(query):
         hint = "ask under SKIP TILL ANY MATCH, STRICT or PARTITION CONTIGUITY"
         return Refused("UNTIL under next-match selection of events that may not happen", hint)
-    if any(stream.markov for stream in query.streams) and not is_sampled:
-        hint = "ask for its probability, and allow sampling: APPROXIMATE (0.01, 0.05)"
-        return Refused("a MARKOV stream", hint)
+    if query.after_match is not None and any(stream.markov for stream in query.streams):
+        hint = "ask for all matches, or read the stream without MARKOV"
+        return Refused("AFTER MATCH SKIP over a MARKOV stream", hint)
     if len(query.components) > MOST_COMPONENTS:
         return Refused(f"a pattern of more than {MOST_COMPONENTS} components")
     return (

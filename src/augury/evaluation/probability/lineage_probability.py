@@ -67,10 +67,9 @@ def probability_table(evaluation: Enumeration, inputs: Inputs, hidden: Hidden = 
     """
     query = evaluation.plan.query
     rows = _by_time if is_by_time(query) else _by_window
-    is_joint = isinstance(evaluation.chances, HangingTogether)
-    if is_joint or (not hidden and (query.approximate is None or query.verdict.kind != "hard")):
+    if not _may_be_sampled(evaluation, hidden):
         return answer_table(query, _refusing(rows(evaluation, inputs, _exactly(evaluation)), query))
-    if not hidden and not is_by_time(query):
+    if not is_by_time(query):
         try:
             few = evaluation.with_few_matches(FEW_MATCHES)
             return answer_table(query, list(rows(few, inputs, _exactly(few, FEW_CASES))))
@@ -78,6 +77,19 @@ def probability_table(evaluation: Enumeration, inputs: Inputs, hidden: Hidden = 
             pass
     assert query.approximate is not None
     return answer_table(query, _sampled_rows(evaluation, inputs, hidden), query.approximate.error)
+
+
+def _may_be_sampled(evaluation: Enumeration, hidden: Hidden) -> bool:
+    """Whether worlds of the events can be drawn, and the query asks for it and needs it.
+
+    Where events hang together, worlds are drawn of rows, not of what matches are made of.
+    """
+    query = evaluation.plan.query
+    if query.approximate is None:
+        return False
+    if isinstance(evaluation.chances, HangingTogether):
+        return bool(hidden) and all(source.formulas is None for source in evaluation.sources)
+    return query.verdict.kind == "hard"
 
 
 def _sampled_rows(evaluation: Enumeration, inputs: Inputs, hidden: Hidden) -> Iterator[Row]:

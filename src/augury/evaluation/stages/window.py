@@ -154,7 +154,7 @@ class WindowStage:
         """Return the new answers; readings that no model takes are added to the rejected."""
         network, found = self.network, dict[str, pa.Table]()
         for names in self._runs():
-            evaluator = self._evaluator(kept, self._spans(names, *span), clock)
+            evaluator = self._evaluator(kept, self._spans(names, *span), clock, span[1])
             found |= evaluator.run_all(names)
             for name, how in network.inferred.items():
                 if name in evaluator.loaded and evaluator.loaded[name].rejected.num_rows:
@@ -177,7 +177,11 @@ class WindowStage:
         return spans
 
     def _evaluator(
-        self, kept: Mapping[str, pa.Table], spans: Mapping[str, Span], clock: Clock
+        self,
+        kept: Mapping[str, pa.Table],
+        spans: Mapping[str, Span],
+        clock: Clock,
+        horizon: int,
     ) -> Evaluator:
         network = self.network
         nothing = pa.table({})
@@ -189,4 +193,5 @@ class WindowStage:
             spans=spans,
             plans=dict(network.plans),
             clock=clock,
+            horizon=horizon,
         )
