@@ -77,6 +77,7 @@ class Evaluator:
     `spans` has, by query, in which time a match must become known to be reported; without, always.
     `keeps` picks, of the matches found, those that are reported; without, all. `clock` measures the
     stages of the graph that are entered. Rows from `horizon` on are still to come.
+    `window` is the start of the one that is asked for; without, all are.
     """
 
     catalog: Catalog
@@ -92,6 +93,7 @@ class Evaluator:
     clock: Clock = field(default_factory=Clock)
     identities: dict[str, Identities] = field(default_factory=dict)
     horizon: int = ALWAYS
+    window: int | None = None
 
     def known(self, name: str) -> Identities:
         """Return what is told of the owners of a stream's events."""
@@ -262,7 +264,7 @@ class Evaluator:
         program = join_program(query, self.catalog)
         assert program is not None
         sources = {stream.name: self._load(stream.name) for stream in query.streams}
-        return join_table(program, sources, self._tables(query))
+        return join_table(program, sources, self._tables(query), self.window)
 
     def _enumeration(
         self, query: CheckedQuery, *, lineage: bool = False
@@ -284,9 +286,10 @@ class Evaluator:
             _refuse_linked(query)
             lineage = True
             self._link(sources)
-        span = self.spans.get(query.name.lower(), ALL_TIME)
+        # Of a probability, all is known of the times that are asked about.
+        span = ALL_TIME if asks_whether(query) else self.spans.get(query.name.lower(), ALL_TIME)
         found = Enumeration(
-            plan, encoder, events, sources, self.chances, lineage, span, correlation
+            plan, encoder, events, sources, self.chances, lineage, span, correlation, self.window
         )
         return found, inputs
 
@@ -320,11 +323,11 @@ class Evaluator:
         if isinstance(inputs, Obstacle):
             return None
         try:
-            return chain_table(inputs, all_times(sources))
+            return chain_table(inputs, all_times(sources), self.window)
         except TooManyStatesError:
             if plan.query.approximate is not None:
                 _refuse_linked(plan.query)
-                return sampled_table(inputs, all_times(sources))
+                return sampled_table(inputs, all_times(sources), self.window)
             if objects or any(c.repeats for c in plan.query.components):
                 raise
             return None

@@ -187,6 +187,12 @@ def is_by_time(query: CheckedQuery) -> bool:
     return query.returns == "PROBABILITY BY TIME"
 
 
+def is_of_windows(query: CheckedQuery) -> bool:
+    """Return whether a query asks how likely it holds in each window."""
+    within = query.within
+    return query.returns == "PROBABILITY" and within is not None and not within.events
+
+
 def lists_matches(query: CheckedQuery) -> bool:
     """Return whether the answer of a query is its matches."""
     return query.returns == "MATCHES"
