@@ -191,6 +191,7 @@ def pushed(name: str, rows: Rows, rng: random.Random) -> list[dict[str, Any]]:
     return [row for row in [*found, *ag.finish()] if row["query"] == "q"]
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("seed", range(3))
 def test_batches_and_restarts_change_nothing(name: str, seed: int) -> None:

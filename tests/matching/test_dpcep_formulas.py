@@ -125,10 +125,8 @@ def test_pushed_matches_are_the_same():
     expected = session(streams).table("twice").to_pylist()
     ag, found = Session(engine="local"), []
     ag.sql(SCRIPT)
-    ordered = sorted(
-        (r["t"], name, k) for name, rows in streams.items() for k, r in enumerate(rows)
-    )
-    for _, name, k in ordered:
+    both = [(name, k) for name, rows in streams.items() for k in range(len(rows))]
+    for name, k in sorted(both, key=lambda each: streams[each[0]][each[1]]["t"]):
         found += ag.push(name, [streams[name][k]])
     found += ag.finish()
     pushed = {r["match_id"]: r["confidence"] for r in found if r["query"] == "twice"}
