@@ -39,6 +39,7 @@ def needs_steps(plan: MatchPlan) -> bool:
     return (
         plan.query.after_match is not None
         or plan.query.each_event
+        or plan.query.looks_beside
         or any(stream.query is not None for stream in streams)
         or plan.programs.orders_strings
         or any(_is_text(stream, stream.order_by) for stream in streams)
