@@ -90,6 +90,12 @@ class LiveSteps:
         self.rows[stream.lower()].append((arrival.time, arrival))
         return not self.shard.network.keeps_chains
 
+    def told_until(self, horizon: int) -> int:
+        """Return up to when all is told once all rows before `horizon` are there."""
+        network, name = self.shard.network, self.query.name.lower()
+        # Matches over owners are told as the steps of these are complete.
+        return network.known_until(name, horizon) if network.follows_owners(name) else horizon
+
     def advance(self, horizon: int) -> list[dict[str, Any]]:
         """Report what is known once all rows before `horizon` are there."""
         if horizon <= self.state.horizon:
