@@ -250,6 +250,35 @@ def test_queries_over_such_matches_and_counts_read_them_too() -> None:
     assert sorted(row["query"] for row in found) == ["high", "low", "low"]
 
 
+def test_rules_act_in_the_order_of_moments_though_one_query_waits() -> None:
+    script = """
+        CREATE STREAM s (id LONG, kind STRING, tag STRING, v LONG, t LONG)
+        ID id KEY tag TIME t TYPE kind;
+        CREATE TABLE state (tag STRING, said LONG, n LONG) KEY tag;
+        CREATE QUERY waits ON s PATTERN A a WITHIN 9 RETURN a.tag AS tag, NEXT(a.v) AS v;
+        CREATE QUERY goes ON s PATTERN B b WITHIN 9 RETURN b.tag AS tag, b.v AS v;
+        CREATE RULE late ON waits DO INSERT INTO state VALUES (new.tag, new.v, 1)
+        ON CONFLICT DO UPDATE SET said = new.v, n = n + 1;
+        CREATE RULE soon ON goes DO INSERT INTO state VALUES (new.tag, new.v, 1)
+        ON CONFLICT DO UPDATE SET said = new.v + 100, n = n * 2;
+    """
+    rng = random.Random(4)
+    rows = [
+        {"id": k, "kind": rng.choice("AB"), "tag": rng.choice("xyz"), "v": k, "t": 2 * k}
+        for k in range(40)
+    ]
+    bound, pushed = Session(engine="local"), Session(engine="local")
+    bound.sql(script)
+    pushed.sql(script)
+    bound.bind("s", rows)
+    for row in rows:
+        pushed.push("s", row)
+    pushed.finish()
+    told = [sorted(map(str, ag.table("state").to_pylist())) for ag in (bound, pushed)]
+    assert told[0] == told[1]
+    assert len(told[0]) == 3
+
+
 @pytest.mark.parametrize(
     ("query", "said"),
     [

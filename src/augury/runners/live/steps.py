@@ -93,6 +93,9 @@ class LiveSteps:
     def told_until(self, horizon: int) -> int:
         """Return up to when all is told once all rows before `horizon` are there."""
         network, name = self.shard.network, self.query.name.lower()
+        if network.neighbours:
+            # Rows wait for those behind them.
+            horizon = min(horizon, self.state.beside.known)
         # Matches over owners are told as the steps of these are complete.
         return network.known_until(name, horizon) if network.follows_owners(name) else horizon
 
