@@ -21,6 +21,7 @@ from augury.evaluation.packing import Packer
 from augury.evaluation.probability.chain_shard import shard_for
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.matcher import ALWAYS
+from augury.planning.graph import lists_matches
 from augury.planning.match_plan import MatchPlan
 from augury.sources.columns import ARROW_TYPES
 from augury.sources.intake import Arrival, Values
@@ -37,9 +38,12 @@ def needs_steps(plan: MatchPlan) -> bool:
     """
     streams = plan.query.streams
     return (
-        plan.query.after_match is not None
+        not lists_matches(plan.query)
+        or plan.query.after_match is not None
+        or plan.query.correlated_by is not None
         or plan.query.each_event
-        or any(stream.query is not None for stream in streams)
+        or plan.query.looks_beside
+        or any(stream.query is not None or stream.markov is not None for stream in streams)
         or plan.programs.orders_strings
         or any(_is_text(stream, stream.order_by) for stream in streams)
     )
@@ -92,6 +96,9 @@ class LiveSteps:
     def told_until(self, horizon: int) -> int:
         """Return up to when all is told once all rows before `horizon` are there."""
         network, name = self.shard.network, self.query.name.lower()
+        if network.neighbours:
+            # Rows wait for those behind them.
+            horizon = min(horizon, self.state.beside.known)
         # Matches over owners are told as the steps of these are complete.
         return network.known_until(name, horizon) if network.follows_owners(name) else horizon
 
