@@ -48,7 +48,7 @@ def test_a_cell_that_ends_with_a_private_query_shows_a_public_one() -> None:
     cell = """CREATE QUERY clean ON seen PATTERN SEQ(A a, B b) WITHIN 10;
     CREATE QUERY therapy ON seen PATTERN SEQ(A a, C c) WITHIN 10;
     CREATE POLICY discreet ON seen PUBLIC clean PRIVATE therapy USING GREEDY;"""
-    assert repr(run_cell({"ag": ag}, "", cell)).startswith("clean: 1 rows")
+    assert repr(run_cell({"ag": ag}, "", cell)).startswith("clean: 1 row\n")
 
 
 def test_a_mistake_shows_its_caret() -> None:

@@ -59,6 +59,17 @@ def test_rows_go_to_the_sinks_of_their_kind_and_name(spark: SparkSession) -> Non
     assert delivery.first_reasons == {("late", "reads"): "late!"}
 
 
+def test_numbers_hear_how_sure_the_answers_of_each_place_are(spark: SparkSession) -> None:
+    from augury.runners.metrics import Metrics
+    from augury.sinks.delivery import Delivery
+
+    metrics = Metrics({"theft": "theft"})
+    delivery = Delivery(Plain(), {("match", "theft"): [Noting()]}, metrics=metrics)
+    delivery.deliver(spark.sql(f"SELECT *, n / 4D AS confidence FROM ({ANSWERS})"), 0)
+    assert 'augury_confidence_mean{query="theft"} 0.375' in metrics.text()
+    assert metrics.text().count("augury_confidence_mean{") == 1
+
+
 def test_rows_inside_the_answers_are_counted(spark: SparkSession) -> None:
     from augury.sinks.delivery import Delivery
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from augury import DataError, Session
+from cli.terminal import augury
 
 ROWS = pa.table({"kind": ["A", "B"], "t": [1, 2], "p": [0.5, 0.5]})
 CSV = "kind,t,p\nA,1,0.5\nB,2,0.5\n"
@@ -55,9 +57,51 @@ def test_files_of_text_are_bound_by_their_paths(tmp_path: Path, name: str, text:
     assert confidences(str(tmp_path / name)) == [0.25]
 
 
-@pytest.mark.parametrize(("name", "text"), [("s.json", "{"), ("s.csv", ""), ("gone.csv", None)])
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, text: str | None) -> None:
-    if text is not None:
-        (tmp_path / name).write_text(text)
-    with pytest.raises(DataError, match=f"the rows of s cannot be read from .*{name}"):
+@pytest.mark.parametrize("name", ["gone.csv", "gone.jsonl"])
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(
+        DataError, match=f"the rows of s cannot be read from .*{name}: it is no file"
+    ):
         confidences(tmp_path / name)
+
+
+@pytest.mark.parametrize("text", ["", "kind,t,p\n"])
+def test_a_file_without_rows_has_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "s.csv").write_text(text)
+    assert confidences(tmp_path / "s.csv") == []
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "s.csv",
+            "\ufeffid,t,kind,p,truth\r\n007,1,A,0.5,yes\r\n008,2,B,x,no\r\nbroken\r\n09,3,B,.5,no",
+        ),
+        (
+            "s.json",
+            '{"id": "007", "t": 1, "kind": "A", "p": 0.5, "truth": true}\n{oops\n'
+            '{"id": "08", "t": 2, "kind": "B", "p": "x"}\n'
+            '{"id": "09", "t": 3, "kind": "B", "p": 0.5, "truth": false}\n',
+        ),
+    ],
+)
+def test_a_file_is_bound_by_the_rules_by_which_runs_read_it(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    script = (
+        "CREATE STREAM s (id STRING, kind STRING, t LONG, p DOUBLE)\n"
+        f"ID id TIME t TYPE kind PROBABILITY p FROM {name.partition('.')[2]} '{tmp_path / name}';\n"
+        "CREATE QUERY ab ON s PATTERN SEQ(A a, B b) WITHIN 10;"
+    )
+    ag = Session(engine="local")
+    ag.sql(script)
+    ag.bind("s", tmp_path / name)
+    assert ag.rejected("s").num_rows == 2
+    (row,) = ag.table("ab").to_pylist()
+    shown = augury("run", "-", "--side-tables", str(tmp_path / "aside"), stdin=script)
+    assert json.loads(shown.stdout)["match_id"] == row["match_id"]
+    assert [each["event_id"] for each in row["events"]] == ["007", "09"]
+    assert "precision" in ag.report(truth="truth")

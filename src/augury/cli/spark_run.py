@@ -71,7 +71,7 @@ def _deliver(
     if stores is not None:
         run = run_id if job.streaming else uuid4().hex
         sinks["match", WRITTEN.key] = [StoreSink(stores, run)]
-    delivery = Delivery(pipeline, sinks)
+    delivery = Delivery(pipeline, sinks, metrics=reporter.metrics)
     try:
         delivery.open()
         reporter.in_ticks = any(stream.time_is_ticks for stream in job.streams.values())

@@ -41,7 +41,7 @@ def display(ag: Any, name: str) -> Shown:
         f"<tr>{''.join(_cell(row[each], is_share=each == share) for each in columns)}</tr>"
         for row in rows
     )
-    counted = f"{name}: {table.num_rows:,} rows"
+    counted = f"{name}: {table.num_rows:,} row{'' if table.num_rows == 1 else 's'}"
     counted += f", the first {MOST_ROWS}" if table.num_rows > MOST_ROWS else ""
     html = (
         f"<table><caption>{escape(counted)}</caption><thead><tr>{heads}</tr></thead>"

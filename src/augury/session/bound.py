@@ -85,9 +85,10 @@ class BoundRows:
 
     def _taken(self, declared: StreamSchema | TableSchema, data: Any) -> Any:
         """Return what is bound as the engine takes it: an Arrow table, or a DataFrame of Spark."""
-        from augury.sources.tables import arrow_table, is_path, text_rows
+        from augury.sources.bound_files import text_rows
+        from augury.sources.tables import arrow_table, is_path
 
-        rows = text_rows(declared.name, data) if is_path(data) else None
+        rows = text_rows(declared, data) if is_path(data) else None
         data = data if rows is None else rows
         if is_path(data) and self.engine == "spark":
             from augury.sources.files import bound_folder

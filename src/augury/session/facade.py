@@ -15,24 +15,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, overload
 
 from augury.errors import AuguryError, Diagnostic, QueryError, Source, warn
 from augury.session.declared import Engine, blamed
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
     from augury.analysis.declarations.catalog import Catalog
     from augury.evaluation.learning.forecast_scores import ForecastScore
     from augury.language.tree import Explain, Statement
     from augury.report.shown import Shown
     from augury.rules.locks import Grain, Scheduler
+    from augury.runners.spark.frames import SparkFrame, SparkSession
     from augury.runners.spark.pipeline import Pipeline
     from augury.session.explained import Format
     from augury.why.opening import Opened
     from augury.why.told import Why, WhyNot
 
+    # What answers are: an Arrow table, or a DataFrame of Spark.
+    Rows = TypeVarWithDefault("Rows", default=Any)
+else:
+    Rows = TypeVar("Rows")
 
-class Session:
+
+class Session(Generic[Rows]):
     """A catalog of streams, tables and queries, and what can be asked of it.
 
     `Session(spark)` works on that Spark session, `Session()` on a local one that it starts;
@@ -44,6 +53,38 @@ class Session:
     `partly` lets `push` go on without the queries that it cannot evaluate; without, it fails.
     """
 
+    @overload
+    def __init__(
+        self: Session[pa.Table],
+        *,
+        engine: Literal["local"],
+        shards: int | None = None,
+        scheduler: Scheduler | None = None,
+        locks: Grain = "row",
+        partly: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: Session[SparkFrame],
+        spark: SparkSession | None = None,
+        *,
+        engine: Literal["spark"] | None = None,
+        shards: int | None = None,
+        scheduler: Scheduler | None = None,
+        locks: Grain = "row",
+        partly: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        spark: Any = None,
+        *,
+        engine: Engine | None = None,
+        shards: int | None = None,
+        scheduler: Scheduler | None = None,
+        locks: Grain = "row",
+        partly: bool = False,
+    ) -> None: ...
     def __init__(
         self,
         spark: Any = None,
@@ -198,7 +239,7 @@ class Session:
         self._bound.bind(declared, data)
         self._notices.forget(declared.name)
 
-    def table(self, query: str, columns: Sequence[str] | None = None) -> Any:
+    def table(self, query: str, columns: Sequence[str] | None = None) -> Rows:
         """Return the answer of a query over the bound rows: one row per match, in no set order.
 
         On Spark a lazy DataFrame, streaming where an input is; otherwise an Arrow table. Who names
@@ -208,7 +249,8 @@ class Session:
         events of equal time are in no sequence, for want of ORDER BY. A stream AS SUPPRESS has a
         table, too: the events that its policy has kept.
         """
-        return self._answers.table(query, columns)
+        answer: Rows = self._answers.table(query, columns)
+        return answer
 
     def expired(self, query: str) -> Any:
         """Return the partial matches of a query that ran out of time: `waiting_for` what, they say.

@@ -9,7 +9,7 @@ A batch may tell a match more than once. Who upserts gets the last of it, who ap
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Protocol
@@ -28,6 +28,7 @@ ROWS_PER_FILE = 500_000
 _KINDS = {"repeated": "rejected"}
 # The kinds of rows that were put aside, which have a reason.
 ASIDE, REASON = ("late", "rejected"), "reason"
+SURE = "confidence"
 
 Counts = dict[tuple[str, str], int]
 
@@ -36,6 +37,12 @@ class Answers(Protocol):
     """What opens answers: the rows of one kind and name."""
 
     def rows(self, answers: DataFrame, kind: str, name: str) -> DataFrame: ...
+
+
+class Numbers(Protocol):
+    """What keeps numbers of a run: how sure its answers are, by the name of their place."""
+
+    def sure(self, own: str, confidences: Iterable[float]) -> None: ...
 
 
 class StoppedError(Exception):
@@ -47,7 +54,7 @@ class Delivery:
     """Sinks by (kind, name): ('match', query), ('late', stream) and ('rejected', stream).
 
     `revised` are the places whose rows may come again: others need not be compared by their ids.
-    `first_reasons` has why a row of each place was put aside.
+    `first_reasons` has why a row of each place was put aside. `metrics` hear how sure answers are.
     """
 
     pipeline: Answers
@@ -57,6 +64,7 @@ class Delivery:
     first_reasons: dict[tuple[str, str], str] = field(default_factory=dict)
     stopping: Event = field(default_factory=Event)
     failure: BaseException | None = None
+    metrics: Numbers | None = None
     _is_first: bool = True
     _running: Lock = field(default_factory=Lock)
 
@@ -87,6 +95,7 @@ class Delivery:
         try:
             counts = counted(kept)
             self._note_reasons(kept, counts)
+            self._note_confidences(kept, counts)
             for place, sinks in self.sinks.items():
                 for sink in sinks:
                     self._hand_over(kept, place, counts.get(place, 0), sink, batch)
@@ -102,6 +111,16 @@ class Delivery:
             if place[0] in ASIDE and place in self.sinks and place not in self.first_reasons:
                 row = self.pipeline.rows(kept, *place).select(REASON).first()
                 self.first_reasons[place] = row[REASON] if row is not None else ""
+
+    def _note_confidences(self, kept: DataFrame, counts: Counts) -> None:
+        """Let who keeps numbers hear how sure the answers are; nobody else pays for that."""
+        if self.metrics is None:
+            return
+        for place in [each for each in counts if each[0] == "match" and each in self.sinks]:
+            rows = self.pipeline.rows(kept, *place)
+            if SURE in rows.columns:
+                found = rows.select(SURE).toArrow().column(SURE)
+                self.metrics.sure(place[1], found.drop_null().to_pylist())
 
     def _hand_over(
         self, kept: DataFrame, place: tuple[str, str], count: int, sink: Sink, batch: int

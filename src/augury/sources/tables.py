@@ -7,23 +7,18 @@ types one by one, by the rule for pushed rows; what fits none is a fault of its 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv
 
 from augury.errors import DataError
 from augury.sources.columns import ARROW_TYPES, Faults, can_hold, fit_values
 from augury.sources.rows import with_faults
 from augury.sources.values import is_missing
 
-# How the names of files of text end.
-TEXTS = (".csv", ".json", ".jsonl", ".ndjson")
 # A type that Arrow gives to values of Python says the same as looking at each of them.
 _TOLD_BY_ARROW = ("LONG", "DOUBLE", "STRING", "BOOLEAN")
 
@@ -103,20 +98,6 @@ def _plain_texts(table: pa.Table) -> pa.Table:
 
 def _recoded(codes: pa.DictionaryArray) -> pa.Array:
     return codes.dictionary.cast(pa.string()).take(codes.indices)
-
-
-def text_rows(name: str, path: Any) -> Any:
-    """Return the rows of a file of CSV or JSON (a row a line); None of any other file."""
-    place = Path(os.fsdecode(path))
-    if place.suffix.lower() not in TEXTS or place.is_dir():
-        return None
-    try:
-        if place.suffix.lower() == ".csv":
-            return csv.read_csv(place)
-        lines = place.read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines if line.strip()]
-    except (OSError, ValueError, pa.ArrowException) as problem:
-        raise DataError(f"the rows of {name} cannot be read from {place} ({problem})") from problem
 
 
 def _is_pandas(data: Any) -> bool:
