@@ -7,7 +7,6 @@ Run as `python benchmarks/chain/hospital.py [wards] [hours] [unread]`.
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
 from dataclasses import replace
@@ -26,6 +25,7 @@ from augury.demo.hospital.pipelines import (
 )
 from augury.demo.hospital.ward import Care, simulate
 from augury.report.scores import Judged, bands
+from matching.harness import record
 
 STEPS = tuple(k / 20 for k in range(1, 21))
 Found = dict[Violation, float]
@@ -84,10 +84,10 @@ def report(wards: int, care: Care) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print the figures as JSON."""
+    """Print the figures, and write them down."""
     wards, hours, unread = (*sys.argv[1:], *("20", "1", "0.1")[len(sys.argv) - 1 :])
     care = replace(Care(), hours=float(hours), unread=float(unread))
-    print(json.dumps(report(int(wards), care), indent=1))
+    record("chain_hospital", report(int(wards), care))
 
 
 if __name__ == "__main__":

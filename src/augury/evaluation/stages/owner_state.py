@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from augury.errors import StateError
-from augury.evaluation.answers.match_answers import Inputs, joined_ids
+from augury.evaluation.answers.match_answers import Inputs
 from augury.evaluation.codec import ipc_bytes
 from augury.evaluation.owners.claims import claim
 from augury.identity.identifier import time_of, time_parts
@@ -136,7 +136,7 @@ def _loaded_batch(about: dict[str, Any], tables: list[pa.Table]) -> Batch:
     inputs = Inputs(
         tuple(tables[k] for k in about["tables"]),
         tuple(about["firsts"]),
-        joined_ids([rows.column("id")]),
+        rows.column("id").combine_chunks(),
         np.asarray(rows.column("time")),
         np.array(rows.column("p")),
     )
