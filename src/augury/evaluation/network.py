@@ -26,6 +26,7 @@ from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.analysis.expressions.walk import tables_read
 from augury.evaluation.asked import Asked
 from augury.evaluation.encoding import rows_of_table
+from augury.evaluation.probability.streamable import is_carried
 from augury.evaluation.stream_rows import StreamRows
 from augury.evaluation.ties import TieRule, tie_rule
 from augury.language.printer import to_text
@@ -37,7 +38,13 @@ from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.distribution.reachable import least_chance
 from augury.planning.evaluated import reads_owners, refuse_unfollowed, unmatched, without_owners
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
-from augury.planning.graph import Graph, asks_whether, graph_of, is_by_time, lists_matches
+from augury.planning.graph import (
+    Graph,
+    asks_whether,
+    graph_of,
+    is_of_windows,
+    lists_matches,
+)
 from augury.planning.match_plan import MatchPlan, Play, plan_match
 from augury.planning.policy_plan import without_tests
 
@@ -197,7 +204,8 @@ class Network:
     def keeps_chains(self) -> bool:
         """Whether all queries ask for probabilities by time, along chains."""
         return not (self.asked or self.policies) and all(
-            name in self.chains and is_by_time(query) for name, query in self.queries.items()
+            name in self.chains and is_carried(query, self.catalog)
+            for name, query in self.queries.items()
         )
 
     @cached_property
@@ -379,13 +387,24 @@ class Network:
 
     def reach(self, name: str) -> int | None:
         """Return how far back a query looks, with all below it; None where nothing bounds that."""
-        pattern = self.plans[name].pattern
-        if pattern.window is None:
-            return None
+        query = self.queries[name]
+        if is_of_windows(query):
+            assert query.within is not None
+            own: int = query.within.length
+        elif name not in self.plans:
+            # A chain that nothing else tells.
+            if query.within is None or query.within.events:
+                return None
+            own = query.within.length + (query.over or 0)
+        else:
+            pattern = self.plans[name].pattern
+            if pattern.window is None:
+                return None
+            own = pattern.window * (2 if looks_back(pattern) else 1) + delay(pattern)
+            own += query.over or 0
         deepest = [self.reach(lower) for lower in self._lower(name)]
         if any(each is None for each in deepest):
             return None
-        own = pattern.window * (2 if looks_back(pattern) else 1) + delay(pattern)
         return own + max((each for each in deepest if each is not None), default=0)
 
     @cached_property
@@ -401,8 +420,8 @@ class Network:
         """Whether rows may be evaluated one span of time after the other, each by itself.
 
         Not where matches of one event are counted, or taken one after the other, nor where rows
-        that exclude each other may be of any time, as those of one ID may; and not by stages that
-        must see all events in order.
+        that exclude each other may be of any time, as those of one ID may, nor along paths; and not
+        by stages that must see all events in order.
         """
         if self.asked or self.policies:
             return False
@@ -410,7 +429,10 @@ class Network:
         apart = any(each.alternatives and each.id is not None for each in self.bases.values())
         in_turn = any(query.after_match is not None for query in self.queries.values())
         in_turn = in_turn or bool(self.neighbours)
-        return self.memory is not None and not counted and not in_turn and not apart
+        linked = any(each.markov for each in self.inputs.values())
+        whole = any(is_of_windows(query) for query in self.queries.values())
+        plain = not (counted or in_turn or apart or linked or whole)
+        return self.memory is not None and plain
 
     @property
     def waits(self) -> bool:

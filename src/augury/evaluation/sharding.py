@@ -172,6 +172,10 @@ def _at_the_ground(network: Network, stream: StreamSchema, columns: tuple[str, .
     if kept is not None:
         return {kept.stream.lower(): columns}
     how = network.inferred.get(stream.name.lower())
+    if how is None and stream.markov is not None:
+        # The tables of an object go where its rows go.
+        whole = {stream.name.lower(): columns, stream.markov.lower(): columns}
+        return whole if set(columns) <= set(stream.key) else None
     if how is None:
         return {stream.name.lower(): columns}
     is_learned = network.catalog.models[how.statement.model.lower()].statement.learn_from

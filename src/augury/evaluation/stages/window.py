@@ -14,20 +14,23 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from augury.analysis.checked import CheckedQuery
 from augury.evaluation.answers.answers import Answers, Clock
 from augury.evaluation.encoding import chances_of, declaration_of, whole
 from augury.evaluation.enumeration import Span
 from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.identifying import Identities, identify_stage, last_tellings
-from augury.evaluation.network import Network
+from augury.evaluation.network import Network, delay
 from augury.evaluation.stages.source import cut, in_order, joined
 from augury.evaluation.stream_rows import StreamRows
 from augury.matching.matcher import ALWAYS
 from augury.matching.retention import oldest_counted
 from augury.operator import NEVER_YET
+from augury.planning.graph import is_by_time
 from augury.sources.rows import sift
 
 Rows = Mapping[str, StreamRows]
+NOTHING = pa.table({})
 
 
 @dataclass
@@ -53,6 +56,8 @@ class WindowStage:
 
     network: Network
     revises: ClassVar[bool] = False
+    # Which windows of a probability are evaluated: all, together.
+    window: ClassVar[int | None] = None
 
     def start(self, since: int = NEVER_YET) -> WindowState:
         """Return the state before any row; what is known before `since` is not reported."""
@@ -160,9 +165,12 @@ class WindowStage:
         """Return the new answers; readings that no model takes are added to the rejected."""
         network, found = self.network, dict[str, pa.Table]()
         for names in self._runs():
-            evaluator = self._evaluator(kept, self._spans(names, *span), clock)
+            rows = {n: StreamRows(s, kept[n], NOTHING) for n, s in network.inputs.items()}
+            evaluator = self._evaluator(rows, span[1], clock)
             evaluator.identities |= owners
-            found |= evaluator.run_all(names)
+            evaluator.spans, evaluator.window = self._spans(names, *span), self.window
+            for name, table in evaluator.run_all(names).items():
+                found[name] = self._told(table, network.queries[name.lower()], span)
             for name, how in network.inferred.items():
                 if name in evaluator.loaded and evaluator.loaded[name].rejected.num_rows:
                     rejected[how.statement.readings.lower()] = evaluator.loaded[name].rejected
@@ -180,6 +188,23 @@ class WindowStage:
                 found[name] = Identities(last, told.table, 0, how.identifier, how.seen(rows))
         return found
 
+    def _told(self, table: pa.Table, query: CheckedQuery, span: Span) -> pa.Table:
+        """Return of probabilities by time those of times that are known now, and were not."""
+        if not is_by_time(query) or span == (NEVER_YET, ALWAYS):
+            return table
+        name = query.name.lower()
+        plan = self.network.plans.get(name)
+        late = delay(plan.pattern) if plan is not None else 0
+        first, until = (self.network.known_until(name, moment) - late for moment in span)
+        if span[1] == ALWAYS:
+            until = ALWAYS
+        time = whole(table.column("ts"))
+        told = (time >= first) & (time < until)
+        if query.group_by:
+            # Which groups there are beside those that may hold is known of no stream.
+            told &= np.asarray(table.column("probability")) > 0.0
+        return table.filter(pa.array(told))
+
     def _runs(self) -> list[list[str]]:
         """Return what is evaluated together: a query that others read has a span of its own."""
         network = self.network
@@ -195,17 +220,14 @@ class WindowStage:
             spans[name] = network.known_until(name, reported), network.known_until(name, horizon)
         return spans
 
-    def _evaluator(
-        self, kept: Mapping[str, pa.Table], spans: Mapping[str, Span], clock: Clock
-    ) -> Evaluator:
+    def _evaluator(self, rows: Rows, horizon: int, clock: Clock) -> Evaluator:
         network = self.network
-        nothing = pa.table({})
         return Evaluator(
             network.catalog,
             network.queries,
             dict(network.tables),
-            {name: StreamRows(each, kept[name], nothing) for name, each in network.inputs.items()},
-            spans=spans,
+            dict(rows),
             plans=dict(network.plans),
             clock=clock,
+            horizon=horizon,
         )

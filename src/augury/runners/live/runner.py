@@ -37,7 +37,7 @@ from augury.planning.evaluated import (
     refuse_unfollowed,
     refuse_unrevised,
 )
-from augury.planning.graph import is_by_time, lists_matches
+from augury.planning.graph import asks_whether
 from augury.planning.match_plan import plan_match
 from augury.planning.policy_plan import plan_policy
 from augury.planning.refusal import NOT_EVALUATED, PlanError
@@ -348,13 +348,6 @@ class LiveRunner:
         catalog: Catalog,
         queries: Mapping[str, CheckedQuery],
     ) -> None:
-        if not (lists_matches(query) or is_by_time(query)):
-            self._leave_out(
-                name,
-                f"query {query.name} returns {query.returns}, and push reports matches and "
-                "probabilities by time: bind its rows and ask for its table",
-            )
-            return
         try:
             if name in self.refused:
                 raise self.refused[name]
@@ -434,11 +427,10 @@ class LiveRunner:
         if any(map(reads_owners, lower.values())):
             refuse_unrevised(query)
             return self._in_steps(query, catalog, queries)
-        if is_by_time(query):
+        if asks_whether(query):
             refuse_unstreamable(query, catalog)
             return self._in_steps(query, catalog, queries)
         refuse_inferred(query, catalog)
-        _refuse_correlated(query)
         refuse_endless_skips(query)
         plan = plan_match(learned(query, catalog, self.tables), catalog)
         if needs_steps(plan):
@@ -464,14 +456,6 @@ class LiveRunner:
         # One query must not stop the others. The warning points at the call of `push`.
         self._left_out.add(name)
         warn(reason)
-
-
-def _refuse_correlated(query: CheckedQuery) -> None:
-    """Raise for CORRELATED BY: what is pushed has only its own probability."""
-    if query.correlated_by is not None:
-        message = f"query {query.name} is CORRELATED BY {query.correlated_by}"
-        hint = "bind its rows and ask for its table"
-        raise PlanError(NOT_EVALUATED, message, hint)
 
 
 def _table_rows(

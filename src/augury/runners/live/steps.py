@@ -21,6 +21,7 @@ from augury.evaluation.packing import Packer
 from augury.evaluation.probability.chain_shard import shard_for
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.matcher import ALWAYS
+from augury.planning.graph import lists_matches
 from augury.planning.match_plan import MatchPlan
 from augury.sources.columns import ARROW_TYPES
 from augury.sources.intake import Arrival, Values
@@ -37,10 +38,12 @@ def needs_steps(plan: MatchPlan) -> bool:
     """
     streams = plan.query.streams
     return (
-        plan.query.after_match is not None
+        not lists_matches(plan.query)
+        or plan.query.after_match is not None
+        or plan.query.correlated_by is not None
         or plan.query.each_event
         or plan.query.looks_beside
-        or any(stream.query is not None for stream in streams)
+        or any(stream.query is not None or stream.markov is not None for stream in streams)
         or plan.programs.orders_strings
         or any(_is_text(stream, stream.order_by) for stream in streams)
     )

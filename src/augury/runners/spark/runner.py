@@ -83,7 +83,7 @@ class SparkRunner:
     def _joining(self, query: CheckedQuery) -> SparkJoining | None:
         """Return a query as a join that Spark carries out by itself; None of another."""
         program = join_program(query, self.catalog)
-        if program is None or self._is_guarded(query):
+        if program is None or self._is_guarded(query) or any(s.query for s in query.streams):
             return None
         read = {stream.name: self.rows(stream) for stream in query.streams}
         if any(rows.isStreaming for rows in read.values()):
