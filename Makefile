@@ -60,54 +60,8 @@ fuzz: $(STAMP)  ## long property runs (AUGURY_FUZZ_EXAMPLES mutations of scripts
 	AUGURY_KILLS=$${AUGURY_KILLS:-100} AUGURY_HOURS=24 $(PYTEST) -q tests/kafka/test_hospital.py
 	AUGURY_ROTATION=all $(PYTEST) -q tests/chain/test_on_spark.py
 
-bench: setup    ## measure all; AUGURY_BENCH_SCALE=0.05 for a twentieth of the events on Spark
-	$(BIN)/python benchmarks/import_time.py
-	$(BIN)/python benchmarks/check_speed.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/first_answer.py
-	$(BIN)/python benchmarks/push_overhead.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/limits.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/why.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/throughput.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/after_match.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/standing_queries.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/matching/long_sequences.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/throughput.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/quality.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/realtime.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/home.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/throughput.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/window.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/quality.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/missed/calibration.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/feasibility.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/figures.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/calibration.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/matches.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/outside.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/wards.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/identity/page.py
-	$(BIN)/python benchmarks/chain/scaling.py
-	$(BIN)/python benchmarks/chain/hospital.py > docs/benchmarks/chain_hospital.json
-	$(BIN)/python benchmarks/chain/page.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/throughput.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/standing.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/calibration.py
-	test ! -d ../shared/data || PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/heat_waves.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/forecast/page.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/privacy/throughput.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/privacy/figures.py
-	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/movement.py
-	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/dpcep/workers.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/windows.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/rules/schedulers.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/rules/contents.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/rules/on_spark.py
-	test ! -d ../shared/data || PYTHONPATH=benchmarks $(BIN)/python benchmarks/hierarchy/caviar.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/papers_figures.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/safe_plan.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/lahar/keys.py
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/dpcep/page.py
-	$(BIN)/python benchmarks/spark/run.py
+bench: setup    ## measure all, to the end; AUGURY_BENCH_SCALE=0.05 for a twentieth of the events on Spark
+	$(BIN)/python benchmarks/run_all.py
 
 demo: setup     ## find thieves in a simulated store with known truth; writes out/demo.html
 	$(BIN)/augury demo

@@ -88,13 +88,25 @@ def negated(n: int) -> Case:
 
 def missed(n: int) -> Case:
     """Return a sequence of which every component may be missed; n are its rows."""
-    names, families = "tuvwxyz", ("EXPONENTIAL(10)", "LOGNORMAL(12, 0.5)", "GAMMA(9, 3)")
-    gaps = [f"{a} TO {b} {families[k % 3]}" for k, (a, b) in enumerate(pairwise(names))]
+    families = ("EXPONENTIAL(10)", "LOGNORMAL(12, 0.5)", "GAMMA(9, 3)")
+    return missed_after([families[k % 3] for k in range(6)], "EXPONENTIAL(10)", n)
+
+
+def bent(n: int) -> Case:
+    """Return the same with gaps that bend: of 60 random mixes the one that took longest to plan."""
+    gaps = ("LOGNORMAL(10, 0.5)", "GAMMA(20, 7)", "UNIFORM(5, 20)", "GAMMA(10, 0.6)")
+    return missed_after([*gaps, "GAMMA(3, 0.6)", "UNIFORM(1, 6)"], "UNIFORM(5, 20)", n)
+
+
+def missed_after(gaps: list[str], before: str, n: int) -> Case:
+    """Return a sequence of seven with a gap before each but the first, and one looking back."""
+    names = "tuvwxyz"
+    told = ", ".join(f"{a} TO {b} {gap}" for (a, b), gap in zip(pairwise(names), gaps, strict=True))
     script = f"""
     CREATE STREAM s (tag LONG, kind STRING, t LONG) KEY tag TIME t TYPE kind MISS RATE 0.1;
     CREATE QUERY q ON s PATTERN SEQ({", ".join(f"{x.upper()} {x}" for x in names)})
     WHERE [tag] WITHIN 100 ALLOW ALL MISSED;
-    CREATE GAPS g ON q ({", ".join(gaps)}, t BEFORE u EXPONENTIAL(10));
+    CREATE GAPS g ON q ({told}, t BEFORE u {before});
     """
     rows = [{"tag": k // 7, "kind": names[k % 7].upper(), "t": 5 * k} for k in range(n)]
     return script, {"s": rows}
@@ -107,6 +119,7 @@ CASES: dict[str, tuple[Callable[[int], Case], int]] = {
     "window_of_events": (counted, 250),
     "negated_sequence": (negated, 250),
     "all_missed": (missed, 70),
+    "all_missed_bent": (bent, 70),
 }
 
 

@@ -8,7 +8,6 @@ Run as `python benchmarks/chain/hospital.py [wards] [hours] [unread] [corridors]
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
 from collections.abc import Sequence
@@ -29,6 +28,7 @@ from augury.demo.hospital.pipelines import (
 )
 from augury.demo.hospital.ward import Care, simulate
 from augury.report.scores import Judged, bands
+from matching.harness import record
 
 STEPS = tuple(k / 20 for k in range(1, 21))
 Found = dict[Violation, float]
@@ -111,14 +111,14 @@ def report(plays: Sequence[Play]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print the figures as JSON."""
+    """Print the figures, and write them down."""
     warnings.simplefilter("ignore")
     given = (*sys.argv[1:], *("20", "168", "0.1", "1")[len(sys.argv) - 1 :])
     wards, hours, unread, corridors = int(given[0]), *map(float, given[1:3]), int(given[3])
     care = replace(Care(), hours=hours, unread=unread, corridors=corridors)
     found = report([played(seed, care) for seed in range(1, wards + 1)])
     told = {"wards": wards, "hours": hours, "unread": unread, "corridors": corridors}
-    print(json.dumps(told | found, indent=1))
+    record("chain_hospital", told | found)
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def record(name: str, figures: Mapping[str, Any]) -> None:
 # Charts ---------------------------------------------------------------------------------------
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 640, 360, 70, 50
-COLOURS = ("#1f6fb4", "#d1495b", "#4c9f70", "#b8860b", "#6a4c93", "#444444")
+COLOURS = ("#1f6fb4", "#d1495b", "#4c9f70", "#b8860b", "#6a4c93", "#444444", "#2a9d8f")
 
 
 def chart(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import run_all
 from lahar import lines
 from matching import harness
 
@@ -43,6 +43,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "push_overhead": ([], {"EVENTS": 300, "RUNS": 1, "LIVE": (50,), "MANY_KEYS": 20}),
     "limits": ([], {"TIMES": (1, 2)}),
     "why": (["500"], {}),
+    "large_files": (["1"], {"ROWS_AT_ONCE": 2_000}),
     "matching.throughput": (["20000"], {}),
     "matching.after_match": (["20000"], {}),
     "matching.standing_queries": (["2000"], {"QUERIES": 20}),
@@ -99,6 +100,7 @@ ON_SPARK: dict[str, tuple[list[str], dict[str, Any]]] = {
 }
 APART = """
 import importlib, pathlib, sys
+import run_all
 from lahar import lines
 from matching import harness
 name, arguments, constants, figures = {given!r}
@@ -142,10 +144,27 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
 
 
 def test_no_benchmark_of_make_bench_is_left_out(repository: Path) -> None:
-    makefile = (repository / "Makefile").read_text(encoding="utf-8")
-    scripts = re.findall(r"python benchmarks/(\S+)\.py", makefile)
+    assert "benchmarks/run_all.py" in (repository / "Makefile").read_text(encoding="utf-8")
     tested = {*SMALL, *WITH_DATA, *ON_SPARK, *ELSEWHERE}
-    assert {name.replace("/", ".") for name in scripts} == tested
+    assert {name.replace("/", ".") for name in run_all.BENCHMARKS} == tested
+
+
+def test_a_benchmark_that_fails_is_told_and_keeps_no_other_from_running(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "first.py").write_text("raise SystemExit(3)")
+    (tmp_path / "second.py").write_text("")
+    monkeypatch.setattr(run_all, "HERE", tmp_path)
+    monkeypatch.setattr(run_all, "BENCHMARKS", ("first", "second"))
+    monkeypatch.setattr(sys, "argv", ["run_all"])
+    with pytest.raises(SystemExit) as ended:
+        run_all.main()
+    assert ended.value.code == 1
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in said if line.startswith(("first", "second"))] == [
+        "FAILED",
+        "done",
+    ]
 
 
 @pytest.mark.rotating(2)
@@ -162,7 +181,8 @@ def test_a_benchmark_comes_to_its_end(
     if name == "limits":
         # Without a process for each case, and without a plan that takes seconds.
         few = {case: (made, 30) for case, (made, _) in benchmark.CASES.items()}
-        monkeypatch.setattr(benchmark, "CASES", {**few, "all_missed": (benchmark.pairs, 30)})
+        few |= dict.fromkeys(("all_missed", "all_missed_bent"), (benchmark.pairs, 30))
+        monkeypatch.setattr(benchmark, "CASES", few)
         monkeypatch.setattr(benchmark, "apart", benchmark.measured)
     benchmark.main()
 

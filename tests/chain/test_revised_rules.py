@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from augury import Session
+from chain.test_subsets import LEAST, opened
+from chain.test_subsets import rows_of as rows_of_ward
+from contracts.test_stage_shards import acting_network, answers_of, ordered, told
 from identity.cases import CASES
 from identity.test_examples import bound_session_of
+from oracles.chain import Small, small
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stream known", "ignore:without KEY")
 # What fires at which threshold: when, and with which confidence.
@@ -148,3 +155,78 @@ def test_revisions_of_a_query_are_the_same_with_a_rule_on_it(
     log = session_of(query + rule).revisions("q")
     assert log.equals(session_of(query).revisions("q"))
     assert [(row["revision"], row["confidence"]) for row in log.to_pylist()] == expected
+
+
+# As rows come -------------------------------------------------------------------------------------
+
+WAITING = f"""
+    CREATE TABLE last (id STRING, n LONG) KEY id;
+    CREATE RULE sure ON unwashed AFTER REVISIONS WHEN new.confidence >= {LEAST}
+    DO INSERT INTO last VALUES (new.person, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+"""
+STAGES = frozenset({"identify", "rules"})
+SEEDS = st.integers(0, 10**9)
+
+
+def begun(ward: Small, **settings: Any) -> Session:
+    ag = opened(ward, STAGES, **settings)
+    ag.sql(WAITING)
+    return ag
+
+
+def bound_to(ward: Small) -> Session:
+    ag = begun(ward)
+    ag.bind("doors", rows_of_ward(ward))
+    return ag
+
+
+def without_rules(ag: Session) -> list[dict[str, Any]]:
+    """Return all that is told of the query that nothing tests, as a session has it."""
+    return ordered([listed(row) for row in ag.revisions("unwashed").to_pylist()])
+
+
+def listed(row: dict[str, Any]) -> dict[str, Any]:
+    names = ("match_id", "revision", "person", "start_ts", "end_ts")
+    return {name: row[name] for name in names} | {"p": round(row["confidence"], 9)}
+
+
+@pytest.mark.parametrize("scheduler", [None, "sei", "s2pl", "lwm"])
+@settings(max_examples=max(3, settings.default.max_examples // 25), deadline=None)
+@given(seed=SEEDS)
+def test_pushed_rows_whose_session_ends_again_and_again_come_to_the_same(
+    scheduler: Any, seed: int
+) -> None:
+    ward, rng = small(seed, unread=0.35), random.Random(seed)
+    bound, pushed = bound_to(ward), begun(ward, scheduler=scheduler)
+    found: list[dict[str, Any]] = []
+    for row in rows_of_ward(ward):
+        found += pushed.push("doors", row)
+        if rng.random() < 0.3:
+            stored, pushed = pushed.checkpoint(), begun(ward, scheduler=scheduler)
+            pushed.restore(stored)
+    found += pushed.finish()
+    for rule in ("warn", "more", "sure"):
+        assert pushed.table(rule).to_pylist() == bound.table(rule).to_pylist()
+    for table in ("counts", "last"):
+        assert pushed.changes(table).to_pylist() == bound.changes(table).to_pylist()
+    own = [listed(row) for row in found if row.get("query") == "unwashed"]
+    assert ordered(own) == without_rules(bound)
+
+
+@pytest.mark.parametrize("size", [1, 4])
+@settings(max_examples=max(3, settings.default.max_examples // 25), deadline=None)
+@given(seed=SEEDS)
+def test_a_stream_that_is_stored_between_steps_comes_to_the_same(size: int, seed: int) -> None:
+    ward = small(seed, unread=0.35)
+    staff = [{"person": p, "room": r} for p, r in ward.setting.staff.items()]
+    ag, bound = bound_to(ward), {"doors": rows_of_ward(ward), "staff": staff}
+    network = acting_network(ag, bound)
+    found = answers_of(network, bound, 1, size)
+    for each in network.asked:
+        if each.kind == "settled":
+            continue
+        expected = ag.changes if each.kind == "changes" else ag.table
+        expected = ag.rejected if each.kind == "aside" else expected
+        assert told(found, each.key) == ordered(expected(each.name).to_pylist()), each
+    log = told(found, "settled\nunwashed")
+    assert ordered([listed(row) for row in log]) == without_rules(ag)

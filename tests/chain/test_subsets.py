@@ -62,8 +62,10 @@ PARTS = {
 }
 
 
-def opened(ward: Small, stages: frozenset[str], session: Session | None = None) -> Session:
-    ag, identifies = session or Session(engine="local"), "identify" in stages
+def opened(
+    ward: Small, stages: frozenset[str], session: Session | None = None, **settings: Any
+) -> Session:
+    ag, identifies = session or Session(engine="local", **settings), "identify" in stages
     parts = [PARTS[name] for name in STAGES if name in stages and name in PARTS]
     source = SOURCE[identifies].format(within=ward.setting.within)
     ag.sql("\n".join([source, MATCHES, *parts]))
@@ -153,7 +155,6 @@ PUSHED = [each for each in SUBSETS if not each & {"infer", "forecast"}]
 # What is refused as rows come, so that nothing is read there, and why.
 REFUSED = {
     "a policy on owners": {"identify", "suppress"},
-    "rules on matches over owners": {"identify", "rules"},
 }
 
 

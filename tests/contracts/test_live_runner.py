@@ -13,6 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from augury import DataError, QueryError, Session, StateError
+from augury.runners.live import runner
 from contracts.live_cases import (
     LATENESS,
     Push,
@@ -79,6 +80,19 @@ def test_a_live_run_equals_the_batch_run(case: Case, seed: int) -> None:
     ag = live_session(case)
     found = pushed(ag, arrivals(case, seed)) + ag.finish()
     assert comparable(found) == comparable(batch_answers(case))
+
+
+@given(cases, seeds)
+def test_single_rows_are_a_substitution_that_one_line_takes_out(case: Case, seed: int) -> None:
+    pushes, told = arrivals(case, seed), []
+    for in_steps in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            if in_steps:
+                patch.setattr(runner, "needs_steps", lambda _: True)
+            ag = live_session(case)
+            told.append([comparable(ag.push(*each)) for each in pushes] + [comparable(ag.finish())])
+    # Each push tells the same, by the stage for single rows and by steps of the executor.
+    assert told[0] == told[1]
 
 
 @given(cases, seeds)

@@ -214,6 +214,23 @@ def test_owners_are_told_in_batch(spark: Any) -> None:
     assert reasons == [each["reason"] for each in listed(here.rejected("known"))] != []
 
 
+REVISED = """
+CREATE TABLE rooms (unit STRING, person STRING, n LONG) KEY unit, person;
+CREATE RULE soon ON again WHEN new.confidence >= 0.5
+DO INSERT INTO rooms VALUES (new.unit, new.person, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+CREATE RULE sure ON again AFTER REVISIONS WHEN new.confidence >= 0.5
+DO INSERT INTO rooms VALUES (new.unit, new.person, 10) ON CONFLICT DO UPDATE SET n = n + 10;
+"""
+
+
+def test_rules_act_on_revised_matches_in_a_stream(spark: Any, tmp_path: Path) -> None:
+    rows, script = ward_rows(), WARDS + REVISED
+    here, there = local(script, rows), streaming(spark, script, rows, "doors", tmp_path)
+    assert {row["rule"] for rule in ("soon", "sure") for row in listed(here.table(rule))}
+    changed = listed(here.changes("rooms"))
+    assert ordered(collected(there.changes("rooms"), tmp_path / "changes")) == changed != []
+
+
 def test_owners_are_told_and_told_again_in_a_stream(spark: Any, tmp_path: Path) -> None:
     rows = ward_rows()
     here, there = local(WARDS, rows), streaming(spark, WARDS, rows, "doors", tmp_path)

@@ -220,6 +220,11 @@ class CheckedQuery:
     each_event: bool = False
     tellings: Tellings = "LAST"
 
+    @property
+    def looks_beside(self) -> bool:
+        """Whether it reads neighbours of its events, outside the match: PREV or NEXT of a value."""
+        return any(stream.neighbours for stream in self.streams)
+
     def column_of(self, component: int, attribute: str) -> Column | None:
         """Return the column that `attribute` of a component is, by the first stream that has it."""
         streams = {p.stream for p in self.components[component].played_by}

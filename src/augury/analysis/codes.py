@@ -83,6 +83,7 @@ CODES: dict[str, str] = {
     "A084": "AFTER MATCH SKIP, MATCH_NUMBER() or ALL EVENTS PER MATCH does not apply",
     "A085": "UNTIL or a reluctant repetition does not apply",
     "A086": "a group that repeats holds or stands in what it cannot",
+    "A087": "PREV or NEXT of a value does not apply",
     "A090": "a model lacks a part, or names a table that does not fit",
     "A091": "an inferred stream names readings or a model that do not fit",
     "A092": "a method or a clause of an inferred stream does not apply",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from base64 import b85decode, b85encode
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -29,6 +29,7 @@ from augury.evaluation.memory_guard import memory_errors_named
 from augury.evaluation.network import Network
 from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
 from augury.evaluation.stages.act import ActState
+from augury.evaluation.stages.beside import BesideStage, BesideState
 from augury.evaluation.stages.forecasting import forecast_stages
 from augury.evaluation.stages.match import MatchStage
 from augury.evaluation.stages.owner_match import OwnerMatchStage
@@ -62,12 +63,13 @@ class ExecutorState:
     blocks: RowBlocks | None = None
     made: dict[str, Any] = field(default_factory=dict)
     acted: ActState | None = None
+    beside: BesideState = field(default_factory=BesideState)
 
     @property
     def is_empty(self) -> bool:
         waiting = any(each.waiting.num_rows for each in self.sources.values())
         found = all(each.is_empty for each in self.stages.values())
-        return not waiting and not self.made and self.acted is None and found
+        return not (waiting or self.made) and self.acted is None and found and self.beside.is_empty
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,11 @@ class Executor:
         return stream_stages(self.network)
 
     @cached_property
+    def beside(self) -> BesideStage | None:
+        """The stage of what is read outside matches, if anything is."""
+        return BesideStage(self.network.neighbours) if self.network.neighbours else None
+
+    @cached_property
     def stages(self) -> dict[str, QueryStage]:
         """The stages of the queries by name: those that go by what is new, and all others."""
         network, others = self.network, list[str]()
@@ -123,6 +130,7 @@ class Executor:
             RowBlocks(self._kind) if self.stores else None,
             {name: stage.start() for name, stage in self.makers.items()},
             None if self.network.act is None else self.network.act.start(since),
+            BesideState(since),
         )
 
     def advance(
@@ -139,14 +147,15 @@ class Executor:
         """Return the answers over all rows there are, which were checked: one step, the last."""
         clock, state = Clock(), self.start()
         with self._named_errors():
-            fresh = {name: self._known(name, rows[name], clock) for name in self.sources}
+            fresh = {name: self._known_rows(name, rows[name], clock) for name in self.sources}
             told, aside = self._made(state, fresh, ALWAYS, clock)
+            fresh, _ = self._looked_beside(state, fresh, ALWAYS, clock)
             found, rejected = self._stepped(state, fresh, ALWAYS, clock)
             put_aside(rejected, aside)
             found = self._acted(state, found, ALWAYS, clock)
         return Answers({**told, **found}, rejected, self._shown(clock))
 
-    def _known(self, name: str, rows: StreamRows, clock: Clock) -> StreamRows:
+    def _known_rows(self, name: str, rows: StreamRows, clock: Clock) -> StreamRows:
         """Return rows that were checked; those that matches are made of know their events' ids."""
         with clock.stage(f"source {self.sources[name].stream.name}") as own:
             own.rows_in = rows.table.num_rows + rows.rejected.num_rows
@@ -169,13 +178,37 @@ class Executor:
         rejected = self._rejected(fresh)
         if moves:
             told, aside = self._made(state, fresh, horizon, clock)
-            found, more = self._stepped(state, fresh, horizon, clock)
-            found = self._acted(state, found, horizon, clock) | told
+            before = self._known(state)
+            placed, known = self._looked_beside(state, fresh, horizon, clock)
+            found, more = dict[str, pa.Table](), dict[str, pa.Table]()
+            if known > before:
+                found, more = self._stepped(state, placed, known, clock)
+                found = self._acted(state, found, known, clock)
+            found |= told
             put_aside(rejected, aside)
             put_aside(rejected, more)
             self._forget(state, fresh, horizon)
         tied = self.network.tied(fresh.values())
         return state, Answers(found, rejected, self._shown(clock), tied)
+
+    def _looked_beside(
+        self, state: ExecutorState, fresh: dict[str, StreamRows], horizon: int, clock: Clock
+    ) -> tuple[dict[str, StreamRows], int]:
+        """Return rows that know the values of their neighbours, and up to when they are there."""
+        if self.beside is None:
+            return fresh, horizon
+        names = [f"beside {self.network.inputs[name].name}" for name in self.beside.neighbours]
+        with ExitStack() as clocks:
+            measured = [clocks.enter_context(clock.stage(name)) for name in names]
+            state.beside, rows = self.beside.advance(state.beside, fresh, horizon)
+            for name, own in zip(self.beside.neighbours, measured, strict=True):
+                own.rows_in, own.rows_out = fresh[name].table.num_rows, rows[name].table.num_rows
+                own.state_bytes = state.beside.past[name].nbytes
+        return rows, state.beside.known
+
+    def _known(self, state: ExecutorState) -> int:
+        """Return up to when the stages of queries have all rows."""
+        return state.horizon if self.beside is None else state.beside.known
 
     def _acted(
         self, state: ExecutorState, found: dict[str, pa.Table], horizon: int, clock: Clock
@@ -296,6 +329,9 @@ class Executor:
         waiting += [
             state.horizon + 1 for name, own in self.makers.items() if own.waits(state.made[name])
         ]
+        if self.beside is not None:
+            own_due = self.beside.due(state.beside, self.network.inputs)
+            waiting += [] if own_due is None else [own_due]
         if waiting:
             return min(waiting)
         ends = [stage.due(state.stages[name]) for name, stage in self.stages.items()]
@@ -312,14 +348,17 @@ class Executor:
                 state.blocks.keep_only(name, span, fresh[name].table)
         if state.blocks is not None:
             state.blocks.drop_before(oldest)
+        if self.beside is not None:
+            self.beside.forget(state.beside, self.network.inputs, oldest)
 
     def oldest(self, state: ExecutorState) -> int:
         """Return the time before which no row can matter any more."""
         if state.horizon == ALWAYS:
             return ALWAYS
         stages = self.stages.items()
-        known = [stage.oldest(state.stages[name], state.horizon) for name, stage in stages]
-        return min(known, default=state.horizon)
+        until = self._known(state)
+        known = [stage.oldest(state.stages[name], until) for name, stage in stages]
+        return min(known, default=until)
 
     # Bytes ------------------------------------------------------------------------------------
 
@@ -331,6 +370,9 @@ class Executor:
         dumps |= {name: stage.dump(state.made[name]) for name, stage in self.makers.items()}
         if self.network.act is not None and state.acted is not None:
             dumps["act"] = self.network.act.dump(state.acted)
+        if self.beside is not None:
+            inputs, oldest = self.network.inputs, self.oldest(state)
+            dumps["beside"] = self.beside.dump(state.beside, inputs, oldest)
         about = {
             "horizon": state.horizon,
             "oldest": self.oldest(state),
@@ -356,13 +398,16 @@ class Executor:
         made = {name: stage.load(own[name]) for name, stage in self.makers.items()}
         for maker in self.makers.values():
             fresh |= maker.again(fresh[maker.source])
+        beside = BesideState(horizon)
+        if self.beside is not None:
+            beside, fresh = self.beside.restore(own["beside"], fresh, horizon)
         stages = {
-            name: stage.restore(fresh, horizon, own.get(name, b""))
+            name: stage.restore(fresh, beside.known, own.get(name, b""))
             for name, stage in self.stages.items()
         }
         act = self.network.act
-        acted = None if act is None else act.restore({}, horizon, own["act"])
-        return ExecutorState(sources, stages, horizon, held, made, acted)
+        acted = None if act is None else act.restore({}, beside.known, own["act"])
+        return ExecutorState(sources, stages, horizon, held, made, acted, beside)
 
     @cached_property
     def _kind(self) -> Kind:

@@ -18,6 +18,7 @@ from augury.analysis.declarations.catalog import (
     Catalog,
     Inferred,
     ModelSchema,
+    Neighbour,
     PolicySchema,
     StreamSchema,
 )
@@ -379,6 +380,7 @@ class Network:
         counted = any(query.match_limit is not None for query in self.queries.values())
         apart = any(each.alternatives and each.id is not None for each in self.bases.values())
         in_turn = any(query.after_match is not None for query in self.queries.values())
+        in_turn = in_turn or bool(self.neighbours)
         return self.memory is not None and not counted and not in_turn and not apart
 
     @property
@@ -391,6 +393,17 @@ class Network:
         return [stream.query.lower() for stream in streams if stream.query is not None]
 
     # Columns ----------------------------------------------------------------------------------
+
+    @cached_property
+    def neighbours(self) -> dict[str, tuple[Neighbour, ...]]:
+        """What queries read beside the events of streams, by lower-case name."""
+        found: dict[str, tuple[Neighbour, ...]] = {}
+        for stream in (stream for query in self.queries.values() for stream in query.streams):
+            if stream.neighbours:
+                name = stream.name.lower()
+                both = (*found.get(name, ()), *stream.neighbours)
+                found[name] = tuple(dict.fromkeys(both))
+        return found
 
     def columns(self, stream: StreamSchema) -> tuple[str, ...]:
         """Return the columns of a base stream that travel, in the declared order."""
@@ -407,6 +420,8 @@ class Network:
         By lower-case name. Time, type and probability are of use without anybody asking for them.
         """
         found = _lower_case(stream.id, stream.order_by, *stream.key, *stream.alternatives)
+        beside = self.neighbours.get(stream.name.lower(), ())
+        found |= _lower_case(*(neighbour.of.name for neighbour in beside))
         return found.union(*(_values_read(plan, stream) for plan in self._plans_of(stream)))
 
     def _plans_of(self, stream: StreamSchema) -> list[MatchPlan]:

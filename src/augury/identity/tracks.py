@@ -321,6 +321,13 @@ class Tracks:
         state.settling = [each for each in state.settling if each[1] >= until]
         return [replace(telling, at=max(telling.at, at)) for telling, at in old]
 
+    def settles(self, state: Followed) -> int | None:
+        """Return when the first claim is too old to be told again, if that is told."""
+        if not self.tells_last:
+            return None
+        ends = [live.claim.last + self.within for live in state.live]
+        return min([*ends, *(at for _, at in state.settling)], default=None)
+
     def _valued(self, live: Live) -> tuple[float, bool]:
         """Return how likely a claim is, and whether that is so in all states: for good."""
         parts = [(unit, track.shares) for unit, track in live.tracks.items()]

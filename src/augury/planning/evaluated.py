@@ -120,6 +120,8 @@ def _unfollowed(query: CheckedQuery) -> Refused | None:
         why = "together with CORRELATED BY"
     elif query.after_match is not None or query.each_event:
         why = "together with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
+    elif query.looks_beside:
+        why = "together with PREV or NEXT outside the match"
     elif query.strategy == "NEXT" and _ends_by_until(query.shape):
         why = "together with UNTIL under next-match selection"
     if why is None and (told := _told_condition(query)) is not None:
@@ -189,6 +191,13 @@ def refuse_endless_skips(query: CheckedQuery) -> None:
             "uncertain events, or reads such matches: that needs all rows at once"
         )
         raise PlanError(NOT_EVALUATED, message, "bind its rows and ask for its table")
+    ahead = [each for s in query.streams for each in s.neighbours if each.places > 0]
+    if any(each.reach is None for each in ahead):
+        message = (
+            f"query {query.name} reads NEXT({ahead[0].of.name}) without a WITHIN in time: of an "
+            "object that falls silent the next event could be waited for without end"
+        )
+        raise PlanError(NOT_EVALUATED, message, "add WITHIN as a length of time, or bind its rows")
 
 
 def _without_lineage(query: CheckedQuery) -> Refused | None:

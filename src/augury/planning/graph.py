@@ -18,10 +18,19 @@ from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.evaluated import hangs_on_all, reads_owners
 
 Kind = Literal[
-    "source", "suppress", "identify", "infer", "match", "count", "join", "chain", "lineage"
+    "source",
+    "suppress",
+    "identify",
+    "infer",
+    "beside",
+    "match",
+    "count",
+    "join",
+    "chain",
+    "lineage",
 ]
 # The kinds that make streams, which queries read.
-STREAMS = ("source", "suppress", "identify", "infer")
+STREAMS = ("source", "suppress", "identify", "infer", "beside")
 # What a step costs: the rows that are new; all rows that are remembered, which are evaluated again;
 # or nothing before the last one, which needs all rows at once.
 Step = Literal["new", "again", "all"]
@@ -30,6 +39,7 @@ DOES: Mapping[tuple[Kind, Step], str] = {
     ("suppress", "new"): "decide event by event what of its stream goes on",
     ("identify", "all"): "from events without an owner to those who may have done them",
     ("infer", "all"): "from readings to probable events, by the model",
+    ("beside", "new"): "read what stands before and behind each event, in the order of its key",
     ("match", "new"): "search the partitions to which an event came that may end a match",
     ("match", "again"): "search the rows of the window again in every step",
     ("match", "all"): "search all rows at once",
@@ -96,9 +106,18 @@ def graph_of(names: Iterable[str], queries: Mapping[str, CheckedQuery], catalog:
 
 def _add_query(query: CheckedQuery, catalog: Catalog, found: dict[str, Stage]) -> None:
     """Add the stages of a query, those that it reads first."""
-    reads = tuple(_add_stream(stream, catalog, found) for stream in query.streams)
+    reads = tuple(_add_read(stream, catalog, found) for stream in query.streams)
     stage = stage_of(query, catalog, reads)
     found.setdefault(stage.name, stage)
+
+
+def _add_read(stream: StreamSchema, catalog: Catalog, found: dict[str, Stage]) -> str:
+    """Add the stages of a stream as a query reads it, which may look beside its events."""
+    below = _add_stream(stream, catalog, found)
+    if not stream.neighbours:
+        return below
+    stage = Stage("beside", stream.name, (below,), "new")
+    return found.setdefault(stage.name, stage).name
 
 
 def _add_stream(stream: StreamSchema, catalog: Catalog, found: dict[str, Stage]) -> str:

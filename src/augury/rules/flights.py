@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,7 +20,7 @@ from typing import Any
 from augury.errors import DataError
 from augury.rules.contents import Contents, RefusedKeyError, Row, is_row
 from augury.rules.locks import Locking, Scheduler, waits_for
-from augury.rules.stage import Candidate, Settled, Stage, State
+from augury.rules.stage import Candidate, Followed, Settled, Stage, State
 
 # A read by key that goes to where the table lies.
 ReadByKey = Callable[[Row], Row | None]
@@ -156,12 +156,16 @@ class View:
 
 @dataclass
 class _Flight:
-    """One moment under way, and what came of it."""
+    """One moment under way, and what came of it.
+
+    `followed` are its matches that may be told again, as it left them.
+    """
 
     found: list[Candidate]
     state: State
-    passed: list[Candidate] = field(default_factory=list)
+    told: list[Candidate] = field(default_factory=list)
     error: DataError | None = None
+    followed: list[tuple[Candidate, Followed]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -190,10 +194,11 @@ class Flights:
         }
         counts = ChainMap[Any, Any]({}, state.counts)
         marks = ChainMap[Any, Any]({}, state.marks)
-        flights = []
+        followed, flights = _followed(state, moments), list[_Flight]()
         for number, found in enumerate(moments):
             views: dict[str, Any] = {n: View(each, number) for n, each in versions.items()}
             own = State(views, found=state.found, counts=counts, marks=marks)  # type: ignore[arg-type]
+            own.followed = followed
             flights.append(_Flight(found, own))
         try:
             self._fly(flights)
@@ -206,7 +211,7 @@ class Flights:
                 self._take_back(flights[number:])
                 raise flight.error
             self._land(state, flight, places)
-            told.passed += flight.passed
+            told.passed += flight.told
             told.tried += flight.found
 
     def _fly(self, flights: list[_Flight]) -> None:
@@ -227,7 +232,11 @@ class Flights:
     def _settled(self, flight: _Flight) -> bool:
         """Settle a moment; return whether it could be done."""
         try:
-            flight.passed = self.stage.at_moment(flight.state, flight.found)
+            flight.told = self.stage.at_moment(flight.state, flight.found)
+            for each in flight.found:
+                known = flight.state.followed.get(each.query, {}).get(each.match_id)
+                if known is not None:
+                    flight.followed.append((each, known.copy()))
         except DataError as error:
             flight.error = error
         return flight.error is None
@@ -240,6 +249,8 @@ class Flights:
             for change in firing.changes:
                 state.counts[change.table, change.key] = change.seq
         state.marks.update(flight.state.marked)
+        for each, known in flight.followed:
+            state.followed.setdefault(each.query, {})[each.match_id] = known
         state.firings += flight.state.firings
         state.rejected += flight.state.rejected
         state.reached = flight.found[0].moment
@@ -286,22 +297,26 @@ def in_order(waits: Sequence[frozenset[int]], work: Callable[[int], bool], pool:
         raise failed
 
 
+def _followed(state: State, moments: Iterable[list[Candidate]]) -> dict[str, dict[str, Followed]]:
+    """Return what is known of matches that are told again now."""
+    found: dict[str, dict[str, Followed]] = {}
+    for each in (each for moment in moments for each in moment if each.is_again):
+        known = state.followed.get(each.query, {}).get(each.match_id)
+        if known is not None:
+            found.setdefault(each.query, {})[each.match_id] = known.copy()
+    return found
+
+
 def _with_lower(waits: list[frozenset[int]], flights: list[_Flight]) -> list[frozenset[int]]:
-    """Return the same, where a match waits for those that it is made of."""
-    settles = {
-        (each.query, each.match_id): number
-        for number, flight in enumerate(flights)
-        for each in flight.found
-    }
-    return [
-        own | {
-            settles[lower]
-            for each in flight.found
-            for lower in each.over
-            if settles.get(lower, number) != number
-        }
-        for number, (own, flight) in enumerate(zip(waits, flights, strict=True))
-    ]  # fmt: skip
+    """Return the same, where a match waits for those that it is made of, and to be told again."""
+    last: dict[tuple[str, str], int] = {}
+    found = []
+    for number, (own, flight) in enumerate(zip(waits, flights, strict=True)):
+        before = {lower for each in flight.found for lower in each.over}
+        before |= {(each.query, each.match_id) for each in flight.found if each.is_again}
+        found.append(own | {last[each] for each in before if each in last})
+        last |= {(each.query, each.match_id): number for each in flight.found}
+    return found
 
 
 def _apply(contents: Contents, view: View, places: dict[int, int]) -> None:

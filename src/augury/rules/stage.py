@@ -59,11 +59,19 @@ class Candidate(NamedTuple):
 
 @dataclass
 class Followed:
-    """A match that may be told again: when it was first, whether it stands, and who acted on it."""
+    """A match that may be told again: when it was first, whether it stands, and who acted on it.
+
+    `is_told` is whether the last that was told of it still holds.
+    """
 
     since: int
     stands: bool
     fired: set[str] = field(default_factory=set)
+    is_told: bool = False
+
+    def copy(self) -> Followed:
+        """Return the same, which changes by itself."""
+        return Followed(self.since, self.stands, set(self.fired), self.is_told)
 
 
 @dataclass(frozen=True)
@@ -124,7 +132,7 @@ class State:
 
 @dataclass
 class Settled:
-    """Candidates that were settled, and those of them that stand."""
+    """Candidates that were settled, and those of them that are told of: they stand, or did so."""
 
     passed: list[Candidate] = field(default_factory=list)
     tried: list[Candidate] = field(default_factory=list)
@@ -196,13 +204,24 @@ class Stage:
     # A moment ---------------------------------------------------------------------------------
 
     def at_moment(self, state: State, found: list[Candidate]) -> list[Candidate]:
-        """Settle all candidates of one moment, a transaction; return those that passed.
+        """Settle all candidates of one moment, a transaction; return those that are told of.
 
-        Raises where it cannot be done, and leaves all as it was.
+        These passed, and HAVING shows them, or has shown them until now. Raises where it cannot be
+        done, and leaves all as it was.
         """
         passed = self.passing(state, found)
         self.act(state, found, passed)
-        return passed
+        return [each for each in passed if self.is_told(state, each)]
+
+    def is_told(self, state: State, match: Candidate) -> bool:
+        """Return whether a row of a match that stands is news; it is from now on what was told."""
+        if match.moment[1] == FINAL:
+            return False
+        if self.world.queries[match.query].revised is None:
+            return match.is_shown
+        known = state.followed[match.query][match.match_id]
+        was_told, known.is_told = known.is_told, match.is_shown
+        return was_told or match.is_shown
 
     def act(self, state: State, found: list[Candidate], passed: list[Candidate]) -> None:
         """Let rules act on those candidates of a moment that passed."""
@@ -240,19 +259,24 @@ class Stage:
     def pass_over(self, state: State, found: list[Candidate]) -> None:
         """Leave out candidates of a moment that was settled by somebody before.
 
-        Rules that act so often still count them, where no table has a say in it.
+        Rules that act so often still count them, where no table has a say in it. Where one has, a
+        match that is told again later is left alone.
         """
-        self._remember(state, found, [])
-        limits = Limits(state.marks)
-        for each in found:
-            if self.world.queries[each.query].conditions:
-                continue
+        untested = [each for each in found if not self.world.queries[each.query].conditions]
+        self._remember(state, found, untested)
+        limits, had_turn = Limits(state.marks), list[tuple[str, str]]()
+        for each in untested:
             for _, rule in self._listening.get(each.query, ()):
-                if rule.reads or not self._hears(state, rule, each):
+                if not self._hears(state, rule, each):
                     continue
-                if self._acts(state, rule, each, limits):
+                if rule.reads:
+                    had_turn.append((rule.name, each.match_id))
+                elif self._acts(state, rule, each, limits):
                     self._count(rule, each, limits)
+                    had_turn.append((rule.name, each.match_id))
         state.marks.update(limits.new)
+        if state.followed:
+            self._follow(state, had_turn)
 
     def _acts(self, state: State, rule: Rule, match: Candidate, limits: Limits) -> bool:
         """Return whether the condition of a rule holds, if it has not had its turn."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from augury.rules.contents import Contents, Row
 from augury.rules.plan import Moment
-from augury.rules.stage import Candidate, Changed, Firing, State
+from augury.rules.stage import Candidate, Changed, Firing, Followed, State
 
 VERSION = 1
 
@@ -27,6 +27,7 @@ def dump(state: State) -> bytes:
         "marks": [
             [who, list(key), list(times), n] for (who, key), (times, n) in state.marks.items()
         ],
+        "followed": followed_as_text(state),
         "firings": [_firing(each) for each in state.firings],
         "rejected": [_firing(each) for each in state.rejected],
         "reached": None if state.reached is None else _moment(state.reached),
@@ -49,11 +50,29 @@ def load(data: bytes) -> State:
         marks={
             (who, tuple(key)): (tuple(times), n) for who, key, times, n in about.get("marks", [])
         },
+        followed=followed_of(about.get("followed", [])),
         firings=[_read_firing(each) for each in about["firings"]],
         rejected=[_read_firing(each) for each in about["rejected"]],
         reached=None if about["reached"] is None else _read_moment(about["reached"]),
         arrived=count(len(waiting)),
     )
+
+
+def followed_as_text(state: State) -> list[list[Any]]:
+    """Return the matches that may be told again as JSON has them."""
+    return [
+        [query, name, own.since, own.stands, sorted(own.fired), own.is_told]
+        for query, known in state.followed.items()
+        for name, own in known.items()
+    ]
+
+
+def followed_of(written: list[list[Any]]) -> dict[str, dict[str, Followed]]:
+    """Return the matches that `followed_as_text` wrote."""
+    found: dict[str, dict[str, Followed]] = {}
+    for query, name, since, stands, fired, is_told in written:
+        found.setdefault(query, {})[name] = Followed(since, stands, set(fired), is_told)
+    return found
 
 
 def _moment(moment: Moment) -> list[Any]:
@@ -82,14 +101,15 @@ def _candidate(each: Candidate) -> list[Any]:
     return [
         each.query, each.match_id, each.start, _moment(each.order), _moment(each.moment),
         dict(each.match), sorted(each.present), [list(lower) for lower in each.over],
+        each.is_shown,
     ]  # fmt: skip
 
 
 def _read_candidate(written: list[Any]) -> Candidate:
-    query, match_id, start, order, moment, match, present, over = written
+    query, match_id, start, order, moment, match, present, over, *shown = written
     return Candidate(
         query, match_id, start, _read_moment(order), _read_moment(moment), match,
-        frozenset(present), tuple((lower, name) for lower, name in over),
+        frozenset(present), tuple((lower, name) for lower, name in over), *shown,
     )  # fmt: skip
 
 

@@ -8,9 +8,10 @@ from datetime import UTC, date, datetime, timedelta
 from hashlib import blake2b
 from typing import Any
 
+from augury.planning.acting.columns import TOLD_AT, TOLD_HOW, TOLD_SHOWN
 from augury.planning.acting.heard import ORDER
 from augury.planning.acting.moments import Candidates
-from augury.rules.plan import Moment
+from augury.rules.plan import AGAIN, FIRST, Moment
 from augury.rules.stage import Candidate
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,7 +27,7 @@ def candidates_of(made: Candidates, rows: Iterable[Row], found: Found) -> Iterat
         return
     for row in rows:
         order, over = place_of(made, row, found)
-        moment = _moment(made, row, order)
+        moment = _told(row, _moment(made, row, order))
         values = {name: inside(row[name]) for name in row if name != "events"}
         values["ts"] = moment[0]
         present = frozenset(e["component"] for e in row["events"] if not e["missed"])
@@ -39,6 +40,7 @@ def candidates_of(made: Candidates, rows: Iterable[Row], found: Found) -> Iterat
             values,
             present,
             over,
+            row.get(TOLD_SHOWN, True),
         )
 
 
@@ -102,6 +104,12 @@ def lower_of(made: Candidates, events: Iterable[Row]) -> tuple[tuple[str, str], 
         for event in events
         if event["component"] in made.lower
     )
+
+
+def _told(row: Row, moment: Moment) -> Moment:
+    """Return when a row of a match is told that is told first at a moment."""
+    how = row.get(TOLD_HOW, FIRST)
+    return moment if how < AGAIN else (max(row[TOLD_AT], moment[0]), how, 0, ())
 
 
 def _moment(made: Candidates, row: Row, order: Moment) -> Moment:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from augury.evaluation.codec import ipc_bytes
 from augury.rules.contents import Contents, Row
 from augury.rules.stage import State
+from augury.rules.state_text import followed_as_text, followed_of
 
 Waiting = dict[str, pa.Table]
 # How far all is settled: before a horizon, and after which moments it began, by query.
@@ -34,6 +35,7 @@ def dump(state: State, waiting: Mapping[str, pa.Table], span: Span) -> bytes:
             query: [[name, _written(order), passed] for name, (order, passed) in known.items()]
             for query, known in state.found.items()
         },
+        "followed": followed_as_text(state),
         "parts": [len(part) for part in parts],
     }
     head = json.dumps(about).encode()
@@ -57,6 +59,7 @@ def load(body: bytes) -> tuple[State, Waiting, Span]:
         marks={
             (who, tuple(key)): (tuple(times), n) for who, key, times, n in about.get("marks", [])
         },
+        followed=followed_of(about.get("followed", [])),
         counts=dict(_read_counts(about["counts"], parts)),
         reached=None if about["moment"] is None else _moment(about["moment"]),
     )

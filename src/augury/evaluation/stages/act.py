@@ -8,7 +8,7 @@ keys of tables and with what waits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
@@ -164,7 +164,9 @@ class ActStage:
                 self._offer(state, name, placed(made, rows, state.own.found))
         before = horizon if horizon == ALWAYS else horizon - self._delay
         due = {name: _before(rows, before) for name, rows in state.waiting.items()}
-        acted = self._settled(state, {name: own for name, own in due.items() if own.num_rows})
+        is_only = horizon == ALWAYS and state.reached == NEVER_YET
+        own = {name: rows for name, rows in due.items() if rows.num_rows}
+        acted = self._settled(state, own, shown if is_only else without_hidden)
         if acted.stopped is None:
             state.waiting = {n: _from(rows, before) for n, rows in state.waiting.items()}
             state.reached = max(state.reached, before)
@@ -241,8 +243,10 @@ class ActStage:
             for k in range(rows.num_rows):
                 self._rules.hear_of(state.own, reader(k))
 
-    def _settled(self, state: ActState, due: Found) -> Acted:
-        """Settle candidates, one moment after another."""
+    def _settled(
+        self, state: ActState, due: Found, told_of: Callable[[pa.Table], pa.Table]
+    ) -> Acted:
+        """Settle candidates, one moment after another; give what is to be `told_of` them."""
         order = in_order(list(due.values()))
         shows_all = self.seen is not None
         readers = [CandidateReader(self.acting, *each, shows_all=shows_all) for each in due.items()]
@@ -263,13 +267,15 @@ class ActStage:
             settled = end
             for k, each in enumerate(found, start):
                 is_told = len(passed) == len(found) or any(each is other for other in passed)
-                if is_told or (stands[which[k]] and not any(each is other for other in fresh)):
+                if not is_told and stands[which[k]] and not any(each is other for other in fresh):
+                    is_told = self._rules.is_told(state.own, each)
+                if is_told:
                     kept[which[k]].append(rows[k])
         if stopped is not None:
             self._keep_waiting(state, due, which[:settled], rows[:settled])
         taken = zip(due.items(), kept, strict=True)
         matches = {
-            self.acting.candidates[name].name: shown(own.take(pa.array(places, pa.int64())))
+            self.acting.candidates[name].name: told_of(own.take(pa.array(places, pa.int64())))
             for (name, own), places in taken
         }
         firings, state.own.firings = state.own.firings, []
@@ -316,6 +322,11 @@ def shown(rows: pa.Table) -> pa.Table:
         told = rows.filter(pc.less(rows.column(TOLD_HOW), FINAL))
         rows = last_revisions(told)
         rows = rows.filter(rows.column(TOLD_SHOWN))
+    return without_hidden(rows)
+
+
+def without_hidden(rows: pa.Table) -> pa.Table:
+    """Return candidates without the columns that only moments and tests need."""
     return rows.select([each for each in rows.column_names if not each.startswith(HIDDEN)])
 
 

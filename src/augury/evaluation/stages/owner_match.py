@@ -336,8 +336,11 @@ class OwnerMatchStage:
 
     def due(self, state: OwnerMatchState) -> int | None:
         """Return when something may be told without a new row, or forgotten."""
+        step = self.tracks.step
         if state.followed.due or state.followed.waiting:
-            return (state.reported // self.tracks.step + 1) * self.tracks.step
+            return (state.reported // step + 1) * step
+        if (settles := self.tracks.settles(state.followed)) is not None:
+            return (settles // step + 1) * step
         memory = self.network.memory
         rows = [own for own in state.kept.values() if own.num_rows]
         return state.reported + memory + 1 if rows and memory is not None else None

@@ -136,7 +136,7 @@ def _loaded_batch(about: dict[str, Any], tables: list[pa.Table]) -> Batch:
     inputs = Inputs(
         tuple(tables[k] for k in about["tables"]),
         tuple(about["firsts"]),
-        rows.column("id"),
+        rows.column("id").combine_chunks(),
         np.asarray(rows.column("time")),
         np.array(rows.column("p")),
     )

@@ -16,13 +16,14 @@ from augury.evaluation.acting import tables
 from augury.evaluation.acting.candidates import candidates_of
 from augury.evaluation.acting.version import script_hash
 from augury.matching.matcher import ALWAYS
-from augury.planning.acting.columns import HIDDEN
+from augury.planning.acting.columns import HIDDEN, TOLD_HOW
 from augury.planning.acting.shards import tables_used
 from augury.planning.acting.world import Acting
 from augury.rules import state_text
 from augury.rules.contents import Contents
 from augury.rules.flights import Flights
 from augury.rules.locks import Grain, Locking, Scheduler
+from augury.rules.plan import FIRST
 from augury.rules.stage import Candidate, Settled, Stage, State
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from augury.evaluation.acting.stores import Stores
 
 Found = list[dict[str, Any]]
+# Which row it is: the query, the match, which of its tellings, and whether that comes once more.
+Place = tuple[str, str | None, int | None, int]
 # Moments that are in flight at a time; their rows are held in versions until all have ended.
 IN_FLIGHT = 4096
 
@@ -70,7 +73,7 @@ class LiveActing:
 
     def __init__(self, used: Used) -> None:
         self.state: State = State({})
-        self.held: dict[tuple[str, str], dict[str, Any]] = {}
+        self.held: dict[Place, dict[str, Any]] = {}
         self.stopped: DataError | None = None
         self.stores: Stores | None = None
         self.since: dict[str, tuple[Any, ...]] = {}
@@ -134,9 +137,9 @@ class LiveActing:
         self.stage.offer(self.state, candidates)
         if made.rows is not None:
             return [_shown(row) for row in found]
-        rows = {row["match_id"]: row for row in found}
+        rows = {_place(made.name, row): row for row in found}
         for each in candidates:
-            self.held[made.name, each.match_id] = rows[each.match_id]
+            self.held[_place_of(each)] = rows[_place_of(each)]
         return []
 
     def settle(self, horizons: Iterable[tuple[str, int]]) -> Found:
@@ -152,10 +155,10 @@ class LiveActing:
             self._settle(before, told)
         except DataError as error:
             self.stopped = error
-        passed = [self.held.get((each.query, each.match_id)) for each in told.passed]
+        passed = [self.held.get(_place_of(each)) for each in told.passed]
         self._untold += [_shown(row) for row in passed if row is not None]
         for each in told.tried:
-            self.held.pop((each.query, each.match_id), None)
+            self.held.pop(_place_of(each), None)
         self._commit()
         if self.stopped is not None:
             raise self.stopped
@@ -204,7 +207,7 @@ class LiveActing:
         stored, self.stopped = self.state.tables, None
         self.state = state_text.load(about["state"].encode())
         rows = [_read(each) for each in about["held"]]
-        self.held = {(row["query"], row["match_id"]): row for row in rows}
+        self.held = {_place(row["query"], row): row for row in rows}
         self.committed = about.get("committed", len(self.state.firings))
         self._untold = [_read(each) for each in about.get("untold", [])]
         if self.stores is not None:
@@ -224,12 +227,21 @@ class LiveActing:
         self.stage.offer(self.state, [each for each in waiting if not self._is_known(each)])
         for each in filter(self._is_known, waiting):
             self.stage.pass_over(self.state, [each])
-            self.held.pop((each.query, each.match_id), None)
+            self.held.pop(_place_of(each), None)
             self.passed_over += 1
 
     def _is_known(self, each: Candidate) -> bool:
         since = self.since.get(each.query.lower())
         return since is not None and each.moment <= since
+
+
+def _place(name: str, row: Mapping[str, Any]) -> Place:
+    how = row.get(TOLD_HOW, FIRST)
+    return name, row.get("match_id"), row.get("revision"), how
+
+
+def _place_of(each: Candidate) -> Place:
+    return _place(each.query, each.match)
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

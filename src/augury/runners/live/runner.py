@@ -217,9 +217,14 @@ class LiveRunner:
         if self.acting is None:
             return []
         return self.acting.settle(
-            (name, min([each.watermark for each in self._reads[name]]))
+            (name, self._told_until(name, min([each.watermark for each in self._reads[name]])))
             for name in self._acting_names
         )
+
+    def _told_until(self, name: str, horizon: int) -> int:
+        """Return up to when a query has told all there is."""
+        live = self.queries[name]
+        return live.told_until(horizon) if isinstance(live, LiveSteps) else horizon
 
     def refuse_stopped(self) -> None:
         """Raise where a policy could not decide: rows that it left undecided would be missing."""
@@ -400,9 +405,6 @@ class LiveRunner:
         refuse_unfollowed(lower)
         if any(map(reads_owners, lower.values())):
             refuse_unrevised(query)
-            if query.name.lower() in self._acting_names:
-                message = f"rules or tables wait for matches of {query.name}, which are told again"
-                raise PlanError(NOT_EVALUATED, message, "bind rows, and ask for what they did")
             return self._in_steps(query, catalog, queries)
         if is_by_time(query):
             refuse_unstreamable(query, catalog)

@@ -39,6 +39,7 @@ def needs_steps(plan: MatchPlan) -> bool:
     return (
         plan.query.after_match is not None
         or plan.query.each_event
+        or plan.query.looks_beside
         or any(stream.query is not None for stream in streams)
         or plan.programs.orders_strings
         or any(_is_text(stream, stream.order_by) for stream in streams)
@@ -88,6 +89,15 @@ class LiveSteps:
         """Let a good row wait for its turn; tell whether its ID has to be remembered."""
         self.rows[stream.lower()].append((arrival.time, arrival))
         return not self.shard.network.keeps_chains
+
+    def told_until(self, horizon: int) -> int:
+        """Return up to when all is told once all rows before `horizon` are there."""
+        network, name = self.shard.network, self.query.name.lower()
+        if network.neighbours:
+            # Rows wait for those behind them.
+            horizon = min(horizon, self.state.beside.known)
+        # Matches over owners are told as the steps of these are complete.
+        return network.known_until(name, horizon) if network.follows_owners(name) else horizon
 
     def advance(self, horizon: int) -> list[dict[str, Any]]:
         """Report what is known once all rows before `horizon` are there."""

@@ -1,0 +1,106 @@
+"""Run every benchmark, one process each, to the end: one that fails does not keep the others.
+
+What `make bench` runs. Said at the end: how long each took and which failed; the exit code is 1 if
+any did. AUGURY_BENCH_SCALE shrinks the number of events of those on Spark and some others.
+Run: python benchmarks/run_all.py [name ...], a name being that of a script or of its folder
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+# In this order: pages come after the figures that they show.
+BENCHMARKS = (
+    "import_time",
+    "check_speed",
+    "first_answer",
+    "push_overhead",
+    "limits",
+    "why",
+    "large_files",
+    "matching/throughput",
+    "matching/after_match",
+    "matching/standing_queries",
+    "matching/long_sequences",
+    "lahar/throughput",
+    "lahar/quality",
+    "lahar/realtime",
+    "lahar/home",
+    "missed/throughput",
+    "missed/window",
+    "missed/quality",
+    "missed/calibration",
+    "identity/feasibility",
+    "identity/figures",
+    "identity/calibration",
+    "identity/matches",
+    "identity/outside",
+    "identity/wards",
+    "identity/page",
+    "chain/scaling",
+    "chain/hospital",
+    "chain/page",
+    "forecast/throughput",
+    "forecast/standing",
+    "forecast/calibration",
+    "forecast/heat_waves",
+    "forecast/page",
+    "privacy/throughput",
+    "privacy/figures",
+    "dpcep/movement",
+    "dpcep/workers",
+    "hierarchy/windows",
+    "rules/schedulers",
+    "rules/contents",
+    "rules/on_spark",
+    "hierarchy/caviar",
+    "lahar/papers_figures",
+    "lahar/safe_plan",
+    "lahar/keys",
+    "dpcep/page",
+    "spark/run",
+)
+# These need recordings that are not part of the repository.
+RECORDINGS = HERE.parent.parent / "shared" / "data"
+ON_RECORDINGS = {"forecast/heat_waves", "hierarchy/caviar", "lahar/home"}
+
+
+def chosen(names: list[str]) -> list[str]:
+    """Return the benchmarks of some names, or all."""
+    found = [each for each in BENCHMARKS if not names or {each, each.split("/")[0]} & set(names)]
+    known = {part for each in BENCHMARKS for part in (each, each.split("/")[0])}
+    if unknown := sorted(set(names) - known):
+        raise SystemExit(f"there is no benchmark {unknown[0]}; known: {', '.join(BENCHMARKS)}")
+    return [each for each in found if RECORDINGS.is_dir() or each not in ON_RECORDINGS]
+
+
+def run(name: str) -> tuple[str, int, float]:
+    """Run one; return its name, its exit code and its seconds."""
+    print(f"== {name}", flush=True)
+    paths = [HERE, HERE.parent / "tests", os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(str(each) for each in paths if str(each))}
+    start = time.perf_counter()
+    code = subprocess.run([sys.executable, HERE / f"{name}.py"], env=env, check=False).returncode
+    return name, code, time.perf_counter() - start
+
+
+def main() -> None:
+    """Run what is asked for."""
+    names = chosen(sys.argv[1:])
+    left = sorted(ON_RECORDINGS & set(BENCHMARKS)) if not RECORDINGS.is_dir() else []
+    results = [run(name) for name in names]
+    print(f"\n== {len(results)} benchmarks, {sum(took for _, _, took in results):.0f} s")
+    for name, code, took in results:
+        print(f"{name:28} {'done' if code == 0 else f'FAILED with code {code}':22} {took:7.0f} s")
+    for name in left:
+        print(f"{name:28} left out: its recordings are not in {RECORDINGS}")
+    raise SystemExit(1 if any(code for _, code, _ in results) else 0)
+
+
+if __name__ == "__main__":
+    main()
