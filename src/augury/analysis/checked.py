@@ -206,7 +206,7 @@ class CheckedQuery:
     keys: tuple[Column, ...]
     approximate: Approximate | None
     match_limit: int | None
-    scoring: Literal["LAW", "AYAC"]
+    scoring: Literal["LAW", "AYAC", "DPCEP"]
     options: tuple[Option, ...]
     verdict: Verdict
     output_schema: StreamSchema | None

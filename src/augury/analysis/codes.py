@@ -60,7 +60,7 @@ CODES: dict[str, str] = {
     "A061": "a component cannot be missed",
     "A062": "a condition on the time of a component that may be missed",
     "A063": "missed events need matches",
-    "A064": "SCORING AYAC needs missed events",
+    "A064": "SCORING does not fit the query",
     "A065": "CORRELATED BY does not apply",
     "A066": "the probability is hard to compute exactly",
     "A067": "two result columns have one name",

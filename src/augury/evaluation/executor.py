@@ -26,10 +26,12 @@ from augury.evaluation.asked import ACTED
 from augury.evaluation.codec import Format, fingerprint
 from augury.evaluation.made_streams import StreamStage, stream_stages
 from augury.evaluation.memory_guard import memory_errors_named
-from augury.evaluation.network import Network
+from augury.evaluation.network import Network, below
 from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
 from augury.evaluation.stages.act import ActState
 from augury.evaluation.stages.beside import BesideStage, BesideState
+from augury.evaluation.stages.closed_windows import ClosedWindowsStage
+from augury.evaluation.stages.count import CountStage
 from augury.evaluation.stages.forecasting import forecast_stages
 from augury.evaluation.stages.match import MatchStage
 from augury.evaluation.stages.owner_match import OwnerMatchStage
@@ -38,6 +40,8 @@ from augury.evaluation.stages.window import WindowStage
 from augury.evaluation.stream_rows import EVENT_ID, StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET, Operator
+from augury.planning.evaluated import reads_owners
+from augury.planning.graph import is_of_windows
 from augury.sources.columns import ARROW_TYPES
 
 FORMAT = Format(b"AUGURYHD", 1)
@@ -114,12 +118,26 @@ class Executor:
                 found[stage.name] = OwnerMatchStage(network.alone_with(name))
             elif stage.step == "new" and stage.lists_matches:
                 found[stage.name] = MatchStage(network.plans[name], network.relations)
+            elif stage.kind == "count" and self._keeps_rows(name):
+                found[stage.name] = CountStage(network.only([name]))
+            elif self._closes_windows(name):
+                found[stage.name] = ClosedWindowsStage(network.only([name]))
             else:
                 others.append(name)
         if others:
             own = network.only(others)
             found[" and ".join(network.graph.of(name).name for name in others)] = WindowStage(own)
         return found | forecast_stages(network)
+
+    def _closes_windows(self, name: str) -> bool:
+        """Return whether the answer of a query is that of windows, whose rows are its own."""
+        return is_of_windows(self.network.queries[name]) and self._keeps_rows(name)
+
+    def _keeps_rows(self, name: str) -> bool:
+        """Return whether rows are all that a query goes by, and none of their beliefs or owners."""
+        queries = below(self.network.queries[name], self.network.queries).values()
+        read = {stream.name.lower() for query in queries for stream in query.streams}
+        return not (read & set(self.network.inferred) or any(map(reads_owners, queries)))
 
     def start(self, since: int = NEVER_YET) -> ExecutorState:
         """Return the state before any row; what is known before `since` is not reported."""
@@ -233,9 +251,11 @@ class Executor:
 
     def _shown(self, clock: Clock) -> dict[str, Measured]:
         """Return what was measured, but how many rows came to a policy: that is secret, too."""
-        policies, streams = self.network.policies, self.network.bases
-        secret = {f"source {streams[policy.stream.lower()].name}" for policy in policies}
+        policies, streams = self.network.policies, self.network.catalog.streams
+        below = [*(policy.stream.lower() for policy in policies), *self._below_policies]
+        secret = {f"source {streams[name].name}" for name in below}
         secret |= {f"suppress {policy.name}" for policy in policies}
+        secret |= {f"identify {policy.stream}" for policy in policies}
         return {name: own for name, own in clock.measured.items() if name not in secret}
 
     def _rejected(self, fresh: Mapping[str, StreamRows]) -> dict[str, pa.Table]:
@@ -263,6 +283,20 @@ class Executor:
             put_aside(rejected, made.rejected)
         return found, rejected
 
+    def _read(self, fresh: Mapping[str, StreamRows]) -> int:
+        """Return how many rows stages read, of those that may be told."""
+        secret = self._below_policies
+        return sum(rows.table.num_rows for name, rows in fresh.items() if name not in secret)
+
+    @cached_property
+    def _below_policies(self) -> frozenset[str]:
+        """The streams whose events get owners under a policy: their rows stay what they were."""
+        known = self.network.catalog.identified
+        owned = [
+            known[p.stream.lower()] for p in self.network.policies if p.stream.lower() in known
+        ]
+        return frozenset(each.statement.readings.lower() for each in owned)
+
     def _stepped(
         self, state: ExecutorState, fresh: Mapping[str, StreamRows], horizon: int, clock: Clock
     ) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
@@ -272,9 +306,11 @@ class Executor:
         for name, stage in stages.items():
             with clock.stage(name) as own:
                 state.stages[name], answers = stage.advance(state.stages[name], fresh, horizon)
-                own.rows_in = sum(rows.table.num_rows for rows in fresh.values())
+                own.rows_in = self._read(fresh)
                 own.rows_out = sum(table.num_rows for table in answers.found.values())
-                own.state_bytes = state.stages[name].nbytes
+                if not self._below_policies:
+                    # Elsewhere it holds the acts of all people, whether they were kept or not.
+                    own.state_bytes = state.stages[name].nbytes
             found |= answers.found
             put_aside(rejected, answers.rejected)
             if answers.measured:
@@ -306,7 +342,8 @@ class Executor:
         """Return the stages of a step; if it is the only one, queries share a pass if they can."""
         is_only = state.is_empty and state.horizon == NEVER_YET and horizon == ALWAYS
         is_followed = any(map(self.network.follows_owners, self.network.names))
-        if not is_only or is_followed or len(self.network.names) < 2:
+        in_windows = any(map(self._closes_windows, self.network.names))
+        if not is_only or is_followed or in_windows or len(self.network.names) < 2:
             return self.stages
         shared = WindowStage(self.network)
         name = " and ".join(self.network.graph.of(each).name for each in self.network.names)

@@ -180,8 +180,9 @@ def stage_of(query: CheckedQuery, catalog: Catalog, reads: tuple[str, ...] = ())
 def _match_step(query: CheckedQuery, catalog: Catalog) -> Step:
     """Return what a step of a query for matches costs.
 
-    Matches of matches carry lineage that reaches below them, and alternatives that share an ID may
-    be of any time: there the rows of the window are searched again.
+    Matches of matches carry lineage that reaches below them, those over MARKOV streams follow
+    paths, and alternatives that share an ID may be of any time: there the rows of the window are
+    searched again.
     """
     if any(stream.name.lower() in catalog.inferred for stream in query.streams):
         return "all"
@@ -190,8 +191,9 @@ def _match_step(query: CheckedQuery, catalog: Catalog) -> Step:
     if hangs_on_all(query):
         return "all"
     derived = any(stream.query is not None for stream in query.streams)
+    linked = any(stream.markov for stream in query.streams)
     apart = any(stream.alternatives and stream.id is not None for stream in query.streams)
-    return "again" if derived or apart or query.correlated_by is not None else "new"
+    return "again" if derived or apart or linked or query.correlated_by is not None else "new"
 
 
 def asks_whether(query: CheckedQuery) -> bool:
@@ -202,6 +204,12 @@ def asks_whether(query: CheckedQuery) -> bool:
 def is_by_time(query: CheckedQuery) -> bool:
     """Return whether a query asks how likely it holds at each time."""
     return query.returns == "PROBABILITY BY TIME"
+
+
+def is_of_windows(query: CheckedQuery) -> bool:
+    """Return whether a query asks how likely it holds in each window."""
+    within = query.within
+    return query.returns == "PROBABILITY" and within is not None and not within.events
 
 
 def lists_matches(query: CheckedQuery) -> bool:
