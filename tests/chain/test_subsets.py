@@ -62,8 +62,10 @@ PARTS = {
 }
 
 
-def opened(ward: Small, stages: frozenset[str], **settings: Any) -> Session:
-    ag, identifies = Session(engine="local", **settings), "identify" in stages
+def opened(
+    ward: Small, stages: frozenset[str], session: Session | None = None, **settings: Any
+) -> Session:
+    ag, identifies = session or Session(engine="local", **settings), "identify" in stages
     parts = [PARTS[name] for name in STAGES if name in stages and name in PARTS]
     source = SOURCE[identifies].format(within=ward.setting.within)
     ag.sql("\n".join([source, MATCHES, *parts]))
