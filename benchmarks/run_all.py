@@ -22,6 +22,7 @@ BENCHMARKS = (
     "push_overhead",
     "limits",
     "why",
+    "large_files",
     "matching/throughput",
     "matching/after_match",
     "matching/standing_queries",

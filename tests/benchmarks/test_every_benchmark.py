@@ -43,6 +43,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "push_overhead": ([], {"EVENTS": 300, "RUNS": 1, "LIVE": (50,), "MANY_KEYS": 20}),
     "limits": ([], {"TIMES": (1, 2)}),
     "why": (["500"], {}),
+    "large_files": (["1"], {"ROWS_AT_ONCE": 2_000}),
     "matching.throughput": (["20000"], {}),
     "matching.after_match": (["20000"], {}),
     "matching.standing_queries": (["2000"], {"QUERIES": 20}),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -86,6 +89,31 @@ def test_a_failure_is_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown.exit_code == 1
     assert "install 17" in shown.output
     assert "1 to repair" in shown.output
+
+
+def test_the_doctor_knows_every_package_that_is_declared(repository: Path) -> None:
+    declared = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {k: v for k, v in declared["optional-dependencies"].items() if k != "dev"}
+    known = {package.name: package for package in doctor.PACKAGES}
+    for extra, wanted in {"": declared["dependencies"], **extras}.items():
+        for each in wanted:
+            name = re.split(r"[\[<>=]", each)[0]
+            if name in ("click", "rich"):
+                continue  # without them there is no doctor
+            package = known[name]
+            bounds = re.sub(r"\[.*\]", "", each).removeprefix(name)
+            assert package.requirement.removeprefix(name) == bounds
+            # The extra delta has what spark has.
+            assert extra in ("delta", package.extra or "")
+
+
+def test_of_two_packages_that_exclude_each_other_one_will_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(doctor, "installed", {"pyspark-client": "4.1.0"}.get)
+    named = {finding.name for finding in doctor.examine()}
+    assert "pyspark-client" in named
+    assert "pyspark" not in named
 
 
 def test_json_lists_every_finding() -> None:

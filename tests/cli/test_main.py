@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -50,6 +51,19 @@ def test_a_crash_owns_up_and_tells_how_to_reproduce_it(
     assert exit_.value.code == 1
     assert "RecursionError: too deep" in shown
     assert "AUGURY_TRACEBACK=1 augury check 'my script.sql'" in shown
+
+
+def test_a_warning_is_a_line_that_says_nothing_of_the_program(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        main_module.cli, "main", lambda **_: warnings.warn("two ties", UserWarning, stacklevel=2)
+    )
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        main_module.main()
+    assert capsys.readouterr().err == "warning: two ties\n"
 
 
 def test_an_interrupted_command_has_the_exit_code_of_shells(

@@ -107,6 +107,18 @@ def test_a_bounded_run_that_is_repeated_replaces_its_answers(home: Path) -> None
     assert list(aside.glob("batch=*")) == []
 
 
+def test_partial_matches_that_ran_out_of_time_are_written_by_their_name(home: Path) -> None:
+    (home / "store.sql").write_text(READS + "WRITE theft_without_z TO json 'lost/';")
+    shown = run("--source", "reads=json:in")
+    assert shown.exit_code == 0, shown.output
+    session = library.Session(engine="local")
+    session.sql(READS)
+    session.bind("reads", rows())
+    lost = session.expired("theft").to_pylist()
+    assert len(lost) == 2
+    assert written("lost", "json") == pytest.approx({m["match_id"]: m["confidence"] for m in lost})
+
+
 def test_rows_that_come_by_standard_input_are_answered_as_they_come(home: Path) -> None:
     shown = run("--source", "reads=jsonl:-", "--json", stdin="\n".join(lines()) + "\n")
     assert shown.exit_code == 0, shown.output
@@ -205,6 +217,24 @@ def test_standard_input_is_read_once_however_much_lies_beside_it(
     assert sorted(found) == ["paired", "paired", "theft", "theft"]
 
 
+@pytest.mark.parametrize("text", ["", "id,tag,reader,at,p\n"])
+def test_a_file_without_rows_has_no_answers_and_is_told(home: Path, text: str) -> None:
+    (home / "reads.csv").write_text(text)
+    shown = run("--source", "reads=csv:reads.csv")
+    assert (shown.exit_code, shown.stdout) == (0, "")
+    assert "warning: reads has no rows: there are none in reads.csv\n" in shown.stderr
+
+
+def test_a_field_of_any_length_is_a_field(home: Path) -> None:
+    own = [",".join(map(str, row.values())).replace("+00:00", "Z") for row in rows()]
+    long = f"7,{'x' * 5_000_000},SHELF,2026-01-01T00:05:00Z,1.0"
+    (home / "reads.csv").write_text("\n".join(["id,tag,reader,at,p", *own, long]) + "\n")
+    shown = run("--source", "reads=csv:reads.csv", "--json")
+    found = [e["row"] for e in events(shown) if e["event"] == "match"]
+    assert {row["match_id"]: row["confidence"] for row in found} == pytest.approx(expected())
+    assert events(shown)[-1]["rejected"] == 0
+
+
 def test_a_run_that_rejects_every_row_exits_with_1(home: Path) -> None:
     (home / "in" / "reads.json").write_text("{oops\n{again\n")
     shown = run("--source", "reads=json:in")
@@ -231,7 +261,7 @@ def test_what_this_engine_cannot_do_is_said(
 
 def test_who_names_no_engine_is_told_which_it_is(home: Path) -> None:
     shown = augury("run", "store.sql", "--source", "reads=json:in")
-    assert shown.stderr.startswith("engine: local, because 0.0 MB of rows fit\n")
+    assert shown.stderr.startswith("engine: local, because 523 bytes of rows fit\n")
     assert len(shown.stdout.splitlines()) == 2
 
 

@@ -30,7 +30,8 @@ CREATE STREAM at (person STRING, place STRING, t LONG, p DOUBLE)
 KEY person TIME t ALTERNATIVES place PROBABILITY p MARKOV moves;
 CREATE STREAM moves (person STRING, t LONG, place_from STRING, place_to STRING, p DOUBLE)
 KEY person TIME t PROBABILITY p;
-CREATE QUERY q ON at PATTERN SEQ(at a, at b) WHERE [person] WITHIN 9;
+CREATE QUERY q ON at PATTERN SEQ(at a, at b) WHERE [person]
+AFTER MATCH SKIP PAST LAST EVENT WITHIN 9;
 """
 STATUS = Path(__file__).parents[2] / "docs" / "status.md"
 
@@ -44,7 +45,7 @@ def test_what_is_said_to_be_refused_is_refused(clauses: str) -> None:
         ag.table("q")
 
 
-def test_matches_over_markov_streams_are_refused() -> None:
+def test_what_is_taken_along_paths_is_refused() -> None:
     ag = Session(engine="local")
     ag.sql(MARKOV)
     ag.bind("at", [{"person": "joe", "place": "a", "t": 1, "p": 1.0}])
@@ -76,7 +77,8 @@ def test_every_row_that_is_refused_has_a_test() -> None:
     # tests/identity, policies in
     # tests/privacy/test_leaks.py, what comes after a match in tests/runners/test_after_match.py,
     # UNTIL in tests/planning/test_evaluated.py,
-    # silent streams in tests/runners/test_passing_time.py.
+    # silent streams in tests/runners/test_passing_time.py, what only the end tells in
+    # tests/contracts/test_live_runner.py.
     shown = (
         "`B+ b UNTIL (...)`",
         "`AFTER MATCH SKIP`",
@@ -85,6 +87,7 @@ def test_every_row_that_is_refused_has_a_test() -> None:
         "queries over queries with missed parts",
         "`ALLOW n MISSED` with next-match selection",
         "`MARKOV`",
+        "`LATENESS`",
         "time without events",
         "queries over streams `AS IDENTIFY`",
         "`CREATE POLICY`",

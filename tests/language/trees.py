@@ -236,7 +236,7 @@ _clauses = {
     ),
     "approximate": optional(st.builds(tree.Approximate, chances, chances)),
     "match_limit": optional(counts),
-    "scoring": st.sampled_from([None, "LAW", "AYAC"]),
+    "scoring": st.sampled_from([None, "LAW", "AYAC", "DPCEP"]),
     "options": options,
 }
 strategies = st.sampled_from(["ANY", "NEXT", "STRICT", "PARTITION"])

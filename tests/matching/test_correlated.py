@@ -145,7 +145,7 @@ def test_an_unknown_way_to_treat_unlisted_pairs_is_refused():
 def test_matches_without_lineage_are_no_stream_and_are_answered_themselves():
     text = f"{QUERY} {INDEPENDENT}; CREATE QUERY r ON q PATTERN SEQ(q x, q y)"
     both = runner(text, DPCEP, LINKS)
-    with pytest.raises(QueryError, match="the matches of query q, which is CORRELATED BY"):
+    with pytest.raises(QueryError, match="whose confidences are products"):
         both.table("r")
     assert both.table("q").equals(runner(f"{QUERY} {INDEPENDENT}", DPCEP, LINKS).table("q"))
 

@@ -90,8 +90,15 @@ def _look(browser: Any, page: Path, scheme: str) -> Iterator[str]:
     view.add_script_tag(content=AXE.read_text(encoding="utf-8"))
     found = view.evaluate("axe.run()")["violations"]
     taken = view.evaluate("window.taken")
-    view.emulate_media(media="print")
+    view.evaluate("document.documentElement.dataset.theme = 'dark'")
+    view.emulate_media(media="print", color_scheme=scheme)
+    view.set_viewport_size({"width": 720, "height": 1000})
     assert view.locator("#theme").is_hidden()
+    # Paper is white, and nothing on it is cut off.
+    assert view.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    blocks = "[...document.querySelectorAll('pre, .scroll')]"
+    cut = f"{blocks}.filter(e => e.scrollWidth > e.clientWidth + 1)"
+    assert view.evaluate(f"{cut}.map(e => e.outerHTML.slice(0, 200))") == []
     view.close()
     own = ("file:", "data:")
     yield from (each for each in heard if not each.removeprefix("request: ").startswith(own))

@@ -206,7 +206,7 @@ class CheckedQuery:
     keys: tuple[Column, ...]
     approximate: Approximate | None
     match_limit: int | None
-    scoring: Literal["LAW", "AYAC"]
+    scoring: Literal["LAW", "AYAC", "DPCEP"]
     options: tuple[Option, ...]
     verdict: Verdict
     output_schema: StreamSchema | None
@@ -219,6 +219,11 @@ class CheckedQuery:
     after_match: Skip | None = None
     each_event: bool = False
     tellings: Tellings = "LAST"
+
+    @property
+    def looks_beside(self) -> bool:
+        """Whether it reads neighbours of its events, outside the match: PREV or NEXT of a value."""
+        return any(stream.neighbours for stream in self.streams)
 
     def column_of(self, component: int, attribute: str) -> Column | None:
         """Return the column that `attribute` of a component is, by the first stream that has it."""

@@ -17,6 +17,7 @@ from augury.analysis.clauses import (
     options,
     probability,
     returns,
+    scoring,
     selection,
     windows,
 )
@@ -64,7 +65,7 @@ RULES: tuple[Rule, ...] = (
 
 # These need the gaps, which a script may give after the query.
 LATE_RULES: tuple[Rule, ...] = (
-    missed.scoring_needs_missed_events,
+    scoring.scoring_fits,
     missed.missed_components_have_models,
     missed.readers_are_listed,
 )

@@ -125,6 +125,10 @@ class Draft:
             self._streams_of[component] = known
         return known
 
+    def forget_streams(self) -> None:
+        """Look the streams of components up anew: they have got columns."""
+        self._streams_of.clear()
+
     def column_of(self, component: int, attribute: str) -> Column | None:
         """Return the column that an attribute of a component is."""
         for stream in self.streams_of(component):

@@ -70,7 +70,8 @@ def _read(task: _Task) -> CheckedQuery | None:
     checked = _checked(draft, verdict)
     if checked.output_schema is None:
         return checked
-    known = checked.correlated_by is None
+    derived = any(s.query is not None for s in checked.streams)
+    known = checked.correlated_by is None and not (derived and checked.scoring == "DPCEP")
     skips = checked.after_match is not None or any(s.skips for s in checked.streams)
     output = replace(
         checked.output_schema,

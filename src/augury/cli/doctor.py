@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -40,12 +41,16 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package and the versions that work; `extra` names the optional extra it belongs to."""
+    """A package and the versions that work; `extra` names the optional extra it belongs to.
+
+    `needed_by` says who does not do without it.
+    """
 
     name: str
     at_least: tuple[int, ...]
     below: tuple[int, ...] | None = None
     extra: str | None = None
+    needed_by: str = "the Spark engine"
 
     @property
     def requirement(self) -> str:
@@ -60,6 +65,12 @@ PACKAGES = (
     Package("pyarrow", (15,)),
     Package("numba", (0, 60)),
     Package("numpy", (1, 26)),
+    Package("lark", (1, 2)),
+    Package("sqlalchemy", (2,), (3,)),
+    Package("pyspark-client", (4, 0), (5,), "connect", "Spark Connect without Java here"),
+    Package("psycopg", (3, 1), (4,), "postgres", "stores in PostgreSQL"),
+    Package("highspy", (1, 10), None, "privacy", "policies over more than 12 types"),
+    Package("ipython", (8,), None, "notebook", "notebooks"),
 )
 
 
@@ -93,7 +104,7 @@ def look_at_package(package: Package, found: str | None) -> Finding:
     'fail'
     """
     if found is None and package.extra:
-        advice = f"needed by the Spark engine only: pip install 'augury[{package.extra}]'"
+        advice = f"needed by {package.needed_by} only: pip install 'augury[{package.extra}]'"
         return Finding(package.name, "warn", "not installed", advice)
     advice = f"pip install '{package.requirement}'"
     if found is None:
@@ -165,11 +176,20 @@ def look_at_cores(found: int | None) -> Finding:
     return Finding("cores", "ok", str(found))
 
 
+def _looked_up() -> Iterator[tuple[Package, str | None]]:
+    """Yield packages and their versions; of the two that are one library, the one that is there."""
+    for package in PACKAGES:
+        other = {"pyspark": "pyspark-client", "pyspark-client": "pyspark"}.get(package.name)
+        found = installed(package.name)
+        if found is not None or other is None or installed(other) is None:
+            yield package, found
+
+
 def examine() -> list[Finding]:
     """Look at everything, in the order in which a repair would go."""
     return [
         look_at_python(platform.python_version()),
-        *(look_at_package(package, installed(package.name)) for package in PACKAGES),
+        *(look_at_package(package, found) for package, found in _looked_up()),
         look_at_java(java_version(), spark_installed=installed("pyspark") is not None),
         look_at_worker_python(os.environ.get("PYSPARK_PYTHON")),
         look_at_memory(memory_bytes()),

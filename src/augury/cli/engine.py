@@ -71,12 +71,23 @@ def _by_size(job: Job, given: Mapping[str, Any]) -> tuple[str, str]:
     if any(stream.source is None for stream in job.streams.values()):
         return "local", "a stream has no place to be read from"
     size = sum(LocalFiles.of(stream).size() for stream in job.streams.values())
-    shown = f"{size / 1e6:,.1f} MB of rows"
+    shown = f"{_size(size)} of rows"
     if size <= value_of("local_input_bytes"):
         return "local", f"{shown} fit"
     if find_spec("pyspark") is None:
         return "local", f"Spark is not installed ({shown})"
     return "spark", f"{shown} are more than the setting local_input_bytes"
+
+
+def _size(count: int) -> str:
+    """Return a number of bytes for people.
+
+    >>> _size(90), _size(29_690), _size(50_000_000)
+    ('90 bytes', '29.7 KB', '50.0 MB')
+    """
+    if count < 1_000:
+        return f"{count} bytes"
+    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} KB"
 
 
 def _of_checkpoint(job: Job, given: Mapping[str, Any]) -> tuple[str, str]:

@@ -57,6 +57,8 @@ def run_here(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporte
     reporter.flush()
     sum_up(run.delivery, flags.aside(streaming=job.streaming), reporter)
     tell_ties(run.delivery, job, reporter)
+    if not job.streaming:
+        _tell_of_nothing(run, job, reporter)
     _refuse_nothing_but_bad_rows(run)
 
 
@@ -187,6 +189,17 @@ def _seconds(interval: str | None) -> float | None:
         return None
     found = re.findall(r"(\d+)\s+([a-z]+?)s?\b", interval.lower())
     return sum(int(count) * _UNITS[unit] for count, unit in found)
+
+
+def _tell_of_nothing(run: FileRun, job: Job, reporter: Reporter) -> None:
+    """Say which streams have no rows at all: who asks rarely means that."""
+    for name, files in run.files.items():
+        is_empty = name not in run.greatest and not run.delivery.totals.get(("rejected", name))
+        if is_empty and name not in job.checked.catalog.guarded:
+            place = "standard input" if files.is_standard_input else files.source.path
+            reporter.announce(
+                f"warning: {files.declared.name} has no rows: there are none in {place}"
+            )
 
 
 def _refuse_nothing_but_bad_rows(run: FileRun) -> None:

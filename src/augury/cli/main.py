@@ -11,6 +11,7 @@ import os
 import shlex
 import signal
 import sys
+import warnings
 from typing import Any, NoReturn
 
 import click
@@ -109,6 +110,7 @@ cli.add_command(demo)
 def main() -> None:
     """Run the command line of this process."""
     _never_fail_to_print()
+    warnings.showwarning = _tell_warning
     try:
         cli.main(prog_name="augury")
     except Exception as error:
@@ -120,6 +122,11 @@ def _never_fail_to_print() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _tell_warning(message: Warning | str, *_: object, **__: object) -> None:
+    # Where in the program it came up says nothing to who runs a command.
+    click.echo(findings.printable(f"warning: {message}"), err=True)
 
 
 def _own_up(error: Exception) -> NoReturn:

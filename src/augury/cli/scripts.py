@@ -64,11 +64,17 @@ def session_of(file: str) -> Session:
 
 def bind(data: Iterable[str], *sessions: Session) -> None:
     """Give sessions the rows that scripts and the command line name."""
+    from augury.analysis.findings import listing, suggest
+
     given = {Path(each).name.partition(".")[0].lower(): each for each in data}
-    known = {name for ag in sessions for name in _names(ag)}
+    known = sorted({name for ag in sessions for name in _names(ag)})
     for name, place in given.items():
         if name not in known:
-            raise AuguryError(f"{place} is named after no stream or table of the script")
+            hint = suggest(name, known, f"the script has {listing(known) or 'none'}")
+            raise AuguryError(
+                f"{place} is named after no stream or table of the script; the name of a file, up "
+                f"to its first dot, says whose rows it has: {hint}"
+            )
     for ag in sessions:
         own = {name: place for name, place in given.items() if name in _names(ag)}
         for name, place in (dict(_declared(ag, own)) | own).items():

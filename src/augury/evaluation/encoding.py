@@ -243,7 +243,7 @@ class Encoder:
         if place:
             return np.array([self.keys.code(key) for key in place.keys], np.int64)
         columns = [numbered[name] for name in stream.key]
-        return _joint(self.keys, columns, numbered.table.num_rows)
+        return joint_codes(self.keys, columns, numbered.table.num_rows)
 
     def _partition(self, stream: StreamSchema, numbered: Numbered, key: Words) -> Words:
         names = self.plan.partition_by.get(stream.name)
@@ -254,7 +254,7 @@ class Encoder:
         if not names:
             return np.zeros(n, np.int64)
         columns = [numbered[name] for name in names]
-        codes = _joint(self.partitions, columns, n)
+        codes = joint_codes(self.partitions, columns, n)
         missing = np.zeros(n, np.bool_)
         for column in columns:
             if column.null_count:
@@ -304,7 +304,7 @@ class Encoder:
         return whole(column)
 
 
-def _joint(codes: Codes, columns: list[Any], n: int) -> Words:
+def joint_codes(codes: Codes, columns: list[Any], n: int) -> Words:
     """Return one code for the values that rows have in some columns."""
     if not columns:
         return np.full(n, codes.code(()), np.int64)

@@ -47,7 +47,8 @@ class Enumeration:
     """One query over loaded rows: search, then settle what the search could not.
 
     `chances` collects the probabilities of base events, by which lineage is valued. Without
-    `sources` all events are base events, known by their rows' numbers alone.
+    `sources` all events are base events, known by their rows' numbers alone. `window` is the
+    start of the one that is asked for.
     """
 
     plan: MatchPlan
@@ -58,6 +59,7 @@ class Enumeration:
     lineage: bool
     span: Span = ALL_TIME
     correlation: Correlation | LearnedCorrelation | None = None
+    window: int | None = None
 
     def at_once(self) -> Enumeration:
         """Return the same search over rows of all time, which need not wait for others."""

@@ -46,6 +46,7 @@ from augury.evaluation.probability.lineage_probability import (
     probability_table,
     sampled_table,
 )
+from augury.evaluation.probability.linked_lineage import MarkovChances
 from augury.evaluation.probability.markov_objects import MarkovObject, markov_objects
 from augury.evaluation.shared_passes import SharedPass, shareable
 from augury.evaluation.skipping import Candidates
@@ -54,6 +55,7 @@ from augury.evaluation.stream_rows import StreamRows, all_times, inputs_of
 from augury.inference.model import Model
 from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.lineage import Formula
+from augury.matching.matcher import ALWAYS
 from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
 from augury.planning.evaluated import (
@@ -74,7 +76,8 @@ class Evaluator:
 
     `spans` has, by query, in which time a match must become known to be reported; without, always.
     `keeps` picks, of the matches found, those that are reported; without, all. `clock` measures the
-    stages of the graph that are entered.
+    stages of the graph that are entered. Rows from `horizon` on are still to come.
+    `window` is the start of the one that is asked for; without, all are.
     """
 
     catalog: Catalog
@@ -89,6 +92,8 @@ class Evaluator:
     keeps: Callable[[Matches, Inputs], Words] | None = None
     clock: Clock = field(default_factory=Clock)
     identities: dict[str, Identities] = field(default_factory=dict)
+    horizon: int = ALWAYS
+    window: int | None = None
 
     def known(self, name: str) -> Identities:
         """Return what is told of the owners of a stream's events."""
@@ -229,13 +234,18 @@ class Evaluator:
         if self.keeps is not None:
             matches = matches.only(self.keeps(matches, inputs))
         result = match_table(enumeration.plan, matches, inputs)
-        if enumeration.lineage and query.output_schema is not None:
+        is_read = enumeration.lineage or self._is_read(query.name)
+        if is_read and query.output_schema is not None:
             events, sources = enumeration.events, enumeration.sources
             by_code = {code: key for key, code in enumeration.encoder.keys.known.items()}
             keys = [by_code[code] for code in events.key.tolist()]
             place = _place(matches, events, keys, _ties(sources, inputs, matches.row))
             self.loaded[query.name.lower()] = StreamRows(
-                query.output_schema, result, result.slice(0, 0), formulas, place
+                query.output_schema,
+                result,
+                result.slice(0, 0),
+                formulas if enumeration.lineage else None,
+                place,
             )
         return result
 
@@ -246,8 +256,6 @@ class Evaluator:
         """Return the probabilities of a query from lineage, or from worlds that are sampled."""
         enumeration, inputs = self._enumeration(query, lineage=True)
         markov = [source for source in enumeration.sources if source.schema.markov]
-        if markov:
-            _refuse_linked(query)
         first = dict(zip((s.name for s in query.streams), inputs.first_rows, strict=True))
         hidden = [(first[source.schema.name], self._objects(source)) for source in markov]
         return probability_table(enumeration, inputs, hidden)
@@ -256,7 +264,7 @@ class Evaluator:
         program = join_program(query, self.catalog)
         assert program is not None
         sources = {stream.name: self._load(stream.name) for stream in query.streams}
-        return join_table(program, sources, self._tables(query))
+        return join_table(program, sources, self._tables(query), self.window)
 
     def _enumeration(
         self, query: CheckedQuery, *, lineage: bool = False
@@ -264,6 +272,9 @@ class Evaluator:
         """Return the search for a query's matches, and the rows that they are made of."""
         plan = self.plan(query.name.lower())
         sources = [self._load(stream.name) for stream in query.streams]
+        if query.scoring == "DPCEP":
+            # The paper takes derived events as independent, too.
+            sources = [replace(source, formulas=None) for source in sources]
         encoder = Encoder(plan, self._tables(query))
         events, inputs = self._events(encoder, sources)
         derived = any(s.formulas is not None for s in sources)
@@ -271,9 +282,14 @@ class Evaluator:
         correlation = None
         if query.correlated_by is not None:
             correlation, lineage = self._correlation(query, inputs), False
-        span = self.spans.get(query.name.lower(), ALL_TIME)
+        if any(stream.markov for stream in query.streams):
+            _refuse_linked(query)
+            lineage = True
+            self._link(sources)
+        # Of a probability, all is known of the times that are asked about.
+        span = ALL_TIME if asks_whether(query) else self.spans.get(query.name.lower(), ALL_TIME)
         found = Enumeration(
-            plan, encoder, events, sources, self.chances, lineage, span, correlation
+            plan, encoder, events, sources, self.chances, lineage, span, correlation, self.window
         )
         return found, inputs
 
@@ -307,14 +323,23 @@ class Evaluator:
         if isinstance(inputs, Obstacle):
             return None
         try:
-            return chain_table(inputs, all_times(sources))
+            return chain_table(inputs, all_times(sources), self.window)
         except TooManyStatesError:
             if plan.query.approximate is not None:
                 _refuse_linked(plan.query)
-                return sampled_table(inputs, all_times(sources))
+                return sampled_table(inputs, all_times(sources), self.window)
             if objects or any(c.repeats for c in plan.query.components):
                 raise
             return None
+
+    def _link(self, sources: list[StreamRows]) -> None:
+        """Let lineage know how the values of Markovian streams follow each other."""
+        if not isinstance(self.chances, MarkovChances):
+            self.chances = MarkovChances(self.chances)
+        for source in sources:
+            name = source.schema.name.lower()
+            if source.schema.markov and name not in self.chances.streams:
+                self.chances.add(name, self._objects(source), source.groups())
 
     def _objects(self, source: StreamRows) -> list[MarkovObject]:
         name, known = source.schema.markov or "", source.schema.name.lower()
@@ -327,7 +352,8 @@ class Evaluator:
                 "declare it with CREATE STREAM, and bind its rows"
             )
         if known not in self.objects:
-            self.objects[known] = markov_objects(source, self._load(name))
+            moves = self._load(name)
+            self.objects[known] = markov_objects(source, moves, horizon=self.horizon)
         return self.objects[known]
 
     def _correlation(self, query: CheckedQuery, inputs: Inputs) -> Correlation | LearnedCorrelation:

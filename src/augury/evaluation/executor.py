@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from base64 import b85decode, b85encode
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -26,9 +26,12 @@ from augury.evaluation.asked import ACTED
 from augury.evaluation.codec import Format, fingerprint
 from augury.evaluation.made_streams import StreamStage, stream_stages
 from augury.evaluation.memory_guard import memory_errors_named
-from augury.evaluation.network import Network
+from augury.evaluation.network import Network, below
 from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
 from augury.evaluation.stages.act import ActState
+from augury.evaluation.stages.beside import BesideStage, BesideState
+from augury.evaluation.stages.closed_windows import ClosedWindowsStage
+from augury.evaluation.stages.count import CountStage
 from augury.evaluation.stages.forecasting import forecast_stages
 from augury.evaluation.stages.match import MatchStage
 from augury.evaluation.stages.owner_match import OwnerMatchStage
@@ -37,6 +40,8 @@ from augury.evaluation.stages.window import WindowStage
 from augury.evaluation.stream_rows import EVENT_ID, StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET, Operator
+from augury.planning.evaluated import reads_owners
+from augury.planning.graph import is_of_windows
 from augury.sources.columns import ARROW_TYPES
 
 FORMAT = Format(b"AUGURYHD", 1)
@@ -62,12 +67,13 @@ class ExecutorState:
     blocks: RowBlocks | None = None
     made: dict[str, Any] = field(default_factory=dict)
     acted: ActState | None = None
+    beside: BesideState = field(default_factory=BesideState)
 
     @property
     def is_empty(self) -> bool:
         waiting = any(each.waiting.num_rows for each in self.sources.values())
         found = all(each.is_empty for each in self.stages.values())
-        return not waiting and not self.made and self.acted is None and found
+        return not (waiting or self.made) and self.acted is None and found and self.beside.is_empty
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,11 @@ class Executor:
         return stream_stages(self.network)
 
     @cached_property
+    def beside(self) -> BesideStage | None:
+        """The stage of what is read outside matches, if anything is."""
+        return BesideStage(self.network.neighbours) if self.network.neighbours else None
+
+    @cached_property
     def stages(self) -> dict[str, QueryStage]:
         """The stages of the queries by name: those that go by what is new, and all others."""
         network, others = self.network, list[str]()
@@ -107,12 +118,26 @@ class Executor:
                 found[stage.name] = OwnerMatchStage(network.alone_with(name))
             elif stage.step == "new" and stage.lists_matches:
                 found[stage.name] = MatchStage(network.plans[name], network.relations)
+            elif stage.kind == "count" and self._keeps_rows(name):
+                found[stage.name] = CountStage(network.only([name]))
+            elif self._closes_windows(name):
+                found[stage.name] = ClosedWindowsStage(network.only([name]))
             else:
                 others.append(name)
         if others:
             own = network.only(others)
             found[" and ".join(network.graph.of(name).name for name in others)] = WindowStage(own)
         return found | forecast_stages(network)
+
+    def _closes_windows(self, name: str) -> bool:
+        """Return whether the answer of a query is that of windows, whose rows are its own."""
+        return is_of_windows(self.network.queries[name]) and self._keeps_rows(name)
+
+    def _keeps_rows(self, name: str) -> bool:
+        """Return whether rows are all that a query goes by, and none of their beliefs or owners."""
+        queries = below(self.network.queries[name], self.network.queries).values()
+        read = {stream.name.lower() for query in queries for stream in query.streams}
+        return not (read & set(self.network.inferred) or any(map(reads_owners, queries)))
 
     def start(self, since: int = NEVER_YET) -> ExecutorState:
         """Return the state before any row; what is known before `since` is not reported."""
@@ -123,6 +148,7 @@ class Executor:
             RowBlocks(self._kind) if self.stores else None,
             {name: stage.start() for name, stage in self.makers.items()},
             None if self.network.act is None else self.network.act.start(since),
+            BesideState(since),
         )
 
     def advance(
@@ -139,14 +165,15 @@ class Executor:
         """Return the answers over all rows there are, which were checked: one step, the last."""
         clock, state = Clock(), self.start()
         with self._named_errors():
-            fresh = {name: self._known(name, rows[name], clock) for name in self.sources}
+            fresh = {name: self._known_rows(name, rows[name], clock) for name in self.sources}
             told, aside = self._made(state, fresh, ALWAYS, clock)
+            fresh, _ = self._looked_beside(state, fresh, ALWAYS, clock)
             found, rejected = self._stepped(state, fresh, ALWAYS, clock)
             put_aside(rejected, aside)
             found = self._acted(state, found, ALWAYS, clock)
         return Answers({**told, **found}, rejected, self._shown(clock))
 
-    def _known(self, name: str, rows: StreamRows, clock: Clock) -> StreamRows:
+    def _known_rows(self, name: str, rows: StreamRows, clock: Clock) -> StreamRows:
         """Return rows that were checked; those that matches are made of know their events' ids."""
         with clock.stage(f"source {self.sources[name].stream.name}") as own:
             own.rows_in = rows.table.num_rows + rows.rejected.num_rows
@@ -169,13 +196,37 @@ class Executor:
         rejected = self._rejected(fresh)
         if moves:
             told, aside = self._made(state, fresh, horizon, clock)
-            found, more = self._stepped(state, fresh, horizon, clock)
-            found = self._acted(state, found, horizon, clock) | told
+            before = self._known(state)
+            placed, known = self._looked_beside(state, fresh, horizon, clock)
+            found, more = dict[str, pa.Table](), dict[str, pa.Table]()
+            if known > before:
+                found, more = self._stepped(state, placed, known, clock)
+                found = self._acted(state, found, known, clock)
+            found |= told
             put_aside(rejected, aside)
             put_aside(rejected, more)
             self._forget(state, fresh, horizon)
         tied = self.network.tied(fresh.values())
         return state, Answers(found, rejected, self._shown(clock), tied)
+
+    def _looked_beside(
+        self, state: ExecutorState, fresh: dict[str, StreamRows], horizon: int, clock: Clock
+    ) -> tuple[dict[str, StreamRows], int]:
+        """Return rows that know the values of their neighbours, and up to when they are there."""
+        if self.beside is None:
+            return fresh, horizon
+        names = [f"beside {self.network.inputs[name].name}" for name in self.beside.neighbours]
+        with ExitStack() as clocks:
+            measured = [clocks.enter_context(clock.stage(name)) for name in names]
+            state.beside, rows = self.beside.advance(state.beside, fresh, horizon)
+            for name, own in zip(self.beside.neighbours, measured, strict=True):
+                own.rows_in, own.rows_out = fresh[name].table.num_rows, rows[name].table.num_rows
+                own.state_bytes = state.beside.past[name].nbytes
+        return rows, state.beside.known
+
+    def _known(self, state: ExecutorState) -> int:
+        """Return up to when the stages of queries have all rows."""
+        return state.horizon if self.beside is None else state.beside.known
 
     def _acted(
         self, state: ExecutorState, found: dict[str, pa.Table], horizon: int, clock: Clock
@@ -200,9 +251,11 @@ class Executor:
 
     def _shown(self, clock: Clock) -> dict[str, Measured]:
         """Return what was measured, but how many rows came to a policy: that is secret, too."""
-        policies, streams = self.network.policies, self.network.bases
-        secret = {f"source {streams[policy.stream.lower()].name}" for policy in policies}
+        policies, streams = self.network.policies, self.network.catalog.streams
+        below = [*(policy.stream.lower() for policy in policies), *self._below_policies]
+        secret = {f"source {streams[name].name}" for name in below}
         secret |= {f"suppress {policy.name}" for policy in policies}
+        secret |= {f"identify {policy.stream}" for policy in policies}
         return {name: own for name, own in clock.measured.items() if name not in secret}
 
     def _rejected(self, fresh: Mapping[str, StreamRows]) -> dict[str, pa.Table]:
@@ -230,6 +283,20 @@ class Executor:
             put_aside(rejected, made.rejected)
         return found, rejected
 
+    def _read(self, fresh: Mapping[str, StreamRows]) -> int:
+        """Return how many rows stages read, of those that may be told."""
+        secret = self._below_policies
+        return sum(rows.table.num_rows for name, rows in fresh.items() if name not in secret)
+
+    @cached_property
+    def _below_policies(self) -> frozenset[str]:
+        """The streams whose events get owners under a policy: their rows stay what they were."""
+        known = self.network.catalog.identified
+        owned = [
+            known[p.stream.lower()] for p in self.network.policies if p.stream.lower() in known
+        ]
+        return frozenset(each.statement.readings.lower() for each in owned)
+
     def _stepped(
         self, state: ExecutorState, fresh: Mapping[str, StreamRows], horizon: int, clock: Clock
     ) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
@@ -239,9 +306,11 @@ class Executor:
         for name, stage in stages.items():
             with clock.stage(name) as own:
                 state.stages[name], answers = stage.advance(state.stages[name], fresh, horizon)
-                own.rows_in = sum(rows.table.num_rows for rows in fresh.values())
+                own.rows_in = self._read(fresh)
                 own.rows_out = sum(table.num_rows for table in answers.found.values())
-                own.state_bytes = state.stages[name].nbytes
+                if not self._below_policies:
+                    # Elsewhere it holds the acts of all people, whether they were kept or not.
+                    own.state_bytes = state.stages[name].nbytes
             found |= answers.found
             put_aside(rejected, answers.rejected)
             if answers.measured:
@@ -273,7 +342,8 @@ class Executor:
         """Return the stages of a step; if it is the only one, queries share a pass if they can."""
         is_only = state.is_empty and state.horizon == NEVER_YET and horizon == ALWAYS
         is_followed = any(map(self.network.follows_owners, self.network.names))
-        if not is_only or is_followed or len(self.network.names) < 2:
+        in_windows = any(map(self._closes_windows, self.network.names))
+        if not is_only or is_followed or in_windows or len(self.network.names) < 2:
             return self.stages
         shared = WindowStage(self.network)
         name = " and ".join(self.network.graph.of(each).name for each in self.network.names)
@@ -296,6 +366,9 @@ class Executor:
         waiting += [
             state.horizon + 1 for name, own in self.makers.items() if own.waits(state.made[name])
         ]
+        if self.beside is not None:
+            own_due = self.beside.due(state.beside, self.network.inputs)
+            waiting += [] if own_due is None else [own_due]
         if waiting:
             return min(waiting)
         ends = [stage.due(state.stages[name]) for name, stage in self.stages.items()]
@@ -312,14 +385,17 @@ class Executor:
                 state.blocks.keep_only(name, span, fresh[name].table)
         if state.blocks is not None:
             state.blocks.drop_before(oldest)
+        if self.beside is not None:
+            self.beside.forget(state.beside, self.network.inputs, oldest)
 
     def oldest(self, state: ExecutorState) -> int:
         """Return the time before which no row can matter any more."""
         if state.horizon == ALWAYS:
             return ALWAYS
         stages = self.stages.items()
-        known = [stage.oldest(state.stages[name], state.horizon) for name, stage in stages]
-        return min(known, default=state.horizon)
+        until = self._known(state)
+        known = [stage.oldest(state.stages[name], until) for name, stage in stages]
+        return min(known, default=until)
 
     # Bytes ------------------------------------------------------------------------------------
 
@@ -331,6 +407,9 @@ class Executor:
         dumps |= {name: stage.dump(state.made[name]) for name, stage in self.makers.items()}
         if self.network.act is not None and state.acted is not None:
             dumps["act"] = self.network.act.dump(state.acted)
+        if self.beside is not None:
+            inputs, oldest = self.network.inputs, self.oldest(state)
+            dumps["beside"] = self.beside.dump(state.beside, inputs, oldest)
         about = {
             "horizon": state.horizon,
             "oldest": self.oldest(state),
@@ -356,13 +435,16 @@ class Executor:
         made = {name: stage.load(own[name]) for name, stage in self.makers.items()}
         for maker in self.makers.values():
             fresh |= maker.again(fresh[maker.source])
+        beside = BesideState(horizon)
+        if self.beside is not None:
+            beside, fresh = self.beside.restore(own["beside"], fresh, horizon)
         stages = {
-            name: stage.restore(fresh, horizon, own.get(name, b""))
+            name: stage.restore(fresh, beside.known, own.get(name, b""))
             for name, stage in self.stages.items()
         }
         act = self.network.act
-        acted = None if act is None else act.restore({}, horizon, own["act"])
-        return ExecutorState(sources, stages, horizon, held, made, acted)
+        acted = None if act is None else act.restore({}, beside.known, own["act"])
+        return ExecutorState(sources, stages, horizon, held, made, acted, beside)
 
     @cached_property
     def _kind(self) -> Kind:

@@ -18,6 +18,7 @@ from augury.analysis.declarations.catalog import (
     Catalog,
     Inferred,
     ModelSchema,
+    Neighbour,
     PolicySchema,
     StreamSchema,
 )
@@ -25,6 +26,7 @@ from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.analysis.expressions.walk import tables_read
 from augury.evaluation.asked import Asked
 from augury.evaluation.encoding import rows_of_table
+from augury.evaluation.probability.streamable import is_carried
 from augury.evaluation.stream_rows import StreamRows
 from augury.evaluation.ties import TieRule, tie_rule
 from augury.language.printer import to_text
@@ -36,7 +38,13 @@ from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.distribution.reachable import least_chance
 from augury.planning.evaluated import reads_owners, refuse_unfollowed, unmatched, without_owners
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
-from augury.planning.graph import Graph, asks_whether, graph_of, is_by_time, lists_matches
+from augury.planning.graph import (
+    Graph,
+    asks_whether,
+    graph_of,
+    is_of_windows,
+    lists_matches,
+)
 from augury.planning.match_plan import MatchPlan, Play, plan_match
 from augury.planning.policy_plan import without_tests
 
@@ -127,8 +135,17 @@ class Network:
     @cached_property
     def policies(self) -> tuple[PolicySchema, ...]:
         """The policies that are in force here: of the streams that are read in the end."""
-        known = () if self.is_behind_policies else self.catalog.policies.values()
-        return tuple(policy for policy in known if policy.stream.lower() in self.bases)
+        known = self.catalog.policies.values()
+        return tuple(policy for policy in known if self._meets(policy.stream.lower()))
+
+    def _meets(self, stream: str) -> bool:
+        """Return whether rows come here before the policy of a stream has seen them.
+
+        Owners are told here, and nowhere before.
+        """
+        if stream in self.catalog.identified:
+            return stream in self.owners_read
+        return not self.is_behind_policies and stream in self.bases
 
     @property
     def forecasts_read(self) -> list[CheckedForecast]:
@@ -187,7 +204,8 @@ class Network:
     def keeps_chains(self) -> bool:
         """Whether all queries ask for probabilities by time, along chains."""
         return not (self.asked or self.policies) and all(
-            name in self.chains and is_by_time(query) for name, query in self.queries.items()
+            name in self.chains and is_carried(query, self.catalog)
+            for name, query in self.queries.items()
         )
 
     @cached_property
@@ -211,7 +229,7 @@ class Network:
         """The streams whose rows queries get: declared ones, or what a policy keeps of them."""
         catalog, found = self.catalog, dict[str, StreamSchema]()
         for own in self._read_by_queries:
-            is_kept = own.name.lower() in catalog.suppressed
+            is_kept = own.name.lower() in catalog.suppressed and not own.is_identified
             found |= {own.name.lower(): own} if is_kept else ground(own, catalog)
         return found
 
@@ -244,6 +262,13 @@ class Network:
         """The streams with owners in doubt that queries for matches read, in lower case."""
         names = [n for name in self.names if self.follows_owners(name) for n in self._owned(name)]
         return list(dict.fromkeys(names))
+
+    @cached_property
+    def owners_read(self) -> list[str]:
+        """The streams AS IDENTIFY that anybody reads here, or what is kept of them."""
+        read = (*self._read_by_queries, *self._read_by_others)
+        found = (self.catalog.owners_of(each.name) for each in read)
+        return list(dict.fromkeys(name for name in found if name is not None))
 
     def follows_owners(self, name: str) -> bool:
         """Return whether the matches of a query are told again, as more is known of owners."""
@@ -280,7 +305,9 @@ class Network:
 
     def _tables_of_others(self) -> set[str]:
         """Return what policies, owners and forecasts read: relations, and histories."""
-        found = {(each.statement.learn_from or "").lower() for each in self.policies}
+        found = set[str]()
+        for each in self.policies:
+            found |= self._history_of(each)
         untaught = [each for each in self.forecasts_read if each.name.lower() not in self.taught]
         found |= {(each.learn_from or "").lower() for each in untaught}
         for query in self.weighed.values():
@@ -289,17 +316,27 @@ class Network:
             found |= {name.lower() for each in conjuncts for name in tables_read(each.expression)}
         for query in (each.query for each in self.forecasts_read):
             found |= _relations_of(plan_match(query, self.catalog))
-        for stream in (*self._read_by_queries, *self._read_by_others):
-            known = self.catalog.identified.get(stream.name.lower())
-            if known is not None:
-                node = self.catalog.moves[known.statement.model.lower()].statement
-                named = [node.objects, *(each[0] for each in (node.doors, node.prefer) if each)]
-                found |= {name.lower() for name in named if name}
+        for name in self.owners_read:
+            found |= self._tables_of_owners(name)
         for own in self._read_by_others:
             how = self.catalog.inferred.get(own.name.lower())
             if how is not None:
                 found |= model_tables(self.catalog.models[how.statement.model.lower()])
         return found - {""}
+
+    def _history_of(self, policy: PolicySchema) -> set[str]:
+        """Return what the history of a policy is made of."""
+        name = (policy.statement.learn_from or "").lower()
+        known = self.catalog.identified.get(name)
+        if known is None:
+            return {name}
+        return {known.statement.readings.lower(), *self._tables_of_owners(name)}
+
+    def _tables_of_owners(self, name: str) -> set[str]:
+        how = self.catalog.identified[name].statement
+        node = self.catalog.moves[how.model.lower()].statement
+        named = [node.objects, *(each[0] for each in (node.doors, node.prefer) if each)]
+        return {name.lower() for name in named if name}
 
     @property
     def histories_of_correlations(self) -> list[str]:
@@ -339,7 +376,8 @@ class Network:
         for stream in self.queries[name].streams:
             if stream.is_identified:
                 # Owners are told as steps are complete.
-                step = self.catalog.identified[stream.name.lower()].step
+                own = self.catalog.owners_of(stream.name)
+                step = self.catalog.identified[own or ""].step
                 horizon = max(NEVER_YET, horizon // step * step)
         below = [
             self.known_until(lower, horizon) - delay(self.plans[lower].pattern)
@@ -349,13 +387,24 @@ class Network:
 
     def reach(self, name: str) -> int | None:
         """Return how far back a query looks, with all below it; None where nothing bounds that."""
-        pattern = self.plans[name].pattern
-        if pattern.window is None:
-            return None
+        query = self.queries[name]
+        if is_of_windows(query):
+            assert query.within is not None
+            own: int = query.within.length
+        elif name not in self.plans:
+            # A chain that nothing else tells.
+            if query.within is None or query.within.events:
+                return None
+            own = query.within.length + (query.over or 0)
+        else:
+            pattern = self.plans[name].pattern
+            if pattern.window is None:
+                return None
+            own = pattern.window * (2 if looks_back(pattern) else 1) + delay(pattern)
+            own += query.over or 0
         deepest = [self.reach(lower) for lower in self._lower(name)]
         if any(each is None for each in deepest):
             return None
-        own = pattern.window * (2 if looks_back(pattern) else 1) + delay(pattern)
         return own + max((each for each in deepest if each is not None), default=0)
 
     @cached_property
@@ -371,15 +420,19 @@ class Network:
         """Whether rows may be evaluated one span of time after the other, each by itself.
 
         Not where matches of one event are counted, or taken one after the other, nor where rows
-        that exclude each other may be of any time, as those of one ID may; and not by stages that
-        must see all events in order.
+        that exclude each other may be of any time, as those of one ID may, nor along paths; and not
+        by stages that must see all events in order.
         """
         if self.asked or self.policies:
             return False
         counted = any(query.match_limit is not None for query in self.queries.values())
         apart = any(each.alternatives and each.id is not None for each in self.bases.values())
         in_turn = any(query.after_match is not None for query in self.queries.values())
-        return self.memory is not None and not counted and not in_turn and not apart
+        in_turn = in_turn or bool(self.neighbours)
+        linked = any(each.markov for each in self.inputs.values())
+        whole = any(is_of_windows(query) for query in self.queries.values())
+        plain = not (counted or in_turn or apart or linked or whole)
+        return self.memory is not None and plain
 
     @property
     def waits(self) -> bool:
@@ -391,6 +444,17 @@ class Network:
         return [stream.query.lower() for stream in streams if stream.query is not None]
 
     # Columns ----------------------------------------------------------------------------------
+
+    @cached_property
+    def neighbours(self) -> dict[str, tuple[Neighbour, ...]]:
+        """What queries read beside the events of streams, by lower-case name."""
+        found: dict[str, tuple[Neighbour, ...]] = {}
+        for stream in (stream for query in self.queries.values() for stream in query.streams):
+            if stream.neighbours:
+                name = stream.name.lower()
+                both = (*found.get(name, ()), *stream.neighbours)
+                found[name] = tuple(dict.fromkeys(both))
+        return found
 
     def columns(self, stream: StreamSchema) -> tuple[str, ...]:
         """Return the columns of a base stream that travel, in the declared order."""
@@ -407,6 +471,8 @@ class Network:
         By lower-case name. Time, type and probability are of use without anybody asking for them.
         """
         found = _lower_case(stream.id, stream.order_by, *stream.key, *stream.alternatives)
+        beside = self.neighbours.get(stream.name.lower(), ())
+        found |= _lower_case(*(neighbour.of.name for neighbour in beside))
         return found.union(*(_values_read(plan, stream) for plan in self._plans_of(stream)))
 
     def _plans_of(self, stream: StreamSchema) -> list[MatchPlan]:
@@ -458,7 +524,7 @@ def ground(stream: StreamSchema, catalog: Catalog) -> dict[str, StreamSchema]:
     if known is not None:
         names = [known.statement.readings]
     elif kept is not None:
-        names = [kept.stream]
+        return ground(catalog.streams[kept.stream.lower()], catalog)
     elif how is not None:
         model = catalog.models[how.statement.model.lower()].statement
         names = [how.statement.readings, model.learn_from or "", model.learn_on or ""]

@@ -77,6 +77,7 @@ class Attribute(Node):
     `component` is None for a bare column: inside a component's own filter, or in GROUP BY.
     `default` is the value for when the component was missed (AYAC's brackets). In `g[i].a.price`
     the index counts the rounds of `group` g; analysis finds the component, and drops the group.
+    Of a neighbour, `PREV(b.price, 2)`, analysis makes one that says how many `places` behind it is.
     """
 
     component: str | None
@@ -84,6 +85,7 @@ class Attribute(Node):
     index: Index | None = None
     default: Expression | None = None
     group: str | None = None
+    places: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -330,7 +330,7 @@ class CreateQuery(Node):
     returns: Return | None = None
     approximate: Approximate | None = None
     match_limit: int | None = None
-    scoring: Choice["LAW", "AYAC"] | None = None
+    scoring: Choice["LAW", "AYAC", "DPCEP"] | None = None
     options: tuple[Option, ...] = ()
     after_match: Skip | None = None
     each_event: bool = False

@@ -136,8 +136,11 @@ class TooEntangledError(DataError):
 class HangingTogether(dict[Block, dict[Hashable, float]]):
     """Chances of blocks some of which are not independent, as owners are."""
 
-    def valued(self, formula: Formula, value: Callable[[Formula], float]) -> float:
-        """Return the probability of a formula; `value` is that of independent blocks."""
+    def valued(self, formula: Formula, value: Callable[[Formula], float], cases: int) -> float:
+        """Return the probability of a formula; `value` is that of independent blocks.
+
+        After so many `cases` a formula is too entangled.
+        """
         raise NotImplementedError
 
 
@@ -148,13 +151,14 @@ def probability(formula: Formula, chances: Chances, most_cases: int | None = Non
     that the block did not happen. `most_cases` may be less than the setting `lineage_limit` allows.
     """
     limit = value_of("lineage_limit")
+    cases = min(limit, most_cases or limit)
 
     def value(part: Formula) -> float:
-        return _Evaluation(chances, min(limit, most_cases or limit)).of(part)
+        return _Evaluation(chances, cases).of(part)
 
     try:
         if isinstance(chances, HangingTogether):
-            return chances.valued(formula, value)
+            return chances.valued(formula, value, cases)
         return value(formula)
     except RecursionError:
         raise TooEntangledError() from None

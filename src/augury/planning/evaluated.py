@@ -34,16 +34,14 @@ def unmatched(query: CheckedQuery) -> str | None:
 
 def _refused(query: CheckedQuery) -> Refused | None:
     asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
-    # In a sampled world it does not matter how its events hang together.
-    is_sampled = asks_whether and query.approximate is not None
     if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
         return Refused(f"RETURN {query.returns} of a repetition under next-match selection")
     if query.strategy == "NEXT" and _ends_by_until(query.shape) and _may_not_happen(query):
         hint = "ask under SKIP TILL ANY MATCH, STRICT or PARTITION CONTIGUITY"
         return Refused("UNTIL under next-match selection of events that may not happen", hint)
-    if any(stream.markov for stream in query.streams) and not is_sampled:
-        hint = "ask for its probability, and allow sampling: APPROXIMATE (0.01, 0.05)"
-        return Refused("a MARKOV stream", hint)
+    if query.after_match is not None and any(stream.markov for stream in query.streams):
+        hint = "ask for all matches, or read the stream without MARKOV"
+        return Refused("AFTER MATCH SKIP over a MARKOV stream", hint)
     if len(query.components) > MOST_COMPONENTS:
         return Refused(f"a pattern of more than {MOST_COMPONENTS} components")
     return (
@@ -120,6 +118,8 @@ def _unfollowed(query: CheckedQuery) -> Refused | None:
         why = "together with CORRELATED BY"
     elif query.after_match is not None or query.each_event:
         why = "together with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
+    elif query.looks_beside:
+        why = "together with PREV or NEXT outside the match"
     elif query.strategy == "NEXT" and _ends_by_until(query.shape):
         why = "together with UNTIL under next-match selection"
     if why is None and (told := _told_condition(query)) is not None:
@@ -177,7 +177,8 @@ def refuse_idle(streams: Iterable[StreamSchema]) -> None:
         if stream.idle is not None and len(read) > 1:
             message = f"stream {stream.name} is IDLE AFTER a while, beside other streams: Spark's "
             message += "watermark is that of the slowest, and no row of a silent one moves it"
-            hint = "push the rows in a Session(engine='local'), or remove IDLE AFTER"
+            hint = "augury run --engine local goes by the clock, and so does push; or run each "
+            hint += "stream by itself, without IDLE AFTER"
             raise PlanError(NOT_EVALUATED, message, hint)
 
 
@@ -189,16 +190,27 @@ def refuse_endless_skips(query: CheckedQuery) -> None:
             "uncertain events, or reads such matches: that needs all rows at once"
         )
         raise PlanError(NOT_EVALUATED, message, "bind its rows and ask for its table")
+    ahead = [each for s in query.streams for each in s.neighbours if each.places > 0]
+    if any(each.reach is None for each in ahead):
+        message = (
+            f"query {query.name} reads NEXT({ahead[0].of.name}) without a WITHIN in time: of an "
+            "object that falls silent the next event could be waited for without end"
+        )
+        raise PlanError(NOT_EVALUATED, message, "add WITHIN as a length of time, or bind its rows")
 
 
 def _without_lineage(query: CheckedQuery) -> Refused | None:
     """Return whose matches, which have no lineage, a query would need it of; or None."""
-    hint = "correlated queries read declared streams, and no query reads them"
+    if query.scoring == "DPCEP":
+        return None
+    hint = "write SCORING DPCEP, which takes matches as independent events"
     for stream in query.streams:
         if not stream.has_lineage:
-            return Refused(f"the matches of query {stream.name}, which is CORRELATED BY", hint)
+            what = f"the matches of query {stream.name}, whose confidences are products, and no "
+            return Refused(f"{what}weights of worlds in which others could be true, too", hint)
         if query.correlated_by is not None and stream.query is not None:
-            return Refused(f"CORRELATED BY over the matches of query {stream.name}", hint)
+            what = f"CORRELATED BY over the matches of query {stream.name}, which may share events"
+            return Refused(what, hint)
     return None
 
 

@@ -215,6 +215,8 @@ def _unread(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
         yield "would have to sample futures (APPROXIMATE)"
     if query.after_match is not None or query.each_event:
         yield "is of a query with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
+    if query.looks_beside:
+        yield "is of a query that reads events outside the match, by PREV or NEXT"
     yield from _of_conditions(forecast)
     for stream in query.streams:
         if stream.query is not None:

@@ -18,10 +18,19 @@ from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.evaluated import hangs_on_all, reads_owners
 
 Kind = Literal[
-    "source", "suppress", "identify", "infer", "match", "count", "join", "chain", "lineage"
+    "source",
+    "suppress",
+    "identify",
+    "infer",
+    "beside",
+    "match",
+    "count",
+    "join",
+    "chain",
+    "lineage",
 ]
 # The kinds that make streams, which queries read.
-STREAMS = ("source", "suppress", "identify", "infer")
+STREAMS = ("source", "suppress", "identify", "infer", "beside")
 # What a step costs: the rows that are new; all rows that are remembered, which are evaluated again;
 # or nothing before the last one, which needs all rows at once.
 Step = Literal["new", "again", "all"]
@@ -30,6 +39,7 @@ DOES: Mapping[tuple[Kind, Step], str] = {
     ("suppress", "new"): "decide event by event what of its stream goes on",
     ("identify", "all"): "from events without an owner to those who may have done them",
     ("infer", "all"): "from readings to probable events, by the model",
+    ("beside", "new"): "read what stands before and behind each event, in the order of its key",
     ("match", "new"): "search the partitions to which an event came that may end a match",
     ("match", "again"): "search the rows of the window again in every step",
     ("match", "all"): "search all rows at once",
@@ -96,9 +106,18 @@ def graph_of(names: Iterable[str], queries: Mapping[str, CheckedQuery], catalog:
 
 def _add_query(query: CheckedQuery, catalog: Catalog, found: dict[str, Stage]) -> None:
     """Add the stages of a query, those that it reads first."""
-    reads = tuple(_add_stream(stream, catalog, found) for stream in query.streams)
+    reads = tuple(_add_read(stream, catalog, found) for stream in query.streams)
     stage = stage_of(query, catalog, reads)
     found.setdefault(stage.name, stage)
+
+
+def _add_read(stream: StreamSchema, catalog: Catalog, found: dict[str, Stage]) -> str:
+    """Add the stages of a stream as a query reads it, which may look beside its events."""
+    below = _add_stream(stream, catalog, found)
+    if not stream.neighbours:
+        return below
+    stage = Stage("beside", stream.name, (below,), "new")
+    return found.setdefault(stage.name, stage).name
 
 
 def _add_stream(stream: StreamSchema, catalog: Catalog, found: dict[str, Stage]) -> str:
@@ -161,8 +180,9 @@ def stage_of(query: CheckedQuery, catalog: Catalog, reads: tuple[str, ...] = ())
 def _match_step(query: CheckedQuery, catalog: Catalog) -> Step:
     """Return what a step of a query for matches costs.
 
-    Matches of matches carry lineage that reaches below them, and alternatives that share an ID may
-    be of any time: there the rows of the window are searched again.
+    Matches of matches carry lineage that reaches below them, those over MARKOV streams follow
+    paths, and alternatives that share an ID may be of any time: there the rows of the window are
+    searched again.
     """
     if any(stream.name.lower() in catalog.inferred for stream in query.streams):
         return "all"
@@ -171,8 +191,9 @@ def _match_step(query: CheckedQuery, catalog: Catalog) -> Step:
     if hangs_on_all(query):
         return "all"
     derived = any(stream.query is not None for stream in query.streams)
+    linked = any(stream.markov for stream in query.streams)
     apart = any(stream.alternatives and stream.id is not None for stream in query.streams)
-    return "again" if derived or apart or query.correlated_by is not None else "new"
+    return "again" if derived or apart or linked or query.correlated_by is not None else "new"
 
 
 def asks_whether(query: CheckedQuery) -> bool:
@@ -183,6 +204,12 @@ def asks_whether(query: CheckedQuery) -> bool:
 def is_by_time(query: CheckedQuery) -> bool:
     """Return whether a query asks how likely it holds at each time."""
     return query.returns == "PROBABILITY BY TIME"
+
+
+def is_of_windows(query: CheckedQuery) -> bool:
+    """Return whether a query asks how likely it holds in each window."""
+    within = query.within
+    return query.returns == "PROBABILITY" and within is not None and not within.events
 
 
 def lists_matches(query: CheckedQuery) -> bool:

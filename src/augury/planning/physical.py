@@ -20,7 +20,7 @@ from augury.planning.distribution.partitioning import (
 from augury.planning.expressions.lower import Scope
 from augury.planning.expressions.program import ProgramSet, compile_programs
 from augury.planning.expressions.spark_sql import quoted, string_literal, to_spark_sql
-from augury.planning.expressions.typed import Typed
+from augury.planning.expressions.typed import Input, Typed, nodes_within
 from augury.planning.logical import (
     Mask,
     Node,
@@ -94,7 +94,7 @@ def plan_query(query: CheckedQuery, catalog: Catalog | None = None) -> PhysicalP
     outputs = answer.columns if answer else ()
     read = columns_read([*(p.expression for p in search.predicates), *(v for _, v in outputs)])
     plays = tuple(p for play in mask.plays for p in _plays(play, query))
-    by_key = query.strategy == "PARTITION" or has_neighbours(search.automaton)
+    by_key = query.strategy == "PARTITION" or query.looks_beside or has_neighbours(search.automaton)
     moved = moved_rows(query, (*read, *group_columns(query)), cut.by, by_key=by_key)
     return PhysicalPlan(
         query=query,
@@ -117,13 +117,22 @@ def _plays(play: LogicalPlay, query: CheckedQuery) -> list[Play]:
             stream,
             _play_sql(stream, by.type, pushed),
             pushed,
-            tuple(p for p in play.predicates if not p.is_for_spark),
+            tuple(p for p in play.predicates if p not in pushed),
         )
         for by in play.by
         for stream in query.streams
         if stream.name == by.stream
-        for pushed in [tuple(p for p in play.predicates if p.is_for_spark)]
+        for pushed in [tuple(p for p in play.predicates if _is_for_spark(p, stream))]
     ]
+
+
+def _is_for_spark(predicate: Predicate, stream: StreamSchema) -> bool:
+    """Whether Spark can test it: what stands beside an event is known once rows are in order."""
+    beside = {each.column.name for each in stream.neighbours}
+    nodes = nodes_within(predicate.expression)
+    return predicate.is_for_spark and not any(
+        isinstance(node, Input) and node.column in beside for node in nodes
+    )
 
 
 def _play_sql(stream: StreamSchema, type_: str | None, pushed: tuple[Predicate, ...]) -> str:

@@ -152,7 +152,7 @@ def by_key(answer: Answer) -> Section | None:
         "By key",
         f"{len(groups):,} keys have matches. To expect: the sum of the confidences.",
         table(head, lines, bar=len(head) - 1),
-        wide=False,
+        wide=len(answer.keys) > 1,
     )
 
 
@@ -282,7 +282,8 @@ def axis_of(times: Sequence[Any]) -> Axis:
     high = high if high > low else low + 1
     steps = [low + (high - low) * k / 4 for k in range(5)]
     is_clock = isinstance(times[0], datetime)
-    form = "%H:%M" if high - low < 2 * 86_400 else "%m-%d" if high - low < 400 * 86_400 else "%Y-%m"
+    form = "%H:%M:%S" if high - low < 600 else "%H:%M"
+    form = form if high - low < 2 * 86_400 else "%m-%d" if high - low < 400 * 86_400 else "%Y-%m"
     ticks = [
         (at, f"{datetime.fromtimestamp(at, UTC):{form}}" if is_clock else f"{at:,.0f}")
         for at in steps

@@ -38,7 +38,9 @@ def page_about(ag: Any, *, title: str = "Answers", truth: str | None = None) -> 
         sections.asked(script_of(ag), first),
         *([sections.rows_in(streams)] if streams else []),
     ]
-    lead = f"{sum(each.good for each in streams):,} rows, {len(answers)} queries"
+    lead = (
+        f"{sum(each.good for each in streams):,} rows, {counted(len(answers), 'query', 'queries')}"
+    )
     story = _story(ag, first, streams, opening, is_first=True)
     frame = Frame(title, f"{lead}.", _made(first), "augury report")
     chapters = [
@@ -54,6 +56,11 @@ def page_about(ag: Any, *, title: str = "Answers", truth: str | None = None) -> 
     return page(frame, story, chapters)
 
 
+def counted(number: int, one: str, several: str) -> str:
+    """Return `1 query`, `2 queries`."""
+    return f"{number:,} {one if number == 1 else several}"
+
+
 def _made(first: Answer | None) -> str:
     return "" if first is None else f"Query {first.name}: {_lead(first)}"
 
@@ -63,8 +70,13 @@ def _lead(answer: Answer) -> str:
         return f"It has no answer: {answer.error.splitlines()[0]}"
     if answer.kind != "matches":
         return f"{len(answer.rows):,} rows."
+    matches = counted(len(answer.rows), "match", "matches")
+    if not answer.rows:
+        return f"{matches}."
+    if all(row["confidence"] == 1 for row in answer.rows):
+        return f"{matches}, certain."
     expected = sum(row["confidence"] for row in answer.rows)
-    return f"{len(answer.rows):,} matches, of which {expected:,.1f} are to be expected true."
+    return f"{matches}, of which {expected:,.1f} are to be expected true."
 
 
 def _story(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from augury.evaluation.network import Network, below
 from augury.evaluation.probability.streamable import refuse_unstreamable
 from augury.planning.evaluated import reads_owners, refuse_endless_skips, refuse_unrevised
-from augury.planning.graph import asks_whether, lists_matches
+from augury.planning.graph import asks_whether
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 
 
@@ -26,9 +26,6 @@ def refuse_endless(network: Network) -> None:
                     NOT_EVALUATED, message, "ask for matches, or run it over bounded rows"
                 )
             continue
-        if not lists_matches(query):
-            message = f"query {query.name} returns {query.returns}, which a streaming run does not"
-            raise PlanError(NOT_EVALUATED, message, "ask for it in batch, over bounded rows")
         if any(stream.name.lower() in network.inferred for stream in query.streams):
             message = f"query {query.name} lists matches of an inferred stream, in a streaming run"
             hint = "return a PROBABILITY BY TIME, or run it over bounded rows"

@@ -25,6 +25,7 @@ NOT_UTF8 = "the text is not UTF-8"
 UNEVEN = "the line has too many or too few fields"
 _REPLACED = "\ufffd"
 _NEWLINE, _RETURN = 10, 13
+_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,10 @@ class _Lines:
         order = np.argsort(np.concatenate([others, alone]), kind="stable")
         return pa.concat_tables(parts).combine_chunks().take(pa.array(order))
 
+    def _block_size(self) -> int:
+        """Return how much Arrow looks at together: no line may be longer."""
+        return max(_AT_ONCE, int((self.stops - self.starts).max(initial=0)) + 2)
+
     def _row(self, k: int) -> list[str | None]:
         found = _fields(self.text(k), self.form)
         wanted = len(self.form.names)
@@ -171,7 +176,7 @@ class _Lines:
         places = [str(k) for k in range(len(names))]
         found = csv.read_csv(
             BytesIO(block),
-            read_options=csv.ReadOptions(column_names=places, use_threads=True),
+            read_options=csv.ReadOptions(column_names=places, block_size=self._block_size()),
             parse_options=csv.ParseOptions(
                 delimiter=form.sep,
                 quote_char=form.quote or False,

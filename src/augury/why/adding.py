@@ -8,8 +8,10 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from augury.analysis.declarations.catalog import StreamSchema
 from augury.language import expressions as ex
 from augury.language.tree import Component
 from augury.why.draft import Draft, NewRows, columns_named, taken_by
@@ -23,6 +25,7 @@ from augury.why.trials import Match, Rows
 MOST_MATCHES = 3
 MOST_PROPOSALS = 120
 MOST_TIMES = 6
+MOST_KINDS = 12
 
 
 class Adding:
@@ -84,7 +87,8 @@ class Adding:
             (c for c in self.asked.checked.components if c.name.lower() == lost.says.lower()), None
         )
         for by in () if checked is None else checked.played_by:
-            schema = self.asked.streams.get(by.stream.lower())
+            name = by.stream.lower()
+            schema = self.asked.streams.get(self.asked.made.get(name, name))
             if schema is None:
                 yield from self._matches_for(by.stream, lost, match)
                 continue
@@ -140,7 +144,11 @@ class Adding:
         if kind is not None and schema.type is not None:
             table = table.filter(pc.equal(table.column(schema.type), kind))
         others = [] if match is None else self.asked.events(match, rows)
-        return [*table.slice(0, 3).to_pylist(), *(e.row for e in others if e.row is not None)]
+        near = [e.row for e in others if e.row is not None]
+        if schema.name.lower() in self.asked.made.values():
+            # Which reading is needed is written nowhere: one of each kind is tried.
+            return [*near, *_of_each_kind(schema, table)]
+        return [*table.slice(0, 3).to_pylist(), *near]
 
     def _times(self, lost: Constraint, match: Match | None, rows: Rows) -> list[Any]:
         if match is None:
@@ -169,3 +177,13 @@ class Adding:
         step: Any = 1 if self.asked.ticks else timedelta(seconds=1)
         found = found or [self.asked.latest]
         return [*(at + step for at in found), *(at - step for at in found), *found]
+
+
+def _of_each_kind(schema: StreamSchema, table: pa.Table) -> list[dict[str, Any]]:
+    """Return rows that differ in more than when they were read, and of whom."""
+    beside = {schema.time, schema.id, schema.probability, schema.order_by, *schema.key}
+    columns = [column.name for column in schema.columns if column.name not in beside]
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in table.to_pylist():
+        found.setdefault(tuple(row[name] for name in columns), row)
+    return list(found.values())[:MOST_KINDS]

@@ -28,7 +28,8 @@ class Asked:
     """A query over rows, and which of its matches are meant.
 
     `streams` are those whose rows may be changed, by lower-case name. `key` and `around` are None
-    or empty where any match is meant.
+    or empty where any match is meant. `made` has the streams that are made of readings, and of
+    which stream these are; what could not be tried is in `untried`.
     """
 
     query: CreateQuery
@@ -41,6 +42,8 @@ class Asked:
     latest: Any
     tables: Mapping[str, list[tuple[Any, ...]]]
     below: Mapping[str, CheckedQuery]
+    made: Mapping[str, str] = field(default_factory=dict)
+    untried: tuple[str, ...] = ()
     _ids: dict[Any, dict[str, list[tuple[str, int]]]] = field(default_factory=dict)
 
     @property
@@ -77,8 +80,10 @@ class Asked:
 
     def _all_have(self, match: Match, rows: Rows, name: str, value: Any) -> bool:
         for event in self.events(match, rows):
-            own = {each.lower(): each for each in event.row or {}}
-            if name in own and (event.row or {})[own[name]] != value:
+            own = {each.lower(): told for each, told in (event.row or {}).items()}
+            # Who did it need not be in what was read.
+            is_told = not (self.made and own.get(name) is None)
+            if name in own and is_told and own[name] != value:
                 return False
         return True
 
@@ -130,7 +135,8 @@ class Asked:
         """Return the streams whose events may play a component."""
         for each in self.checked.components:
             if each.name.lower() == component.lower():
-                return {by.stream.lower() for by in each.played_by}
+                names = {by.stream.lower() for by in each.played_by}
+                return {self.made.get(name, name) for name in names}
         return set(self.streams)
 
     def row_at(self, stream: str, place: int, rows: Rows) -> Row:

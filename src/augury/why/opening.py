@@ -22,6 +22,10 @@ from augury.planning.refusal import PlanError
 from augury.why.asked import Asked, length_of, narrowed
 from augury.why.trials import Rows, trials_of
 
+# Of streams that are inferred, or whose events get owners, so many readings are changed: each
+# change makes the whole stream anew.
+MOST_READINGS = 400
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -47,12 +51,18 @@ def asked_of(
     """Return what is asked, and which equated columns the rows have in common."""
     catalog = opened.catalog
     streams = _declared(opened, checked)
+    made = _made(opened, checked)
+    far = {name for name in made.values() if opened.rows(name).num_rows > MOST_READINGS}
+    made = {name: base for name, base in made.items() if base not in far}
+    streams |= {base: catalog.streams[base] for base in made.values()}
     given = _key(checked, key)
     at = _time(checked, around)
     shared = _shared(opened, checked, given)
     tables = {name: opened.rows(name) for name in streams}
     window = checked.within is not None and not checked.within.events
-    near = at if checked.after_match is None and window and _is_plain(checked) else None
+    # What was read before decides what is inferred, or who somebody was.
+    plain = window and _is_plain(checked) and not made
+    near = at if checked.after_match is None and plain else None
     fixed = frozenset(column.lower() for pairs in shared.values() for column, _ in pairs)
     length = length_of(checked)
     rows = Rows(narrowed(tables, streams, shared, near, length))
@@ -67,6 +77,12 @@ def asked_of(
         _latest(tables, streams),
         _relations(opened),
         below(checked, opened.queries),
+        made,
+        tuple(
+            f"other readings of {opened.catalog.streams[name].name}, for there are more than "
+            f"{MOST_READINGS:,}"
+            for name in sorted(far)
+        ),
     )
     return asked, fixed
 
@@ -80,6 +96,25 @@ def _declared(opened: Opened, checked: CheckedQuery) -> dict[str, StreamSchema]:
         for query in below(checked, opened.queries).values()
         for stream in query.streams
         if stream.query is None and stream.name.lower() not in made and stream.markov is None
+    }
+
+
+def _made(opened: Opened, checked: CheckedQuery) -> dict[str, str]:
+    """Return the streams below a query that are made of readings, and of which; in lower case.
+
+    What stands behind a policy is left out.
+    """
+    catalog = opened.catalog
+    readings = {
+        **{name: each.statement.readings for name, each in catalog.inferred.items()},
+        **{name: each.statement.readings for name, each in catalog.identified.items()},
+    }
+    return {
+        stream.name.lower(): readings[stream.name.lower()].lower()
+        for query in below(checked, opened.queries).values()
+        for stream in query.streams
+        if stream.name.lower() in readings
+        and readings[stream.name.lower()].lower() not in catalog.guarded
     }
 
 

@@ -21,15 +21,15 @@ def why_not(opened: Opened, checked: CheckedQuery, key: Any = None, around: Any 
     asked, fixed = asked_of(opened, checked, key, around)
     found = asked.matches(asked.query, asked.rows) or []
     ids: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
+    unknown = asked.untried
     changes: list[Change] = []
     if found:
-        ids = tuple(_own_ids(asked))
+        ids, unknown = tuple(_own_ids(asked)), ()
     if not ids:
         search = Search(asked, fixed)
         changes = [*_put_back(opened, asked), *search.changes()]
         if asked.trials.count >= search.budget.stop:
-            unknown = (f"more changes, for {asked.trials.count} questions were asked",)
+            unknown += (f"more changes, for {asked.trials.count} questions were asked",)
     looked_at = sum(table.num_rows for table in asked.rows.tables.values())
     return WhyNot(checked.name, asked.key, asked.around, ids, tuple(changes), looked_at, unknown)
 

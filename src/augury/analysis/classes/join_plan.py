@@ -60,6 +60,29 @@ def join_plan(draft: Draft) -> JoinPlan | None:
     return None if root is None else JoinPlan(root, variables, inequalities)
 
 
+def dpcep_plan(draft: Draft) -> JoinPlan | None:
+    """Return the plan of DPCEP's definitions 4.3 and 4.4; None where they have no formula.
+
+    A type query multiplies over types that some event of each is there, and joins nothing. A rank
+    query joins what WHERE equates. No condition but these, and those on one event, has a place.
+    """
+    shape = draft.shape
+    is_branch = isinstance(shape, Branch) and shape.operator in ("AND", "SEQ")
+    parts = shape.parts if is_branch and isinstance(shape, Branch) else (shape,)
+    goals = tuple(c.index for c in draft.components)
+    single = all(not c.repeats and len(c.played_by) == 1 for c in draft.components)
+    if not single or not all(isinstance(part, Leaf) for part in parts):
+        return None
+    if not draft.group_by:
+        return JoinPlan(Product(tuple(map(Read, goals))), (), ())
+    variables = _variables(draft)
+    if variables is None or _inequalities(draft) != ():
+        return None
+    groups = frozenset(v.name for v in variables if v.is_group)
+    root = _Search(variables, ()).step(groups, goals)
+    return None if root is None else JoinPlan(root, variables, ())
+
+
 # What is a join -------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from augury.analysis.checked import Verdict
-from augury.analysis.classes.join_plan import join_plan
+from augury.analysis.classes.join_plan import dpcep_plan, join_plan
 from augury.analysis.classes.safe_plan import Planner
 from augury.analysis.classes.subgoals import LaharView, Subgoal, Variable, view
 from augury.analysis.draft import Draft
@@ -20,6 +20,8 @@ from augury.analysis.findings import listing
 
 def classify(draft: Draft) -> Verdict:
     """Return the class of a resolved query, with its reasons and its safe plan."""
+    if draft.statement.scoring == "DPCEP" and draft.returns_probability:
+        return _by_paper(draft)
     verdict, join = _classify(draft), join_plan(draft)
     if join is None:
         return verdict
@@ -27,6 +29,14 @@ def classify(draft: Draft) -> Verdict:
     if verdict.kind == "hard":
         return Verdict("safe", (_SAFE,), text, join)
     return replace(verdict, plan=text if verdict.kind == "safe" else None, join=join)
+
+
+def _by_paper(draft: Draft) -> Verdict:
+    """Return the verdict of a query that takes DPCEP's formulas for the truth."""
+    join = dpcep_plan(draft)
+    text = join.text(tuple(c.name for c in draft.components)) if join else None
+    reason = "SCORING DPCEP takes events as independent, and their types apart from their order"
+    return Verdict("safe", (reason,), text, join)
 
 
 def _classify(draft: Draft) -> Verdict:

@@ -1,4 +1,4 @@
-"""Missed events: ALLOW, miss rates, SCORING, and conditions on what was not seen.
+"""Missed events: ALLOW, miss rates, and conditions on what was not seen.
 
 A component may be missed if it is positive, takes one event and stands in the pattern's own SEQ:
 gaps are measured between neighbours there.
@@ -152,16 +152,6 @@ def missing_needs_matches(draft: Draft) -> None:
         draft.findings.error(
             "A063", message, draft.clause("ALLOW"), "remove ALLOW, or return the matches"
         )
-
-
-def scoring_needs_missed_events(draft: Draft) -> None:
-    """SCORING AYAC replaces the confidence of missed events; there must be some."""
-    if draft.statement.scoring != "AYAC" or draft.allow:
-        return
-    if not any(rate for rate in draft.miss_rates):
-        message = "SCORING AYAC scores missed events, but nothing can be missed"
-        hint = "add ALLOW 1 MISSED, or MISS RATE on the stream"
-        draft.findings.error("A064", message, draft.clause("SCORING"), hint)
 
 
 def missed_components_have_models(draft: Draft) -> None:

@@ -69,6 +69,25 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """An attribute `of` the event so many `places` behind another of its stream, below 0 before it.
+
+    `reach` is how far behind it is looked for, in microseconds or ticks; None: however far.
+    """
+
+    of: Column
+    places: int
+    reach: int | None = None
+
+    @property
+    def column(self) -> Column:
+        """The column that it is read as."""
+        word = "PREV" if self.places < 0 else "NEXT"
+        within = "" if self.reach is None else f" within {self.reach}"
+        return Column(f"{word}({self.of.name}, {abs(self.places)}){within}", self.of.type)
+
+
+@dataclass(frozen=True, slots=True)
 class StreamSchema:
     """A declared stream, or the output of a query used as one.
 
@@ -81,7 +100,8 @@ class StreamSchema:
     (CORRELATED). Owners of different events of a stream that `is_identified` hang together, and
     so do matches of queries `of_owners`, which read such a stream, or one below does. Where
     it `skips`, its query, or one below, has AFTER MATCH SKIP: an event hangs on all before it.
-    `idle` is after how many microseconds without rows it no longer holds others back.
+    `idle` is after how many microseconds without rows it no longer holds others back. `neighbours`
+    are read by a query as further columns of its events: no row brings them.
     """
 
     name: str
@@ -105,10 +125,12 @@ class StreamSchema:
     of_owners: bool = False
     skips: bool = False
     idle: int | None = None
+    neighbours: tuple[Neighbour, ...] = ()
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         by_name = {c.name.lower(): c for c in reversed(self.columns)}
+        by_name |= {each.column.name.lower(): each.column for each in self.neighbours}
         object.__setattr__(self, "_by_name", by_name)
 
     @property
@@ -264,6 +286,12 @@ class Catalog:
         names = {name.lower() for pair in pairs for name in pair if name is not None}
         below = {self.identified[n].statement.readings.lower() for n in names & {*self.identified}}
         return frozenset(names | below)
+
+    def owners_of(self, stream: str) -> str | None:
+        """Return the stream AS IDENTIFY that a stream is, or keeps some of, in lower case."""
+        kept = self.suppressed.get(stream.lower())
+        name = stream.lower() if kept is None else kept.stream.lower()
+        return name if name in self.identified else None
 
     def policy_of(self, stream: str) -> PolicySchema | None:
         """Return the policy that stands before a stream."""

@@ -19,6 +19,7 @@ from augury.analysis.draft import Draft
 from augury.analysis.expressions.attributes import component_in_group, find_component, resolve
 from augury.analysis.expressions.comparable import arithmetic_type, common_type
 from augury.analysis.expressions.functions import FUNCTIONS, describe, fits
+from augury.analysis.expressions.neighbours import read_neighbour
 from augury.analysis.findings import Findings, counted, listing, suggest
 from augury.language import expressions as ex
 from augury.language.keywords import AGGREGATES
@@ -452,11 +453,9 @@ _READERS: dict[type, str] = {
 }
 
 
-# What SQL writes of rows beside a match is written of events in it.
-_BESIDE = {
-    "PREV": "take the events before into the pattern: NEXT(_ p, _ q, B b) has p two before b",
-    "NEXT": "take the event behind into the pattern: NEXT(B b, _ n), or SEQ(B b, NEXT _ n, ...)",
-}
+# Rows of tables have no order.
+_OF_EVENTS = "it is read of an event of a query: name it in RETURN, and read that here"
+_BESIDE = {"PREV": _OF_EVENTS, "NEXT": _OF_EVENTS}
 
 
 class TypeChecker(ExpressionChecker):
@@ -493,6 +492,17 @@ class TypeChecker(ExpressionChecker):
         streams = self.draft.streams_of(component.index)
         name = (streams[0].time if streams else None) or argument.name
         return ex.Attribute(component.name, name, argument.index, span=node.span)
+
+    def call(self, node: ex.Call) -> Typed:
+        """Return a call; PREV and NEXT are attributes of other events."""
+        if node.function not in ("PREV", "NEXT"):
+            return super().call(node)
+        found = read_neighbour(self.draft, node, self.own)
+        if found is None:
+            self.unknown = True
+            return node, None
+        self.named[found.component] = None
+        return found.attribute, found.type
 
     def _read_default(self, node: ex.Attribute, type_: DataType | None) -> ex.Expression | None:
         if node.default is None:

@@ -67,6 +67,8 @@ def _needs_neighbours(query: CheckedQuery) -> str:
         return "its window counts events"
     if query.after_match is not None:
         return "a match that is lost lets others be taken"
+    if query.looks_beside:
+        return "it reads the neighbours of its events"
     return "NEXT(...) needs neighbours" if _has_next(query.shape) else ""
 
 

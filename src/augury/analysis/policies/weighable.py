@@ -40,6 +40,7 @@ def _unweighable_pattern(query: CheckedQuery, *, private: bool) -> str:
     reasons = [
         (_repeats_much(query), "repeats a group with AND, negations, or conditions on its rounds"),
         (_adds_up_so_far(query), "adds up a repetition as it goes"),
+        (query.looks_beside, "reads events outside the match"),
         (query.after_match is not None, "takes matches one after the other, AFTER MATCH"),
         (any(by.type is None for c in positive for by in c.played_by), "takes events of any type"),
         (any(len(c.played_by) != 1 for c in query.components), "has a component of several types"),

@@ -76,27 +76,32 @@ def _time(facts: Facts, verdict: Verdict) -> Section:
 def _curves(verdict: Verdict) -> Section:
     ticks = [(t, f"{t}") for t in THRESHOLDS]
     plot = Plot(Axis("threshold", ticks, THRESHOLDS[0], THRESHOLDS[-1]), Axis("F1", UNIT_TICKS))
-    kinds = {"smoothed": "precision", "map": "recall"}
-    pieces = [
-        plot.curve(((t, verdict.scores[name, t].f1) for t in THRESHOLDS), kind)
-        for name, kind in kinds.items()
-    ]
-    pieces += [
-        plot.label(
-            (THRESHOLDS[2], verdict.scores[name, THRESHOLDS[2]].f1), NAMES[name], "", (0, -8)
-        )
-        for name in kinds
-    ]
+    kinds = {"smoothed": ("precision", -8), "filtered": ("recall", 18)}
+    pieces = []
+    for name, (kind, lower) in kinds.items():
+        points = [(t, verdict.scores[name, t].f1) for t in THRESHOLDS]
+        pieces.append(plot.curve(points, kind))
+        pieces.append(plot.label(points[1], NAMES[name], "name", (0, lower)))
+    best = (THRESHOLDS[-1], verdict.scores["map", THRESHOLDS[-1]].f1)
+    pieces.append(plot.dot(best, 5.5, "other", f"{NAMES['map']}: {best[1]:.2f}"))
+    pieces.append(plot.label(best, NAMES["map"], "name end", (-10, 18)))
     lead = "A second is told if its probability is above the threshold, and right near a visit."
     return Section("By threshold", lead, plot.drawn(pieces, "F1 by threshold"))
 
 
 def _table(verdict: Verdict) -> Section:
     rows = "".join(
-        f"<tr><td>{escape(NAMES[name])}</td><td>{threshold}</td><td>{score.precision:.1%}</td>"
+        f"<tr><th>{escape(NAMES[name])}</th><td>{threshold}</td><td>{score.precision:.1%}</td>"
         f"<td>{score.recall:.1%}</td><td>{score.f1:.2f}</td></tr>"
         for name, threshold in verdict.shown
         if (score := verdict.scores[name, threshold])
     )
-    head = "<tr><th>by</th><th>above</th><th>precision</th><th>recall</th><th>F1</th></tr>"
-    return Section("Against the truth", "", f"<table>{head}{rows}</table>")
+    head = (
+        "<thead><tr><th>by</th><th>above</th><th>precision</th><th>recall</th><th>F1</th></tr>"
+        "</thead>"
+    )
+    return Section(
+        "Against the truth",
+        "",
+        f'<div class="scroll"><table>{head}<tbody>{rows}</tbody></table></div>',
+    )

@@ -74,7 +74,7 @@ def _trust(told: Told) -> Section:
 
 def _alarms(told: Told) -> Section:
     rows = "".join(
-        f"<tr><td>{each['at']:%H:%M:%S}</td><th>{escape(each['person'])}</th>"
+        f"<tr><th>{each['at']:%H:%M:%S}</th><td>{escape(each['person'])}</td>"
         f"<td>{escape(each['room'])}</td></tr>"
         for each in told.alarms[:SHOWN]
     )

@@ -73,7 +73,7 @@ def _trace(told: Told) -> Section:
 def _reliability(told: Told) -> Section:
     """Return what was claimed beside what came."""
     plot = Plot(Axis("what was claimed", UNIT_TICKS), Axis("what came", UNIT_TICKS))
-    pieces = [plot.line((0.0, 0.0), (1.0, 1.0), "rule")]
+    pieces = [plot.line((0.0, 0.0), (1.0, 1.0), "ideal")]
     for claimed, happened, count in told.bins:
         tip = f"of {count:,} forecasts of about {claimed:.0%}, {happened:.0%} came true"
         pieces.append(plot.dot((claimed, happened), 4 + min(6.0, count / 500), "band", tip))

@@ -9,11 +9,17 @@ import numpy as np
 from augury.analysis.checked import CheckedQuery
 from augury.records import Words
 
+# Asks for every window, each by itself.
+EACH = -(2**62)
+
 
 def windows_of(
-    query: CheckedQuery, times: Words
+    query: CheckedQuery, times: Words, only: int | None = None
 ) -> Iterator[tuple[int | None, tuple[int, int] | None]]:
-    """Yield the start and the span of each window that holds an event; None: the whole input."""
+    """Yield the start and the span of each window that holds an event; None: the whole input.
+
+    `only` is the start of the one that is asked for; None and EACH ask for all.
+    """
     within, every = query.within, query.every
     if within is None or within.events:
         yield None, None
@@ -22,7 +28,8 @@ def windows_of(
         return
     step = every.length if every else within.length
     for start in _starts(np.unique(times), within.length, step).tolist():
-        yield start, (start, start + within.length)
+        if only in (None, EACH, start):
+            yield start, (start, start + within.length)
 
 
 def _starts(times: Words, length: int, step: int) -> Words:

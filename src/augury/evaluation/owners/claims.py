@@ -102,7 +102,7 @@ class OwnerChances(HangingTogether):
         self.followed: Followed = self.tracks.start()
         self.tracks.advance(self.followed, known.rows, {}, ALWAYS)
 
-    def valued(self, formula: Formula, value: Callable[[Formula], float]) -> float:
+    def valued(self, formula: Formula, value: Callable[[Formula], float], cases: int) -> float:
         """Return the probability of a formula; `value` is that of independent events."""
         if not any(isinstance(each.block, Owned) for each in literals(formula)):
             return value(formula)

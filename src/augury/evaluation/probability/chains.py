@@ -172,9 +172,12 @@ def _by_time(
     return worlds.probabilities(plan.line, steps, hidden)
 
 
-def rows_by_window(inputs: ChainInputs, times: Words) -> Iterator[Row]:
-    """Yield P(at least one match) for each group and each window that holds an event."""
-    windows = list(windows_of(inputs.plan.query, times))
+def rows_by_window(inputs: ChainInputs, times: Words, window: int | None = None) -> Iterator[Row]:
+    """Yield P(at least one match) for each group and each window that holds an event.
+
+    `window` is the start of the one that is asked for.
+    """
+    windows = list(windows_of(inputs.plan.query, times, window))
     found = []
     for key, loose, group, hidden in _asked(inputs):
         chances: dict[int | None, float] = {}
@@ -185,11 +188,13 @@ def rows_by_window(inputs: ChainInputs, times: Words) -> Iterator[Row]:
     yield from _combined(inputs.plan, found, [start for start, _ in windows])
 
 
-def sampled_rows(inputs: ChainInputs, times: Words, size: int) -> Iterator[Row]:
+def sampled_rows(
+    inputs: ChainInputs, times: Words, size: int, window: int | None = None
+) -> Iterator[Row]:
     """Yield the same rows from `size` sampled worlds; chains are independent in each of them."""
-    plan, rng = inputs.plan, np.random.default_rng(seed_of(inputs.plan.query.name))
+    plan, rng = inputs.plan, np.random.default_rng(seed_of(inputs.plan.query.name, window))
     by_time = plan.by_time
-    windows: list[Any] = [] if by_time else list(windows_of(plan.query, times))
+    windows: list[Any] = [] if by_time else list(windows_of(plan.query, times, window))
     found: dict[Group, dict[Any, Bits]] = {} if plan.groups else {(): {}}
     for key, loose, group, _ in _asked(inputs):
         own = found.setdefault(group, {})
@@ -205,9 +210,9 @@ def sampled_rows(inputs: ChainInputs, times: Words, size: int) -> Iterator[Row]:
             yield group, label, 0.0 if bits_or_none is None else share(bits_or_none)
 
 
-def seed_of(name: str) -> int:
+def seed_of(name: str, window: int | None = None) -> int:
     """Return the seed of a query's samples: the same question gets the same answer."""
-    return crc32(name.lower().encode())
+    return crc32(name.lower().encode() if window is None else f"{name.lower()} {window}".encode())
 
 
 def _asked(inputs: ChainInputs) -> Iterator[tuple[ChainKey, Group, Group, int]]:

@@ -31,9 +31,17 @@ WINDOW = "augury join window"
 METHODS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
 
-def join_table(program: JoinProgram, sources: Mapping[str, StreamRows], tables: Tables) -> pa.Table:
-    """Return the answer of a query by its join plan; `sources` are by stream name."""
-    return answer_table(program.query, _Joining(program, sources, tables).rows())
+def join_table(
+    program: JoinProgram,
+    sources: Mapping[str, StreamRows],
+    tables: Tables,
+    window: int | None = None,
+) -> pa.Table:
+    """Return the answer of a query by its join plan; `sources` are by stream name.
+
+    `window` is the start of the one that is asked for.
+    """
+    return answer_table(program.query, _Joining(program, sources, tables, window).rows())
 
 
 @dataclass
@@ -43,13 +51,14 @@ class _Joining:
     program: JoinProgram
     sources: Mapping[str, StreamRows]
     tables: Tables
+    window: int | None = None
     codes: dict[str, Codes] = field(default_factory=dict)
 
     def rows(self) -> Iterator[Row]:
         """Yield group, window and probability, in the order of windows and groups."""
         query = self.program.query
         times = np.concatenate([whole(s.table.column(s.schema.time)) for s in self._loaded()])
-        starts = [start for start, _ in windows_of(query, times)]
+        starts = [start for start, _ in windows_of(query, times, self.window)]
         found = _Steps(self.program, self._relations(starts)).of(self.program.plan.root)
         groups = self._group_values(found)
         known: dict[int, list[tuple[tuple[Any, ...], float]]] = {}

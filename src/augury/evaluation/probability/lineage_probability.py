@@ -17,7 +17,7 @@ import pyarrow as pa
 from augury.analysis.checked import CheckedQuery
 from augury.errors import DataError
 from augury.evaluation.answers.match_answers import Inputs, gather, moment_type, rows_of
-from augury.evaluation.answers.windows import windows_of
+from augury.evaluation.answers.windows import EACH, windows_of
 from augury.evaluation.encoding import keys_of
 from augury.evaluation.enumeration import Enumeration, Kept
 from augury.evaluation.probability.beliefs import KeyedBeliefs
@@ -67,17 +67,39 @@ def probability_table(evaluation: Enumeration, inputs: Inputs, hidden: Hidden = 
     """
     query = evaluation.plan.query
     rows = _by_time if is_by_time(query) else _by_window
-    is_joint = isinstance(evaluation.chances, HangingTogether)
-    if is_joint or (not hidden and (query.approximate is None or query.verdict.kind != "hard")):
+    if not _may_be_sampled(evaluation, hidden):
         return answer_table(query, _refusing(rows(evaluation, inputs, _exactly(evaluation)), query))
-    if not hidden and not is_by_time(query):
+    if not is_by_time(query):
         try:
             few = evaluation.with_few_matches(FEW_MATCHES)
             return answer_table(query, list(rows(few, inputs, _exactly(few, FEW_CASES))))
         except (TooEntangledError, TooManyMatchesError):
-            pass
+            _refuse_together(query, evaluation.window)
     assert query.approximate is not None
     return answer_table(query, _sampled_rows(evaluation, inputs, hidden), query.approximate.error)
+
+
+class LargeWindowError(Exception):
+    """Worlds are to be sampled of windows, which is done window by window."""
+
+
+def _refuse_together(query: CheckedQuery, window: int | None) -> None:
+    """Raise where worlds of several windows would be sampled together."""
+    if window == EACH and query.within is not None and not is_by_time(query):
+        raise LargeWindowError
+
+
+def _may_be_sampled(evaluation: Enumeration, hidden: Hidden) -> bool:
+    """Whether worlds of the events can be drawn, and the query asks for it and needs it.
+
+    Where events hang together, worlds are drawn of rows, not of what matches are made of.
+    """
+    query = evaluation.plan.query
+    if query.approximate is None:
+        return False
+    if isinstance(evaluation.chances, HangingTogether):
+        return bool(hidden) and all(source.formulas is None for source in evaluation.sources)
+    return query.verdict.kind == "hard"
 
 
 def _sampled_rows(evaluation: Enumeration, inputs: Inputs, hidden: Hidden) -> Iterator[Row]:
@@ -89,7 +111,7 @@ def _sampled_rows(evaluation: Enumeration, inputs: Inputs, hidden: Hidden) -> It
         rows = _by_time if is_by_time(query) else _by_window
         return rows(evaluation, inputs, _sampled(evaluation, asked))
     size = sample_size(asked.error, asked.risk)
-    return sampled_worlds(evaluation, inputs, hidden, size, seed_of(query.name))
+    return sampled_worlds(evaluation, inputs, hidden, size, seed_of(query.name, evaluation.window))
 
 
 def _exactly(evaluation: Enumeration, cases: int | None = None) -> Valuation:
@@ -98,7 +120,10 @@ def _exactly(evaluation: Enumeration, cases: int | None = None) -> Valuation:
 
 def _sampled(evaluation: Enumeration, asked: Approximate) -> Valuation:
     """Return how P(some formula is true) is estimated, from one set of worlds for all rows."""
-    size, seed = sample_size(asked.error, asked.risk), seed_of(evaluation.plan.query.name)
+    size, seed = (
+        sample_size(asked.error, asked.risk),
+        seed_of(evaluation.plan.query.name, evaluation.window),
+    )
     sampler = FormulaSampler(evaluation.chances, size, np.random.default_rng(seed))
     return lambda formulas: share(sampler.of(disjunction(formulas)))
 
@@ -119,22 +144,23 @@ def plain_table(plan: ChainPlan, keyed: KeyedBeliefs, times: Words) -> pa.Table 
     return None if rows is None else answer_table(plan.query, rows)
 
 
-def chain_table(inputs: ChainInputs, times: Words) -> pa.Table:
+def chain_table(inputs: ChainInputs, times: Words, window: int | None = None) -> pa.Table:
     """Return the same answer by chains: exactly, or sampled where the query is hard."""
     query = inputs.plan.query
     if query.approximate is not None and query.verdict.kind == "hard":
-        return sampled_table(inputs, times)
+        return sampled_table(inputs, times, window)
     if inputs.plan.by_time:
         return answer_table(query, rows_by_time(inputs, times))
-    return answer_table(query, rows_by_window(inputs, times))
+    return answer_table(query, rows_by_window(inputs, times, window))
 
 
-def sampled_table(inputs: ChainInputs, times: Words) -> pa.Table:
+def sampled_table(inputs: ChainInputs, times: Words, window: int | None = None) -> pa.Table:
     """Return the answer from sampled worlds, as many as APPROXIMATE asks for."""
     asked = inputs.plan.query.approximate
+    _refuse_together(inputs.plan.query, window)
     assert asked is not None
     size = sample_size(asked.error, asked.risk)
-    return answer_table(inputs.plan.query, sampled_rows(inputs, times, size), asked.error)
+    return answer_table(inputs.plan.query, sampled_rows(inputs, times, size, window), asked.error)
 
 
 def probability_schema(query: CheckedQuery) -> pa.Schema:
@@ -169,7 +195,7 @@ def _by_time(evaluation: Enumeration, inputs: Inputs, value: Valuation) -> Itera
 def _by_window(evaluation: Enumeration, inputs: Inputs, value: Valuation) -> Iterator[Row]:
     """Yield P(at least one match) for each window that holds an event, seen as the whole input."""
     events = evaluation.events
-    for start, span in windows_of(evaluation.plan.query, inputs.time):
+    for start, span in windows_of(evaluation.plan.query, inputs.time, evaluation.window):
         inside = evaluation
         if span is not None:
             held = (events.time >= span[0]) & (events.time < span[1])

@@ -46,7 +46,7 @@ def sampled_worlds(
     events = evaluation.events
     events = events.take(sort_order(events))
     draws = Draws.of(events, hidden, len(inputs.time), np.random.default_rng(seed))
-    tally = _Tally.of(evaluation.plan, inputs)
+    tally = _Tally.of(evaluation.plan, inputs, evaluation.window)
     pattern = evaluation.plan.pattern
     # Under next-match no more than a few matches begin with one event.
     are_few = pattern.strategy != "ANY" or one_of_each(pattern, tally.keeps) is not None
@@ -175,7 +175,7 @@ class _Tally:
     found: dict[tuple[int, ...], Words]
 
     @classmethod
-    def of(cls, plan: MatchPlan, inputs: Inputs) -> _Tally:
+    def of(cls, plan: MatchPlan, inputs: Inputs, window: int | None) -> _Tally:
         query = plan.query
         if is_by_time(query):
             keeps: Kept = "ends" if is_told_by("ends", plan) else "all"
@@ -183,7 +183,7 @@ class _Tally:
             spans: list[tuple[int, int] | None] = [None]
         else:
             keeps = "starts" if is_told_by("starts", plan) else "all"
-            windows = list(windows_of(query, inputs.time))
+            windows = list(windows_of(query, inputs.time, window))
             labels, spans = [start for start, _ in windows], [span for _, span in windows]
         codes, values = [], []
         for node in query.group_by:

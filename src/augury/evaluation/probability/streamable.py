@@ -1,6 +1,7 @@
 """Which probability queries can be answered over rows that have no end, and why others cannot.
 
-A chain has constant state, so it is carried along; what needs all rows at once is for bounded runs.
+A chain has constant state, so it is carried along. A window, and a time under WITHIN, need the rows
+that lie so far back. What needs all rows at once is for bounded runs.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.evaluation.probability.beliefs import is_plain
 from augury.matching.marginal import MOST_STATES, waiting_sets
 from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
-from augury.planning.graph import is_by_time
+from augury.planning.graph import is_by_time, is_of_windows
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 
 EXACT = ("deterministic", "regular", "extended regular")
@@ -20,14 +21,34 @@ def refuse_unstreamable(query: CheckedQuery, catalog: Catalog) -> None:
     """Raise where a query's probabilities cannot be told as rows come."""
     reason = why_not_streamable(query, catalog)
     if reason is not None:
-        message = f"query {query.name} {reason}, which no streaming run evaluates as yet"
+        message = f"query {query.name} {reason}, so it cannot be answered as rows come"
         raise PlanError(NOT_EVALUATED, message, "ask for it over bounded rows")
 
 
 def why_not_streamable(query: CheckedQuery, catalog: Catalog) -> str | None:
     """Return why a query's probabilities cannot be told as rows come, or None."""
+    if is_carried(query, catalog):
+        return None
+    if any(stream.name.lower() in catalog.inferred for stream in query.streams):
+        return why_not_carried(query, catalog)
     if not is_by_time(query):
-        return "returns no probabilities by time"
+        never = "asks whether anything ever matches, which is known at the end (add WITHIN)"
+        return None if is_of_windows(query) else never
+    if query.approximate is not None and query.verdict.kind not in EXACT:
+        return "samples worlds of the whole stream (ask for windows: WITHIN ... EVERY)"
+    by_rows = query.within is not None and not query.within.events
+    return None if by_rows else why_not_carried(query, catalog)
+
+
+def is_carried(query: CheckedQuery, catalog: Catalog) -> bool:
+    """Return whether the distribution of a query's chains says all that later rows need."""
+    return is_by_time(query) and why_not_carried(query, catalog) is None
+
+
+def why_not_carried(query: CheckedQuery, catalog: Catalog) -> str | None:
+    """Return why a query's probabilities are not carried along chains, or None."""
+    if not is_by_time(query):
+        return "returns no probabilities by time, and reads what is inferred as readings come"
     plan = plan_chain(query, catalog)
     if isinstance(plan, Obstacle):
         return plan.reason

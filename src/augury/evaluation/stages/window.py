@@ -8,25 +8,29 @@ evaluated again in every step; what was known before is not reported twice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from augury.analysis.checked import CheckedQuery
 from augury.evaluation.answers.answers import Answers, Clock
 from augury.evaluation.encoding import chances_of, declaration_of, whole
 from augury.evaluation.enumeration import Span
 from augury.evaluation.evaluator import Evaluator
-from augury.evaluation.network import Network
+from augury.evaluation.identifying import Identities, identify_stage, last_tellings
+from augury.evaluation.network import Network, delay
 from augury.evaluation.stages.source import cut, in_order, joined
 from augury.evaluation.stream_rows import StreamRows
 from augury.matching.matcher import ALWAYS
 from augury.matching.retention import oldest_counted
 from augury.operator import NEVER_YET
+from augury.planning.graph import is_by_time
 from augury.sources.rows import sift
 
 Rows = Mapping[str, StreamRows]
+NOTHING = pa.table({})
 
 
 @dataclass
@@ -52,6 +56,8 @@ class WindowStage:
 
     network: Network
     revises: ClassVar[bool] = False
+    # Which windows of a probability are evaluated: all, together.
+    window: ClassVar[int | None] = None
 
     def start(self, since: int = NEVER_YET) -> WindowState:
         """Return the state before any row; what is known before `since` is not reported."""
@@ -60,8 +66,8 @@ class WindowStage:
     def advance(self, state: WindowState, batch: Rows, horizon: int) -> tuple[WindowState, Answers]:
         """Take new rows in, in the order of time; report what is known before `horizon`."""
         kept, rejected = self._joined(state, batch)
-        clock = Clock()
-        found = self._found(kept, rejected, (state.reported, horizon), clock)
+        clock, owners = Clock(), self._owners(batch)
+        found = self._found(kept, rejected, (state.reported, horizon), clock, owners)
         after = WindowState(self._still_needed(kept, horizon), horizon)
         clock.measured[next(reversed(clock.measured))].state_bytes = after.nbytes
         return after, Answers(found, rejected, clock.measured)
@@ -149,17 +155,55 @@ class WindowStage:
     # Answers ----------------------------------------------------------------------------------
 
     def _found(
-        self, kept: Mapping[str, pa.Table], rejected: dict[str, pa.Table], span: Span, clock: Clock
+        self,
+        kept: Mapping[str, pa.Table],
+        rejected: dict[str, pa.Table],
+        span: Span,
+        clock: Clock,
+        owners: dict[str, Identities],
     ) -> dict[str, pa.Table]:
         """Return the new answers; readings that no model takes are added to the rejected."""
         network, found = self.network, dict[str, pa.Table]()
         for names in self._runs():
-            evaluator = self._evaluator(kept, self._spans(names, *span), clock)
-            found |= evaluator.run_all(names)
+            rows = {n: StreamRows(s, kept[n], NOTHING) for n, s in network.inputs.items()}
+            evaluator = self._evaluator(rows, span[1], clock)
+            evaluator.identities |= owners
+            evaluator.spans, evaluator.window = self._spans(names, *span), self.window
+            for name, table in evaluator.run_all(names).items():
+                found[name] = self._told(table, network.queries[name.lower()], span)
             for name, how in network.inferred.items():
                 if name in evaluator.loaded and evaluator.loaded[name].rejected.num_rows:
                     rejected[how.statement.readings.lower()] = evaluator.loaded[name].rejected
         return found
+
+    def _owners(self, batch: Rows) -> dict[str, Identities]:
+        """Return what policies let be told of owners; without one, readers find it themselves."""
+        network, found = self.network, dict[str, Identities]()
+        guarded = {policy.stream.lower() for policy in network.policies}
+        for name, told in batch.items():
+            if network.catalog.owners_of(name) in guarded:
+                how = identify_stage(network.catalog, network.tables, name)
+                rows = batch[how.source.name.lower()].table
+                last = replace(told, table=last_tellings(told.table, told.schema))
+                found[name] = Identities(last, told.table, 0, how.identifier, how.seen(rows))
+        return found
+
+    def _told(self, table: pa.Table, query: CheckedQuery, span: Span) -> pa.Table:
+        """Return of probabilities by time those of times that are known now, and were not."""
+        if not is_by_time(query) or span == (NEVER_YET, ALWAYS):
+            return table
+        name = query.name.lower()
+        plan = self.network.plans.get(name)
+        late = delay(plan.pattern) if plan is not None else 0
+        first, until = (self.network.known_until(name, moment) - late for moment in span)
+        if span[1] == ALWAYS:
+            until = ALWAYS
+        time = whole(table.column("ts"))
+        told = (time >= first) & (time < until)
+        if query.group_by:
+            # Which groups there are beside those that may hold is known of no stream.
+            told &= np.asarray(table.column("probability")) > 0.0
+        return table.filter(pa.array(told))
 
     def _runs(self) -> list[list[str]]:
         """Return what is evaluated together: a query that others read has a span of its own."""
@@ -176,17 +220,14 @@ class WindowStage:
             spans[name] = network.known_until(name, reported), network.known_until(name, horizon)
         return spans
 
-    def _evaluator(
-        self, kept: Mapping[str, pa.Table], spans: Mapping[str, Span], clock: Clock
-    ) -> Evaluator:
+    def _evaluator(self, rows: Rows, horizon: int, clock: Clock) -> Evaluator:
         network = self.network
-        nothing = pa.table({})
         return Evaluator(
             network.catalog,
             network.queries,
             dict(network.tables),
-            {name: StreamRows(each, kept[name], nothing) for name, each in network.inputs.items()},
-            spans=spans,
+            dict(rows),
             plans=dict(network.plans),
             clock=clock,
+            horizon=horizon,
         )

@@ -356,6 +356,7 @@ ACTIONS: dict[str, Action] = {
     "approximate": _approximate,
     "match_limit": _match_limit,
     "scoring_ayac": clause("SCORING", "scoring", "AYAC"),
+    "scoring_dpcep": clause("SCORING", "scoring", "DPCEP"),
     "scoring_law": clause("SCORING", "scoring", "LAW"),
     "options_clause": value_clause("OPTIONS", "options"),
     "learn_gaps": _learn_gaps,

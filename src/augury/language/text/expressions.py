@@ -120,6 +120,10 @@ def _list(items: tuple[Expression, ...]) -> str:
 
 
 def _attribute(node: Attribute) -> str:
+    if node.places:
+        # PREV(price, 2) is the column that PREV(b.price, 2) is read as.
+        word, rest = node.name[:5], node.name[5 : node.name.rindex(")") + 1]
+        return f"{word}{_owner(node.component or '', node.index)}.{rest}"
     default = "" if node.default is None else f"[{expression_text(node.default)}]"
     if node.component is None:
         return name_text(node.name) + default

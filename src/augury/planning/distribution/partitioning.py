@@ -69,7 +69,8 @@ def choose_partitioning(query: CheckedQuery, automaton: Automaton) -> Partitioni
     classes = tuple(c for c in query.equalities if _can_cut(query, automaton, c))
     if classes:
         return _by_key(query, classes)
-    if query.within is not None and not query.within.events and query.after_match is None:
+    in_turn = query.after_match is not None or query.looks_beside
+    if query.within is not None and not query.within.events and not in_turn:
         return _by_time(query, automaton)
     return Partitioning("single", _why_whole(query))
 
@@ -110,13 +111,15 @@ def _why_whole(query: CheckedQuery) -> str:
         return "a window of events counts every event of the stream"
     if query.after_match is not None:
         return "matches are taken one after the other, over all of the stream"
+    if query.looks_beside:
+        return "events beside a match are read, wherever they are"
     return "no attribute is equal over all components, and no window bounds a match"
 
 
 def counts_every_event(query: CheckedQuery) -> bool:
     """Return whether an event that plays nothing can still change an answer."""
     window = query.within is not None and query.within.events
-    return window or query.strategy in ("STRICT", "PARTITION")
+    return window or query.looks_beside or query.strategy in ("STRICT", "PARTITION")
 
 
 def has_neighbours(automaton: Automaton) -> bool:
@@ -139,7 +142,7 @@ def _can_cut(query: CheckedQuery, automaton: Automaton, equality: EqualityClass)
         return False
     if query.strategy == "STRICT" or (query.within is not None and query.within.events):
         return False
-    if query.strategy == "PARTITION" or has_neighbours(automaton):
+    if query.strategy == "PARTITION" or query.looks_beside or has_neighbours(automaton):
         return _is_in_every_key(query, equality)
     return True
 
@@ -197,7 +200,8 @@ def moved_rows(
             column = stream.column(name)
             if column is not None:
                 columns[column.name] = BYTES.get(column.type, 8)
+    beside = {n.column.name: n.of.name for stream in query.streams for n in stream.neighbours}
     for component, name in read:
         kind = query.type_of_attribute(component, name)
-        columns.setdefault(name, BYTES.get(kind, 8))
+        columns.setdefault(beside.get(name, name), BYTES.get(kind, 8))
     return Moved(tuple(columns.items()))

@@ -16,8 +16,8 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.unread import can_be_missed
 from augury.config import value_of
 from augury.gaps.likely import likely_times
+from augury.gaps.scores import Scoring, score_table
 from augury.gaps.scores import best_score as table_best
-from augury.gaps.scores import score_table
 from augury.gaps.stretch import Stretch, nameless, unseen_in
 from augury.matching import pattern as compiled
 from augury.planning.missed.unseen import Missed, Placed, stretches_of
@@ -78,7 +78,12 @@ def can_pass(query: CheckedQuery, best: float) -> bool:
 
 def best_score(query: CheckedQuery, stretch: Stretch) -> float:
     """Return the highest score of a stretch within the window."""
-    return table_best(nameless(stretch), query.scoring, window_of(query))
+    return table_best(nameless(stretch), scoring_of(query), window_of(query))
+
+
+def scoring_of(query: CheckedQuery) -> Scoring:
+    """Return by which formulas unread parts are scored; of other papers nothing is unread."""
+    return "AYAC" if query.scoring == "AYAC" else "LAW"
 
 
 def window_of(query: CheckedQuery) -> float:
@@ -88,7 +93,7 @@ def window_of(query: CheckedQuery) -> float:
 
 
 def _compiled(query: CheckedQuery, placed: Placed) -> compiled.Stretch:
-    table = score_table(placed.stretch, query.scoring, window_of(query))
+    table = score_table(placed.stretch, scoring_of(query), window_of(query))
     return compiled.Stretch(
         earlier=_bits(placed.earlier),
         later=_bits(placed.later),

@@ -37,10 +37,12 @@ def against_each_other(
     """
     plot = Plot(Axis("recall", PERCENT_TICKS), Axis("precision", PERCENT_TICKS))
     here = at(cut)
-    pieces = [
-        plot.curve([p for t in _steps(low) if (p := _point(at(t)))], "precision"),
-        *(_other(plot, name, found) for name, found in others.items()),
-    ]
+    pieces = [plot.curve([p for t in _steps(low) if (p := _point(at(t)))], "precision")]
+    placed: list[Point] = []
+    for name, found in others.items():
+        if point := _point(found):
+            pieces.append(_other(plot, name, point, _lower(point, placed)))
+            placed.append(point)
     if point := _point(here):
         moved = ' data-cut="curve"' if is_moved else ""
         pieces.append(plot.dot(point, 6, "here", "this threshold", moved))
@@ -53,12 +55,16 @@ def _point(found: Score) -> Point | None:
     return found.recall, found.precision
 
 
-def _other(plot: Plot, name: str, found: Score) -> str:
-    point = _point(found)
-    if point is None:
-        return ""
+def _lower(point: Point, placed: Sequence[Point]) -> float:
+    """Return by how much a name goes down where others stand at its height."""
+    return 16.0 * sum(abs(y - point[1]) < 0.06 and abs(x - point[0]) < 0.5 for x, y in placed)
+
+
+def _other(plot: Plot, name: str, point: Point, lower: float) -> str:
     tip = f"{name}: precision {point[1]:.1%}, recall {point[0]:.1%}"
-    return plot.dot(point, 5.5, "other", tip) + plot.label(point, name, "name end", (-10, 4))
+    return plot.dot(point, 5.5, "other", tip) + plot.label(
+        point, name, "name end", (-10, 4 + lower)
+    )
 
 
 def calibration(bands: Sequence[Band]) -> str:

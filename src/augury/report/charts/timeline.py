@@ -112,12 +112,28 @@ class Timeline:
         ]
 
     def _times(self) -> list[str]:
+        first, last = self._ends()
         return [
             f'<text class="time" x="{self.share(at):.2f}%" y="{self.height - 5}">'
-            f"{_clock(at)}</text>"
-            for at in self._ends()
+            f"{_clock(at, last - first)}</text>"
+            for at in (first, last)
         ]
 
 
-def _clock(at: Any) -> str:
-    return f"{at:%H:%M}" if isinstance(at, datetime) else str(at)
+def _clock(at: Any, span: Any) -> str:
+    """Return a time so far as it tells two ends of a span apart.
+
+    >>> _clock(datetime(2026, 1, 2), timedelta(days=1))
+    '01-02 00:00'
+    >>> _clock(datetime(2026, 1, 2), timedelta(seconds=3))
+    '00:00:00'
+    """
+    if not isinstance(at, datetime):
+        return str(at)
+    if span < timedelta(seconds=1):
+        return f"{at:%H:%M:%S.%f}"
+    if span < timedelta(minutes=10):
+        return f"{at:%H:%M:%S}"
+    if span < timedelta(hours=20):
+        return f"{at:%H:%M}"
+    return f"{at:%m-%d %H:%M}" if span < timedelta(days=60) else f"{at:%Y-%m-%d}"

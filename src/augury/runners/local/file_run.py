@@ -221,8 +221,9 @@ class FileRun:
                 if tells_late:
                     good = self._in_time(good, stream)
                 parts.append(good)
-            found[name] = pa.concat_tables(parts)
-            self._note_greatest(name, found[name])
+            if parts:
+                found[name] = pa.concat_tables(parts)
+                self._note_greatest(name, found[name])
         return found
 
     def _in_time(self, rows: pa.Table, stream: StreamSchema) -> pa.Table:

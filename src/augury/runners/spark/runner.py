@@ -39,7 +39,6 @@ from augury.planning.join_program import join_program
 from augury.planning.refusal import (
     NOT_EVALUATED,
     PlanError,
-    refuse_owners_under_policies,
 )
 from augury.runners.endless import refuse_endless
 from augury.runners.spark import catalyst_rows as spark_rows
@@ -84,7 +83,7 @@ class SparkRunner:
     def _joining(self, query: CheckedQuery) -> SparkJoining | None:
         """Return a query as a join that Spark carries out by itself; None of another."""
         program = join_program(query, self.catalog)
-        if program is None or self._is_guarded(query):
+        if program is None or self._is_guarded(query) or any(s.query for s in query.streams):
             return None
         read = {stream.name: self.rows(stream) for stream in query.streams}
         if any(rows.isStreaming for rows in read.values()):
@@ -154,7 +153,6 @@ class SparkRunner:
         self, network: Network, tells_faults: bool, tells_movement: bool = False
     ) -> Pipeline:
         """Return the pass of a network, with the relations that it reads."""
-        refuse_owners_under_policies(self.catalog, "on Spark")
         network = replace(network, forecasts=self.forecasts)
         for each in network.asked:
             if each.kind == "forecast":
