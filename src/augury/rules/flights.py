@@ -336,15 +336,16 @@ def in_order(
 ) -> None:
     """Do pieces of work side by side, each when those that it waits for have ended well.
 
-    What waits for one that has not ended well is not done. Of several that may start the first
-    does; who has ended one goes on with the next, so handing over is rare.
+    What waits for one that has not ended well is not done. Of several that may start those go first
+    that others wait for; who has ended one goes on with the next, so that a chain of them is handed
+    over to nobody.
     """
     left = [len(each) for each in waits]
     after: dict[int, list[int]] = {}
     for number, each in enumerate(waits):
         for earlier in each:
             after.setdefault(earlier, []).append(number)
-    ready = [number for number, count in enumerate(left) if not count]
+    ready = [(number not in after, number) for number, count in enumerate(left) if not count]
     heapify(ready)
     lock, ended, working, failed = Lock(), Event(), 0, list[BaseException]()
 
@@ -366,7 +367,7 @@ def in_order(
                     if not working:
                         ended.set()
                     return
-                number = heappop(ready)
+                _, number = heappop(ready)
             try:
                 done = work(number)
             except BaseException as error:
@@ -377,7 +378,7 @@ def in_order(
                     for later in after[number]:
                         left[later] -= 1
                         if not left[later]:
-                            heappush(ready, later)
+                            heappush(ready, (later not in after, later))
                 begin(1)
 
     begin(0)
