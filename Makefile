@@ -57,6 +57,8 @@ fuzz: $(STAMP)  ## long property runs (AUGURY_FUZZ_EXAMPLES mutations of scripts
 	  $(PYTEST) -q -n auto -m "hypothesis and not spark"
 	AUGURY_KILLS=$${AUGURY_KILLS:-50} $(PYTEST) -q tests/fault_tolerance/test_kills.py
 	AUGURY_KILLS=$${AUGURY_KILLS:-200} $(PYTEST) -q tests/stores/test_recovery.py
+	AUGURY_KILLS=$${AUGURY_KILLS:-100} AUGURY_HOURS=24 $(PYTEST) -q tests/kafka/test_hospital.py
+	AUGURY_ROTATION=all $(PYTEST) -q tests/chain/test_on_spark.py
 
 bench: setup    ## measure all, to the end; AUGURY_BENCH_SCALE=0.05 for a twentieth of the events on Spark
 	$(BIN)/python benchmarks/run_all.py

@@ -101,3 +101,13 @@ def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     from runners.every_runner import Runner
 
     return Runner(request.param, request, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def far() -> Iterator[None]:
+    """Let every table be far away, so that moments are settled by threads."""
+    from augury.rules.flights import Pace
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Pace, "following", lambda _: (True, 1024))
+        yield

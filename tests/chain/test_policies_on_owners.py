@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from augury import QueryError, Session
+from augury import AuguryError, DataError, QueryError, Session
+from augury.errors import StateError
+from augury.evaluation.asked import Asked
+from augury.evaluation.encoding import declaration_of
+from augury.evaluation.executor import Executor
+from augury.evaluation.sharding import sharding_of
+from augury.matching.matcher import ALWAYS
+from augury.sources.rows import conform
+from augury.sources.tables import arrow_table
+from contracts.test_stage_shards import answers_of, network_of
+from contracts.test_stage_shards import told as told_of
 from identity.test_worlds import halls, stories
 from oracles.identities import Event, Setting, all_told
 from oracles.model import Comp, Not, Query, Seq
@@ -109,12 +120,165 @@ def test_what_lies_below_a_stream_under_a_policy_is_read_by_nobody() -> None:
             session_of(setting, [], script)
 
 
-def test_a_policy_on_owners_is_in_force_or_nothing_is_read() -> None:
+WARDS = """
+CREATE TABLE staff (unit STRING, person STRING, room STRING);
+CREATE STREAM doors (id LONG, unit STRING, person STRING, action STRING, room STRING, t LONG)
+ID id TIME t TYPE action;
+CREATE STREAM before (id LONG, unit STRING, person STRING, action STRING, room STRING, t LONG)
+ID id TIME t TYPE action;
+CREATE MODEL ward MOVES (OBJECTS staff, OWNER person, PLACE room, ENTER 'ENTER', EXIT 'EXIT',
+HALL 'H', STEP 2, BY unit);
+CREATE STREAM known AS IDENTIFY doors USING ward WITHIN 12 REVISE ANY;
+CREATE STREAM past AS IDENTIFY before USING ward WITHIN 12;
+CREATE QUERY again ON known PATTERN SEQ(ENTER a, EXIT b) WHERE [unit] AND [person] WITHIN 9;
+CREATE QUERY hidden ON known PATTERN SEQ(EXIT a, ENTER b) WHERE [unit] AND [person] WITHIN 4;
+CREATE POLICY discreet ON known PUBLIC again PRIVATE hidden {weight} USING HYBRID RATES
+LEARN FROM past;
+CREATE STREAM kept AS SUPPRESS known USING discreet;
+CREATE QUERY over ON kept PATTERN SEQ(ENTER a, EXIT b) WHERE [unit] AND [person] WITHIN 9;
+"""
+CHANCES = """
+CREATE QUERY chance ON {} PATTERN SEQ(ENTER a, EXIT b) WHERE [person] WITHIN 9
+RETURN PROBABILITY;
+CREATE QUERY count ON {} PATTERN SEQ(ENTER a, EXIT b) WHERE [person] WITHIN 9 RETURN COUNT;
+"""
+NAMES = ("known", "kept")
+
+
+def ward_rows(seed: int, count: int, first: int) -> list[dict[str, Any]]:
+    """Return what two wards of three people each do; one badge in three is not read."""
+    rng, rows = Random(seed), list[dict[str, Any]]()
+    inside: dict[str, str | None] = {f"{unit}{k}": None for unit in "UV" for k in range(3)}
+    for t in range(first, first + count):
+        person = rng.choice(list(inside))
+        room = inside[person]
+        action, inside[person] = ("EXIT", None) if room else ("ENTER", rng.choice("RS"))
+        own = {"id": t, "unit": person[0], "action": action, "t": t, "room": room or inside[person]}
+        rows.append(own | {"person": person if rng.random() < 0.67 else None})
+    return rows
+
+
+def ward_bound(seed: int) -> dict[str, list[dict[str, Any]]]:
+    staff = [{"unit": u, "person": f"{u}{k}", "room": None} for u in "UV" for k in range(3)]
+    return {
+        "staff": staff,
+        "doors": ward_rows(seed, 40, 100),
+        "before": ward_rows(seed + 1, 50, 1),
+    }
+
+
+def wards(bound: dict[str, list[dict[str, Any]]], weight: str, *, but: str = "") -> Session:
     ag = Session(engine="local")
-    ag.sql(MODEL.format(step=1, within=9, revise="ANY") + POLICY.format(weight="NEVER"))
-    ag.bind("staff", [{"person": "O1", "room": "H"}])
-    with pytest.raises(QueryError, match="P003"):
-        ag.push("doors", {"id": 1, "person": "O1", "action": "WASH", "room": "H", "t": 1})
+    ag.sql(WARDS.format(weight=weight))
+    for name, rows in bound.items():
+        if name != but:
+            ag.bind(name, rows)
+    return ag
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted((row | rounded(row) for row in rows), key=repr)
+
+
+def rounded(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(row[name], 9) for name in ("p", "confidence") if name in row}
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 10**6), weight=st.sampled_from(["NEVER", "WEIGHT 3"]))
+def test_pushed_owners_are_kept_as_bound_ones_are(seed: int, weight: str) -> None:
+    bound, rng = ward_bound(seed), Random(seed)
+    whole, ag = wards(bound, weight), wards(bound, weight, but="doors")
+    found = list[dict[str, Any]]()
+    for row in bound["doors"]:
+        found += ag.push("doors", row)
+        if rng.random() < 0.1:
+            stored = ag.checkpoint()
+            ag = wards(bound, weight, but="doors")
+            ag.restore(stored)
+    found += ag.finish()
+    assert ag.audit("discreet").equals(whole.audit("discreet"))
+    for name in NAMES:
+        assert ag.revisions(name).equals(whole.revisions(name).cast(ag.revisions(name).schema))
+        assert in_order(ag.table(name).to_pylist()) == in_order(whole.table(name).to_pylist())
+    for name in ("again", "over"):
+        own = [row for row in found if row.get("query") == name]
+        assert in_order(own) == in_order(whole.revisions(name).to_pylist())
+    kept = {row["event_id"] for row in whole.audit("discreet").to_pylist() if row["kept"]}
+    # A telling is no match: it has no query.
+    assert {str(row["id"]) for row in found if "query" not in row} == kept
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 10**6), size=st.sampled_from([1, 4, 100]))
+def test_owners_are_kept_alike_in_steps_and_shards(seed: int, size: int) -> None:
+    bound = ward_bound(seed)
+    ag = wards(bound, "NEVER")
+    asked = [Asked("audit", "discreet"), *(Asked("revisions", name) for name in NAMES)]
+    for name in ("again", "over"):
+        each = Asked("revisions", name)
+        network = network_of(ag, [name], [each, *asked], bound)
+        assert sharding_of(network, bounded=False).columns == (("doors", ("unit",)),)
+        found = answers_of(network, bound, 3, size)
+        assert in_order(told_of(found, each.key)) == in_order(ag.revisions(name).to_pylist())
+        for own in asked[1:]:
+            assert in_order(told_of(found, own.key)) == in_order(ag.revisions(own.name).to_pylist())
+        assert told_of(found, asked[0].key) == in_order(ag.audit("discreet").to_pylist())
+        # Nothing of what was suppressed is among the rows that were put aside.
+        assert {kind for kind, *_ in found} <= {"match"}
+
+
+@pytest.mark.parametrize("stream", NAMES)
+def test_chances_over_owners_are_those_of_kept_events(stream: str) -> None:
+    bound = ward_bound(3)
+    bound["doors"] = bound["doors"][:20]
+    ag = wards(bound, "NEVER")
+    ag.sql(CHANCES.format(stream, stream))
+    raw = Session(engine="local")
+    raw.sql(WARDS[: WARDS.index("CREATE QUERY")] + CHANCES.format("known", "known"))
+    for name, rows in bound.items():
+        raw.bind(name, rows)
+    for name in ("chance", "count"):
+        network = network_of(ag, [name], [], bound)
+        executor = Executor(network)
+        own = network.bases["doors"]
+        kinds = {column.name: column.type.value for column in own.columns}
+        rows = conform(arrow_table("doors", bound["doors"], kinds), declaration_of(own))
+        _, answers = executor.advance(executor.start(), {"doors": rows}, ALWAYS)
+        assert answers.found[name].to_pylist() == ag.table(name).to_pylist()
+        # How many events came, and what their owners do, is not told.
+        assert all(each.split()[0] not in ("source", "identify") for each in answers.measured)
+    assert ag.table("count").to_pylist() != raw.table("count").to_pylist()
+
+
+def test_what_a_policy_has_decided_of_owners_binds_all_who_read_them_later() -> None:
+    bound = ward_bound(1)
+    ag = wards(bound, "NEVER", but="doors")
+    ag.push("doors", bound["doors"][:20])
+    late = "CREATE QUERY late ON {} PATTERN SEQ(ENTER a, EXIT b) WHERE [person] WITHIN 9;"
+    for name in NAMES:
+        with pytest.raises(AuguryError, match="declare it before"):
+            ag.sql(late.format(name))
+    with pytest.raises(QueryError, match="P009"):
+        ag.sql("CREATE QUERY not ON known PATTERN SEQ(ENTER a, !EXIT x, ENTER b) WITHIN 9;")
+    with pytest.raises(AuguryError, match="decided about pushed rows"):
+        ag.bind("staff", [])
+    ag.push("doors", bound["doors"][20:])
+    stored = ag.checkpoint()
+    other = Session(engine="local")
+    other.sql(WARDS.format(weight="WEIGHT 3"))
+    for name in ("staff", "before"):
+        other.bind(name, bound[name])
+    with pytest.raises(StateError):
+        other.restore(stored)
+
+
+def test_rows_that_are_no_rows_are_not_shown_below_a_policy() -> None:
+    bound = ward_bound(1)
+    ag = wards(bound, "NEVER", but="doors")
+    with pytest.raises(DataError) as caught:
+        ag.push("doors", [("secret", 1)])
+    assert "secret" not in str(caught.value)
 
 
 def test_what_rules_need_that_write_what_a_query_looks_into_is_bound() -> None:

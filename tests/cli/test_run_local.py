@@ -107,6 +107,18 @@ def test_a_bounded_run_that_is_repeated_replaces_its_answers(home: Path) -> None
     assert list(aside.glob("batch=*")) == []
 
 
+def test_partial_matches_that_ran_out_of_time_are_written_by_their_name(home: Path) -> None:
+    (home / "store.sql").write_text(READS + "WRITE theft_without_z TO json 'lost/';")
+    shown = run("--source", "reads=json:in")
+    assert shown.exit_code == 0, shown.output
+    session = library.Session(engine="local")
+    session.sql(READS)
+    session.bind("reads", rows())
+    lost = session.expired("theft").to_pylist()
+    assert len(lost) == 2
+    assert written("lost", "json") == pytest.approx({m["match_id"]: m["confidence"] for m in lost})
+
+
 def test_rows_that_come_by_standard_input_are_answered_as_they_come(home: Path) -> None:
     shown = run("--source", "reads=jsonl:-", "--json", stdin="\n".join(lines()) + "\n")
     assert shown.exit_code == 0, shown.output

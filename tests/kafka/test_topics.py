@@ -210,6 +210,17 @@ def test_the_log_of_a_match_arrives_in_order_also_when_its_batch_is_repeated(
     assert arrived == {"a": list(numbers), "b": list(numbers)}
 
 
+def test_forecasts_of_one_match_are_told_apart_when_a_batch_is_repeated(
+    spark: SparkSession, broker: Broker, make_sink: Callable[[], TopicSink]
+) -> None:
+    sink, columns = make_sink(), "match_id string, forecast double"
+    rows = [("a", 0.25), ("a", 0.5)]
+    sink.write(spark.createDataFrame(rows[:1], columns), 0)
+    sink.write(spark.createDataFrame(rows, columns), 0)
+    found = [message["value"]["forecast"] for message in received(spark, broker, sink.topic)]
+    assert sorted(found) == [0.25, 0.5]
+
+
 def test_rows_without_a_match_id_are_known_by_their_content(
     spark: SparkSession, broker: Broker, make_sink: Callable[[], TopicSink]
 ) -> None:

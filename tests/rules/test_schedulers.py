@@ -24,7 +24,10 @@ from rules.test_reference import cases, expected_of
 from rules.test_reference import check_effects as check_against
 from rules.test_reference import rows_of as reference_rows
 
-pytestmark = pytest.mark.filterwarnings("ignore::augury.errors.RowsWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::augury.errors.RowsWarning"),
+    pytest.mark.usefixtures("far"),
+]
 SCHEDULERS: list[Scheduler] = ["sei", "s2pl", "lwm"]
 GRAINS = ["row", "table"]
 S, X = Lock("t", None, writes=False), Lock("t", None, writes=True)
@@ -114,6 +117,22 @@ def test_work_is_done_side_by_side_once_each_and_after_what_it_waits_for() -> No
     with ThreadPoolExecutor(16) as pool:
         in_order(waits, work, pool)
     assert sorted(ended) == list(range(200))
+
+
+def test_what_one_may_not_do_is_raised_when_all_have_ended() -> None:
+    ended = list[int]()
+
+    def work(number: int) -> bool:
+        if number == 3:
+            raise DataError("no")
+        ended.append(number)
+        return number != 1
+
+    with ThreadPoolExecutor(4) as pool:
+        with pytest.raises(DataError, match="no"):
+            in_order([frozenset()] * 3 + [frozenset({0})], work, pool, 2)
+        in_order([frozenset(), frozenset(), frozenset({1}), frozenset({0})], lambda n: n != 1, pool)
+    assert ended == [0, 1, 2]
 
 
 # The worked cases ---------------------------------------------------------------------------------

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -121,6 +125,51 @@ def test_pushed_partial_matches_are_kept_apart() -> None:
     assert [row["start_ts"] for row in told if row["query"] == "enters"] == [1]
     (lost,) = ag.expired("enters")
     assert (lost["query"], lost["waiting_for"], lost["start_ts"]) == ("enters", "b", 6)
+
+
+LOST = """
+CREATE QUERY longer ON doors PATTERN SEQ(IN a, OUT b, IN c) WHERE [tag] WITHIN 10;
+CREATE QUERY twice ON enters_without_b
+PATTERN SEQ(enters_without_b x, enters_without_b y) WITHIN 50;
+WRITE longer_without_b TO parquet 'lost/';
+"""
+
+
+def test_partial_matches_are_named_like_queries() -> None:
+    rows = [door(1), door(5, "OUT"), door(6), door(30), door(31, "OUT")]
+    ag = session()
+    ag.sql(LOST)
+    ag.bind("doors", rows)
+    assert ag.table("longer_without_b").column("start_ts").to_pylist() == [6]
+    assert ag.table("twice").num_rows == 0
+    lost = ag.expired("longer").sort_by("start_ts").select(["start_ts", "waiting_for"]).to_pylist()
+    assert [tuple(row.values()) for row in lost] == [(6, "b"), (30, "c")]
+    pushed = session()
+    pushed.sql(LOST)
+    told = pushed.push("doors", rows) + pushed.advance(100)
+    assert [m["start_ts"] for m in told if m["query"] == "longer_without_b"] == [6]
+
+
+@pytest.mark.spark
+@pytest.mark.rotating(3)
+def test_a_streaming_run_has_partial_matches_as_one_stream(spark: Any, tmp_path: Path) -> None:
+    ag = Session(spark, shards=2)
+    ag.sql(
+        DOORS + "CREATE QUERY longer ON doors PATTERN SEQ(IN a, OUT b, IN c) WHERE [tag] WITHIN 10;"
+    )
+    rows = pa.Table.from_pylist([door(1), door(5, "OUT"), door(6), door(30), door(31, "OUT")])
+    end = pa.Table.from_pylist([door(1000, "END")])
+    for k, part in enumerate((rows, end)):
+        pq.write_table(part, tmp_path / f"{k}.parquet")
+        os.utime(tmp_path / f"{k}.parquet", (1_000_000_000 + k, 1_000_000_000 + k))
+    reader = spark.readStream.schema(spark.createDataFrame(rows).schema)
+    ag.bind("doors", reader.option("maxFilesPerTrigger", 1).parquet(str(tmp_path)))
+    found: list[Any] = []
+    writer = ag.expired("longer").writeStream.trigger(availableNow=True)
+    writer = writer.foreachBatch(lambda batch, _: found.extend(batch.toArrow().to_pylist()))
+    writer.option("checkpointLocation", str(tmp_path / "state")).start().awaitTermination()
+    told = sorted((row["query"], row["start_ts"], row["waiting_for"]) for row in found)
+    assert told == [("longer", 6, "b"), ("longer", 30, "c")]
 
 
 QUICK = settings(phases=(Phase.explicit, Phase.generate))

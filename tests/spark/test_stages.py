@@ -240,6 +240,43 @@ def test_owners_are_told_and_told_again_in_a_stream(spark: Any, tmp_path: Path) 
     assert matches == listed(here.revisions("again")) != []
 
 
+KEPT = """
+CREATE STREAM before (id LONG, unit STRING, person STRING, action STRING, room STRING, t LONG)
+ID id TIME t TYPE action;
+CREATE STREAM past AS IDENTIFY before USING ward WITHIN 30;
+CREATE QUERY hidden ON known PATTERN SEQ(EXIT a, ENTER b) WHERE [unit] AND [person] WITHIN 20;
+CREATE POLICY discreet ON known PUBLIC again PRIVATE hidden NEVER USING HYBRID RATES
+LEARN FROM past;
+CREATE STREAM kept AS SUPPRESS known USING discreet;
+CREATE QUERY over ON kept PATTERN SEQ(ENTER a, EXIT b) WHERE [unit] AND [person] WITHIN 9;
+"""
+
+
+def kept_rows() -> Tables:
+    rows = ward_rows()
+    return {**rows, "before": [each | {"t": each["t"] - LAST} for each in rows["doors"][:30]]}
+
+
+def test_a_policy_on_owners_is_in_force_in_batch(spark: Any) -> None:
+    rows = kept_rows()
+    here, there = local(WARDS + KEPT, rows), batch(spark, WARDS + KEPT, rows)
+    assert listed(there.audit("discreet")) == listed(here.audit("discreet"))
+    for name in ("known", "kept", "again", "over"):
+        assert listed(there.revisions(name)) == listed(here.revisions(name)) != [], name
+    assert len(listed(there.table("known"))) < len(listed(local(WARDS, ward_rows()).table("known")))
+    measured = json.loads(there.explain("again", "json", analyze=True))["measured"]
+    assert [each["stage"] for each in measured] == ["match again"]
+
+
+def test_a_policy_on_owners_is_in_force_in_a_stream(spark: Any, tmp_path: Path) -> None:
+    rows, script = kept_rows(), WARDS + KEPT
+    here, there = local(script, rows), streaming(spark, script, rows, "doors", tmp_path)
+    found = ordered(collected(there.revisions("kept"), tmp_path / "kept"))
+    assert found == listed(here.revisions("kept"))
+    matches = ordered(collected(there.table("over"), tmp_path / "over"))
+    assert matches == listed(here.revisions("over")) != []
+
+
 # Rules --------------------------------------------------------------------------------------------
 
 BADGES = """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -44,6 +46,13 @@ class Server:
             connection.execution_options(isolation_level="AUTOCOMMIT")
             connection.exec_driver_sql(f"CREATE DATABASE {name}")
         return self.address(name)
+
+    def crash(self) -> None:
+        """End all its processes as they stand, and start it again with what it has stored."""
+        self.running.get_postmaster_info().process.send_signal(signal.SIGQUIT)
+        while (Path(self.running.pgdata) / "postmaster.pid").exists():
+            time.sleep(0.05)
+        self.running.ensure_postgres_running()
 
     def stop(self) -> None:
         self.running.cleanup()

@@ -17,6 +17,7 @@ from rules.cases import CASES, Case
 from rules.test_examples import check_effects, check_matches, rows_of
 from stores.databases import asked
 
+pytestmark = pytest.mark.usefixtures("far")
 FINE = [case for case in CASES if case.error is None]
 N10 = next(case for case in CASES if case.name.startswith("N10 "))
 N14 = next(case for case in CASES if case.name.startswith("N14 "))

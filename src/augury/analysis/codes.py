@@ -84,6 +84,7 @@ CODES: dict[str, str] = {
     "A085": "UNTIL or a reluctant repetition does not apply",
     "A086": "a group that repeats holds or stands in what it cannot",
     "A087": "PREV or NEXT of a value does not apply",
+    "A088": "partial matches do not run out of time",
     "A090": "a model lacks a part, or names a table that does not fit",
     "A091": "an inferred stream names readings or a model that do not fit",
     "A092": "a method or a clause of an inferred stream does not apply",

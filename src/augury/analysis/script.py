@@ -20,12 +20,13 @@ from augury.analysis.declarations.moves import read_identified, read_moves
 from augury.analysis.declarations.rules import read_rule, read_store
 from augury.analysis.declarations.streams import read_stream, read_table
 from augury.analysis.declarations.targets import HOOK, check_hooked, check_write
+from augury.analysis.expired import waiting_of
 from augury.analysis.expressions.conditional import history_is_declared, markov_names_transitions
 from augury.analysis.findings import Findings, in_text_order
 from augury.analysis.policies.declared import read_policy, read_suppressed
 from augury.analysis.policies.uses import Uses
 from augury.analysis.query import read_query
-from augury.errors import Diagnostic, Source, Span
+from augury.errors import AuguryError, Diagnostic, Source, Span
 from augury.language.parser import parse
 from augury.language.tree import (
     CreateCorrelation,
@@ -56,6 +57,16 @@ _DECLARED = (
     CreatePolicy,
     SuppressStream,
 )
+
+
+_NO_WAITING = "ask for them of a SEQ of single events within a time, or declare what is missing"
+
+
+def _read_by_name(statement: Statement) -> tuple[str, ...]:
+    """Return the queries that a statement reads by their names."""
+    if isinstance(statement, CreateQuery):
+        return statement.streams
+    return (statement.query,) if isinstance(statement, Write | Explain | CreateRule) else ()
 
 
 def _kind_of(statement: Statement) -> str:
@@ -159,6 +170,7 @@ class _Script:
     def check(self, statement: Statement) -> None:
         """Check one statement; one that is nested beyond measure becomes a finding too."""
         try:
+            self._declare_waiting(statement)
             self._check(statement)
         except RecursionError:
             message = "the statement is nested too deeply to be checked"
@@ -195,6 +207,27 @@ class _Script:
                 self._write(statement)
             case CreateGaps() | Explain():
                 self._refers(statement)
+
+    def _declare_waiting(self, statement: Statement) -> None:
+        """Declare the partial matches that a statement names, `q_without_b`, as queries."""
+        for name in _read_by_name(statement):
+            base, _, last = name.lower().rpartition("_without_")
+            query = self.ledger.queries.get(base)
+            taken = self.ledger.holder(name.lower()) or name.lower() in self.ledger.later
+            if query is None or not last or taken:
+                continue
+            try:
+                found = waiting_of(replace(query, name=query.name or base))
+            except AuguryError as error:
+                self.findings.error("A088", str(error), statement.span, _NO_WAITING)
+                self.ledger.failed.add(name.lower())
+                continue
+            for each in found:
+                if (each.query.name or "").lower() == name.lower():
+                    # What is to be said of it was said of the whole query.
+                    findings, self.findings = self.findings, Findings(self.findings.source)
+                    self._query(each.query)
+                    self.findings = findings
 
     def _name(self, statement: Statement) -> str:
         if isinstance(statement, Explain | Write):

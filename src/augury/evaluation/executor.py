@@ -251,9 +251,11 @@ class Executor:
 
     def _shown(self, clock: Clock) -> dict[str, Measured]:
         """Return what was measured, but how many rows came to a policy: that is secret, too."""
-        policies, streams = self.network.policies, self.network.bases
-        secret = {f"source {streams[policy.stream.lower()].name}" for policy in policies}
+        policies, streams = self.network.policies, self.network.catalog.streams
+        below = [*(policy.stream.lower() for policy in policies), *self._below_policies]
+        secret = {f"source {streams[name].name}" for name in below}
         secret |= {f"suppress {policy.name}" for policy in policies}
+        secret |= {f"identify {policy.stream}" for policy in policies}
         return {name: own for name, own in clock.measured.items() if name not in secret}
 
     def _rejected(self, fresh: Mapping[str, StreamRows]) -> dict[str, pa.Table]:
@@ -281,6 +283,20 @@ class Executor:
             put_aside(rejected, made.rejected)
         return found, rejected
 
+    def _read(self, fresh: Mapping[str, StreamRows]) -> int:
+        """Return how many rows stages read, of those that may be told."""
+        secret = self._below_policies
+        return sum(rows.table.num_rows for name, rows in fresh.items() if name not in secret)
+
+    @cached_property
+    def _below_policies(self) -> frozenset[str]:
+        """The streams whose events get owners under a policy: their rows stay what they were."""
+        known = self.network.catalog.identified
+        owned = [
+            known[p.stream.lower()] for p in self.network.policies if p.stream.lower() in known
+        ]
+        return frozenset(each.statement.readings.lower() for each in owned)
+
     def _stepped(
         self, state: ExecutorState, fresh: Mapping[str, StreamRows], horizon: int, clock: Clock
     ) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
@@ -290,9 +306,11 @@ class Executor:
         for name, stage in stages.items():
             with clock.stage(name) as own:
                 state.stages[name], answers = stage.advance(state.stages[name], fresh, horizon)
-                own.rows_in = sum(rows.table.num_rows for rows in fresh.values())
+                own.rows_in = self._read(fresh)
                 own.rows_out = sum(table.num_rows for table in answers.found.values())
-                own.state_bytes = state.stages[name].nbytes
+                if not self._below_policies:
+                    # Elsewhere it holds the acts of all people, whether they were kept or not.
+                    own.state_bytes = state.stages[name].nbytes
             found |= answers.found
             put_aside(rejected, answers.rejected)
             if answers.measured:

@@ -61,8 +61,9 @@ class Identifying:
 
     def stage(self, name: str) -> IdentifyStage:
         """Return the stage that identifies the events of a stream, wherever they come from."""
-        how = self.catalog.identified[name.lower()]
-        own = self.catalog.streams[name.lower()]
+        known = self.catalog.owners_of(name)
+        assert known is not None
+        how, own = self.catalog.identified[known], self.catalog.streams[name.lower()]
         source = self.catalog.streams[how.statement.readings.lower()]
         return IdentifyStage(source, own, self._model(how), self._identifier(how))
 

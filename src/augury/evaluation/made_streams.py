@@ -13,15 +13,15 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from augury.analysis.declarations.catalog import StreamSchema
-from augury.errors import DataError
+from augury.analysis.declarations.catalog import PolicySchema, StreamSchema
 from augury.evaluation.asked import Asked
 from augury.evaluation.identifying import identify_stage, last_tellings
 from augury.evaluation.network import Network
 from augury.evaluation.stages.identify import IdentifyStage
+from augury.evaluation.stages.kept_owners import KeptOwners, is_new
 from augury.evaluation.stages.suppress import SuppressStage
 from augury.evaluation.stream_rows import StreamRows
-from augury.evaluation.suppression import checked_history
+from augury.evaluation.suppression import history_of
 from augury.matching.matcher import ALWAYS
 from augury.planning.policy_plan import plan_policy
 
@@ -67,10 +67,17 @@ class StreamStage(Protocol):
 
 def stream_stages(network: Network) -> dict[str, StreamStage]:
     """Return the stages of a network between its sources and its queries, in order."""
-    found: list[StreamStage] = [_guard(network, policy.name) for policy in network.policies]
-    asked = dict.fromkeys(e.name for e in network.asked if e.name in network.catalog.identified)
-    asked |= dict.fromkeys(network.identified)
-    found += [_owners(network, name) for name in asked]
+    catalog = network.catalog
+    on_owners = {p.stream.lower(): p for p in network.policies if catalog.owners_of(p.stream)}
+    found: list[StreamStage] = [
+        _guard(network, policy.name)
+        for policy in network.policies
+        if policy not in on_owners.values()
+    ]
+    asked = [catalog.owners_of(each.name) for each in network.asked]
+    read = [catalog.owners_of(name) for name in network.identified]
+    names = dict.fromkeys([*on_owners, *asked, *read])
+    found += [_owners(network, name, on_owners.get(name)) for name in names if name is not None]
     return {each.name: each for each in found}
 
 
@@ -121,18 +128,24 @@ class Guard:
 
 
 def _guard(network: Network, name: str) -> Guard:
+    policy = network.catalog.policies[name.lower()]
+    stage, history = _decided(network, policy)
+    return Guard(stage, _aliases(network, policy), history)
+
+
+def _decided(network: Network, policy: PolicySchema) -> tuple[SuppressStage, StreamRows | None]:
+    """Return the stage of a policy, and the rows that it learns from."""
     catalog = network.catalog
-    policy = catalog.policies[name.lower()]
     plan = plan_policy(policy, network.weighed, catalog, network.relations)
-    aliases = [n for n, each in catalog.suppressed.items() if each.policy == policy.name]
-    history = policy.statement.learn_from
-    if history is not None and history.lower() not in network.tables:
-        raise DataError(f"policy {policy.name} learns from {history}, which has no data; bind it")
-    return Guard(
+    return (
         SuppressStage(plan, catalog.streams[policy.stream.lower()]),
-        tuple(catalog.streams[alias] for alias in aliases),
-        None if history is None else checked_history(catalog, history, network.tables),
+        history_of(policy, catalog, network.tables),
     )
+
+
+def _aliases(network: Network, policy: PolicySchema) -> tuple[StreamSchema, ...]:
+    streams, kept = network.catalog.streams, network.catalog.suppressed.items()
+    return tuple(streams[name] for name, each in kept if each.policy == policy.name)
 
 
 # Owners -----------------------------------------------------------------------------------------
@@ -140,9 +153,13 @@ def _guard(network: Network, name: str) -> Guard:
 
 @dataclass(frozen=True)
 class Owners:
-    """Who did the events of a stream; what is told is asked for by the name of another."""
+    """Who did the events of a stream; what is told is asked for by the name of another.
 
-    stage: IdentifyStage
+    Under a policy that is what is told of the events that it keeps, under `aliases`, too.
+    """
+
+    stage: IdentifyStage | KeptOwners
+    aliases: tuple[StreamSchema, ...] = ()
 
     @property
     def name(self) -> str:
@@ -157,20 +174,21 @@ class Owners:
 
     def advance(self, state: Any, rows: StreamRows, horizon: int) -> tuple[Any, Made]:
         columns = [column.name for column in self.stage.source.columns]
-        is_only = horizon == ALWAYS and self._is_new(state)
+        is_only = horizon == ALWAYS and is_new(state)
         state, tidings = self.stage.advance(state, rows.table.select(columns), horizon)
-        name, log = self.stage.own.name.lower(), tidings.told
+        log, bad = tidings.told, tidings.rejected
         # In one step that is the last the last tellings are known; in many they are told again.
         last = last_tellings(log, self.stage.own) if is_only else log
-        told = {Asked("revisions", name): log, Asked("stream", name): last}
-        bad = tidings.rejected
-        # What is told goes on to those who read it; the rows of the source go on as they are.
-        streams = {name: StreamRows(self.stage.own, log, bad)}
+        told, streams = dict[Asked, pa.Table](), dict[str, StreamRows]()
+        for each in (self.stage.own, *self.aliases):
+            name = each.name.lower()
+            told |= {Asked("revisions", name): log, Asked("stream", name): last}
+            # What is told goes on to those who read it; the rows of the source go on as they are.
+            streams[name] = StreamRows(each, log, bad)
+        if isinstance(self.stage, KeptOwners) and tidings.audit is not None:
+            policy = self.stage.policy.plan.schema.name.lower()
+            told[Asked("audit", policy)] = tidings.audit
         return state, Made(streams, told, {self.source: bad} if bad.num_rows else {})
-
-    @staticmethod
-    def _is_new(state: Any) -> bool:
-        return not state.rows.num_rows and not state.known.waiting
 
     def again(self, rows: StreamRows) -> dict[str, StreamRows]:
         return {}
@@ -185,5 +203,9 @@ class Owners:
         return self.stage.load(data)
 
 
-def _owners(network: Network, name: str) -> Owners:
-    return Owners(identify_stage(network.catalog, network.tables, name))
+def _owners(network: Network, name: str, policy: PolicySchema | None) -> Owners:
+    owners = identify_stage(network.catalog, network.tables, name)
+    if policy is None:
+        return Owners(owners)
+    stage, history = _decided(network, policy)
+    return Owners(KeptOwners(owners, stage, history), _aliases(network, policy))

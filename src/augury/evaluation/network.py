@@ -135,8 +135,17 @@ class Network:
     @cached_property
     def policies(self) -> tuple[PolicySchema, ...]:
         """The policies that are in force here: of the streams that are read in the end."""
-        known = () if self.is_behind_policies else self.catalog.policies.values()
-        return tuple(policy for policy in known if policy.stream.lower() in self.bases)
+        known = self.catalog.policies.values()
+        return tuple(policy for policy in known if self._meets(policy.stream.lower()))
+
+    def _meets(self, stream: str) -> bool:
+        """Return whether rows come here before the policy of a stream has seen them.
+
+        Owners are told here, and nowhere before.
+        """
+        if stream in self.catalog.identified:
+            return stream in self.owners_read
+        return not self.is_behind_policies and stream in self.bases
 
     @property
     def forecasts_read(self) -> list[CheckedForecast]:
@@ -220,7 +229,7 @@ class Network:
         """The streams whose rows queries get: declared ones, or what a policy keeps of them."""
         catalog, found = self.catalog, dict[str, StreamSchema]()
         for own in self._read_by_queries:
-            is_kept = own.name.lower() in catalog.suppressed
+            is_kept = own.name.lower() in catalog.suppressed and not own.is_identified
             found |= {own.name.lower(): own} if is_kept else ground(own, catalog)
         return found
 
@@ -253,6 +262,13 @@ class Network:
         """The streams with owners in doubt that queries for matches read, in lower case."""
         names = [n for name in self.names if self.follows_owners(name) for n in self._owned(name)]
         return list(dict.fromkeys(names))
+
+    @cached_property
+    def owners_read(self) -> list[str]:
+        """The streams AS IDENTIFY that anybody reads here, or what is kept of them."""
+        read = (*self._read_by_queries, *self._read_by_others)
+        found = (self.catalog.owners_of(each.name) for each in read)
+        return list(dict.fromkeys(name for name in found if name is not None))
 
     def follows_owners(self, name: str) -> bool:
         """Return whether the matches of a query are told again, as more is known of owners."""
@@ -289,7 +305,9 @@ class Network:
 
     def _tables_of_others(self) -> set[str]:
         """Return what policies, owners and forecasts read: relations, and histories."""
-        found = {(each.statement.learn_from or "").lower() for each in self.policies}
+        found = set[str]()
+        for each in self.policies:
+            found |= self._history_of(each)
         untaught = [each for each in self.forecasts_read if each.name.lower() not in self.taught]
         found |= {(each.learn_from or "").lower() for each in untaught}
         for query in self.weighed.values():
@@ -298,17 +316,27 @@ class Network:
             found |= {name.lower() for each in conjuncts for name in tables_read(each.expression)}
         for query in (each.query for each in self.forecasts_read):
             found |= _relations_of(plan_match(query, self.catalog))
-        for stream in (*self._read_by_queries, *self._read_by_others):
-            known = self.catalog.identified.get(stream.name.lower())
-            if known is not None:
-                node = self.catalog.moves[known.statement.model.lower()].statement
-                named = [node.objects, *(each[0] for each in (node.doors, node.prefer) if each)]
-                found |= {name.lower() for name in named if name}
+        for name in self.owners_read:
+            found |= self._tables_of_owners(name)
         for own in self._read_by_others:
             how = self.catalog.inferred.get(own.name.lower())
             if how is not None:
                 found |= model_tables(self.catalog.models[how.statement.model.lower()])
         return found - {""}
+
+    def _history_of(self, policy: PolicySchema) -> set[str]:
+        """Return what the history of a policy is made of."""
+        name = (policy.statement.learn_from or "").lower()
+        known = self.catalog.identified.get(name)
+        if known is None:
+            return {name}
+        return {known.statement.readings.lower(), *self._tables_of_owners(name)}
+
+    def _tables_of_owners(self, name: str) -> set[str]:
+        how = self.catalog.identified[name].statement
+        node = self.catalog.moves[how.model.lower()].statement
+        named = [node.objects, *(each[0] for each in (node.doors, node.prefer) if each)]
+        return {name.lower() for name in named if name}
 
     @property
     def histories_of_correlations(self) -> list[str]:
@@ -348,7 +376,8 @@ class Network:
         for stream in self.queries[name].streams:
             if stream.is_identified:
                 # Owners are told as steps are complete.
-                step = self.catalog.identified[stream.name.lower()].step
+                own = self.catalog.owners_of(stream.name)
+                step = self.catalog.identified[own or ""].step
                 horizon = max(NEVER_YET, horizon // step * step)
         below = [
             self.known_until(lower, horizon) - delay(self.plans[lower].pattern)
@@ -495,7 +524,7 @@ def ground(stream: StreamSchema, catalog: Catalog) -> dict[str, StreamSchema]:
     if known is not None:
         names = [known.statement.readings]
     elif kept is not None:
-        names = [kept.stream]
+        return ground(catalog.streams[kept.stream.lower()], catalog)
     elif how is not None:
         model = catalog.models[how.statement.model.lower()].statement
         names = [how.statement.readings, model.learn_from or "", model.learn_on or ""]

@@ -87,8 +87,12 @@ def _by_stages(network: Network) -> Sharding:
         stream = network.catalog.streams[policy.stream.lower()]
         plan = plan_policy(policy, network.weighed, network.catalog, network.relations)
         allowed = policy_cut(plan, stream).columns
-        own = found.setdefault(policy.stream.lower(), allowed or ())
-        if allowed is None or not set(own) <= set(allowed):
+        # Who did an event of a ward, and so what is decided, depends on all events of the ward.
+        wards = _wards_of(network, stream) if stream.is_identified else {}
+        if allowed is None or wards is None:
+            return SINGLE
+        ((base, columns),) = (wards or {policy.stream.lower(): allowed}).items()
+        if not set(found.setdefault(base, columns)) <= set(allowed):
             return SINGLE
     return Sharding("key", tuple(sorted(found.items())))
 
@@ -112,7 +116,7 @@ def _asked_columns(network: Network, asked: Asked) -> Cut | None:
     """Return the columns of each base stream that cut what is asked for; None if none do."""
     if asked.kind == "revisions" and asked.name in network.queries:
         return _key_columns(network, asked.name)
-    if asked.name in network.catalog.identified:
+    if network.catalog.owners_of(asked.name) is not None:
         return _wards_of(network, network.catalog.streams[asked.name])
     if asked.kind == "forecast":
         cut = forecast_cut(plan_forecast(network.forecasts[asked.name], network.catalog))
@@ -124,10 +128,8 @@ def _asked_columns(network: Network, asked: Asked) -> Cut | None:
 
 def _wards_of(network: Network, stream: StreamSchema) -> Cut | None:
     """Return the columns by which the wards of a stream of owners are parted; None if by none."""
-    ward, name = stream.key[:-1], stream.name.lower()
-    if (kept := network.catalog.suppressed.get(name)) is not None:
-        name = kept.stream.lower()
-    how = network.catalog.identified[name]
+    ward, name = stream.key[:-1], network.catalog.owners_of(stream.name)
+    how = network.catalog.identified[name or ""]
     return {how.statement.readings.lower(): ward} if ward else None
 
 

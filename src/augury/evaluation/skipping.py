@@ -204,7 +204,10 @@ class Candidates:
             here = (row >= first) & (row < first + table.num_rows)
             if k < len(stream.key) and here.any():
                 column = table.column(stream.key[k]).take(pa.array(row[here] - first))
-                texts[here] = [repr(value) for value in column.to_pylist()]
+                # Keys are few, and Python writes each of them once.
+                coded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
+                known = [repr(value) for value in coded.dictionary.to_pylist()]
+                texts[here] = np.array(known, object)[np.asarray(coded.indices)]
         return pa.array(texts, pa.string())
 
     @cached_property

@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.declarations.catalog import Catalog, StreamSchema
-from augury.analysis.declarations.moves import REVISION
+from augury.analysis.declarations.catalog import Catalog, PolicySchema, StreamSchema
 from augury.errors import DataError
 from augury.evaluation.encoding import declaration_of, rows_of_table
-from augury.evaluation.evaluator import Evaluator
-from augury.evaluation.identifying import Identities
+from augury.evaluation.identifying import Identities, identify_stage, last_tellings
+from augury.evaluation.stages.kept_owners import KeptOwners
 from augury.evaluation.stages.suppress import Deciding, SuppressStage
 from augury.evaluation.stream_rows import StreamRows
 from augury.planning.policy_plan import plan_policy
@@ -61,35 +59,44 @@ def gated(
 
 
 def _of_owners(stage: SuppressStage, catalog: Catalog, bound: Mapping[str, pa.Table]) -> Suppressed:
-    """Decide about events by what was first told of their owners; what is told again follows."""
-    name = stage.plan.schema.statement.learn_from
-    history = None
-    if name is not None and name.lower() in catalog.identified:
-        history = _identities(catalog, name, bound).last
-    state = taught(stage, catalog, bound) if history is None else stage.start(history)
-    known = _identities(catalog, stage.stream.name, bound)
-    log = known.log
-    first = log.filter(pc.equal(log.column(REVISION), 0))
-    state, passed = stage.advance(state, replace(known.last, table=first))
-    kept = published(known, passed.kept.table.column(stage.stream.id))
-    return Suppressed(kept.last, passed.audit, state, kept)
+    """Return what is told of the owners of kept events, in one step."""
+    owners = kept_owners(stage, catalog, bound)
+    rows = _checked(owners.source, bound).table
+    state, tidings = owners.advance(owners.start(), rows)
+    last = StreamRows(owners.own, last_tellings(tidings.told, owners.own), tidings.rejected)
+    known = Identities(last, tidings.told, 0, owners.identifier, owners.seen(rows))
+    assert tidings.audit is not None
+    return Suppressed(last, tidings.audit, state.decider, known)
 
 
-def published(known: Identities, ids: Any) -> Identities:
-    """Return what is told of some events, by their ids: nothing of others, nor of bad rows."""
-    schema, wanted = known.last.schema, pa.chunked_array(ids).combine_chunks()
-    table, log = (
-        rows.filter(pc.is_in(rows.column(schema.id), wanted))
-        for rows in (known.last.table, known.log)
-    )
-    bad = known.last.rejected.slice(0, 0)
-    return replace(known, last=replace(known.last, table=table, rejected=bad), log=log, resets=0)
+def kept_owners(
+    stage: SuppressStage, catalog: Catalog, bound: Mapping[str, pa.Table]
+) -> KeptOwners:
+    """Return the stage of a policy on events whose owners are told."""
+    owners = identify_stage(catalog, bound, stage.stream.name)
+    return KeptOwners(owners, stage, history_of(stage.plan.schema, catalog, bound))
 
 
-def _identities(catalog: Catalog, name: str, bound: Mapping[str, pa.Table]) -> Identities:
-    below = catalog.identified[name.lower()].statement.readings.lower()
-    rows = {below: _checked(catalog.streams[below], bound)}
-    return Evaluator(catalog, {}, dict(bound), rows).known(name)
+def history_of(
+    policy: PolicySchema, catalog: Catalog, bound: Mapping[str, pa.Table]
+) -> StreamRows | None:
+    """Return the rows that a policy learns from, of owners as last told; None where it has none."""
+    if policy.statement.learn_from is None:
+        return None
+    schema = catalog.streams[policy.statement.learn_from.lower()]
+    known = catalog.identified.get(schema.name.lower())
+    below = schema if known is None else catalog.streams[known.statement.readings.lower()]
+    if below.name.lower() not in bound:
+        raise DataError(
+            f"policy {policy.name} learns from {below.name}, which has no data; bind it: "
+            f"bind({below.name!r}, table)"
+        )
+    rows = _checked(below, bound)
+    if known is None:
+        return rows
+    stage = identify_stage(catalog, bound, schema.name)
+    told = stage.advance(stage.start(), rows.table)[1].told
+    return StreamRows(schema, last_tellings(told, schema), rows.rejected)
 
 
 def owners_behind_policies(
@@ -111,25 +118,15 @@ def owners_behind_policies(
                 told[alias] = replace(known, last=last)
         history = (policy.statement.learn_from or "").lower()
         if history in catalog.identified:
-            told[history] = published(
-                replace(known, last=replace(known.last, schema=catalog.streams[history])),
-                known.log.column(known.last.schema.id).slice(0, 0),
-            )
+            table, schema = known.log.slice(0, 0), catalog.streams[history]
+            nothing = StreamRows(schema, table, known.last.rejected)
+            told[history] = replace(known, last=nothing, log=table)
     return told
 
 
 def taught(stage: SuppressStage, catalog: Catalog, bound: Mapping[str, pa.Table]) -> Deciding:
     """Return what decides, with what its history teaches."""
-    name = stage.plan.schema.statement.learn_from
-    if name is None:
-        return stage.start()
-    schema = catalog.streams[name.lower()]
-    if name.lower() not in bound:
-        raise DataError(
-            f"policy {stage.plan.schema.name} learns from {schema.name}, which has no data; bind "
-            f"it: bind({schema.name!r}, table)"
-        )
-    return stage.start(_checked(schema, bound))
+    return stage.start(history_of(stage.plan.schema, catalog, bound))
 
 
 def behind_policies(
@@ -159,11 +156,6 @@ def behind_policies(
 def rejected_rows(catalog: Catalog, name: str, bound: Mapping[str, pa.Table]) -> pa.Table:
     """Return the bad rows of a stream under a policy, or of a history, for their owner."""
     return _checked(catalog.streams[name], bound).rejected
-
-
-def checked_history(catalog: Catalog, name: str, bound: Mapping[str, pa.Table]) -> StreamRows:
-    """Return the rows that a policy learns from."""
-    return _checked(catalog.streams[name.lower()], bound)
 
 
 def _checked(schema: StreamSchema, bound: Mapping[str, pa.Table]) -> StreamRows:

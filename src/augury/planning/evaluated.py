@@ -177,7 +177,8 @@ def refuse_idle(streams: Iterable[StreamSchema]) -> None:
         if stream.idle is not None and len(read) > 1:
             message = f"stream {stream.name} is IDLE AFTER a while, beside other streams: Spark's "
             message += "watermark is that of the slowest, and no row of a silent one moves it"
-            hint = "push the rows in a Session(engine='local'), or remove IDLE AFTER"
+            hint = "augury run --engine local goes by the clock, and so does push; or run each "
+            hint += "stream by itself, without IDLE AFTER"
             raise PlanError(NOT_EVALUATED, message, hint)
 
 

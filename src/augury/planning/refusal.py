@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from augury.analysis.declarations.catalog import Catalog
 from augury.errors import NOWHERE, Diagnostic, QueryError, Source, Span
 
 TOO_MANY_STATES = "P001"
@@ -42,15 +41,6 @@ class PlanError(QueryError):
         """Return the error with its place in `source`; `span` serves where none was known."""
         place = self.span if self.span != NOWHERE else span
         return QueryError([Diagnostic(self.code, self.message, place, source, self.hint)])
-
-
-def refuse_owners_under_policies(catalog: Catalog, where: str) -> None:
-    """Raise where a policy would not be in force: on events whose owners are told."""
-    for policy in catalog.policies.values():
-        if policy.stream.lower() in catalog.identified:
-            message = f"policy {policy.name} stands on {policy.stream}, whose owners are told, and "
-            message += f"is not in force {where} as yet, so nothing is read there"
-            raise PlanError(NOT_EVALUATED, message, "bind rows in a Session(engine='local')")
 
 
 def _diagnostic(refusal: PlanError, source: Source) -> Diagnostic:

@@ -4,17 +4,23 @@ A moment starts when those have ended that it waits for (`locks.waits_for`). Wha
 version under its number, so that earlier moments which are still under way read what was before.
 When all have ended the versions become the contents, in order; where one could not be done, those
 before it stand, and all others never were.
+
+Threads cost more than they gain where a read takes no longer than to hand it over, so moments are
+settled one after another, which every scheduler allows, unless side by side is seen to be faster.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import ChainMap
+from collections import ChainMap, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
-from queue import SimpleQueue
+from functools import cached_property, partial
+from heapq import heapify, heappop, heappush
+from statistics import median
+from threading import Event, Lock
+from time import perf_counter, thread_time
 from typing import Any
 
 from augury.errors import DataError
@@ -27,6 +33,11 @@ ReadByKey = Callable[[Row], Row | None]
 # Rows that one moment can add: places of new rows are numbered by moments.
 _MOST = 2**24
 _ABSENT: tuple[int, Row | None] = (-1, None)
+# For how many seconds a moment has to wait for tables that threads are tried at all, how many are
+# settled at a time in one way, and after how many times the other way is looked at again.
+WORTH_A_THREAD = 100e-6
+FEW, SOME, MANY = 4, 64, 1024
+AGAIN_AFTER = 16
 
 
 @dataclass
@@ -168,6 +179,43 @@ class _Flight:
     followed: list[tuple[Candidate, Followed]] = field(default_factory=list)
 
 
+@dataclass
+class Pace:
+    """How long moments have taken lately, by themselves and side by side.
+
+    `waits` is for how long each has waited by itself.
+    """
+
+    waits: deque[float] = field(default_factory=lambda: deque(maxlen=3 * FEW))
+    alone: deque[float] = field(default_factory=lambda: deque(maxlen=3 * FEW))
+    together: deque[float] = field(default_factory=lambda: deque(maxlen=3))
+    times: int = 0
+
+    def following(self) -> tuple[bool, int]:
+        """Return whether the next moments are settled side by side, and how many of them."""
+        self.times += 1
+        looks = self.times % AGAIN_AFTER == 0
+        if len(self.waits) < FEW:
+            return False, FEW
+        if median(self.waits) <= WORTH_A_THREAD:
+            return False, SOME
+        if not self.together:
+            return True, SOME
+        is_faster = median(self.together) < median(self.alone)
+        if looks:
+            return not is_faster, FEW if is_faster else SOME
+        return is_faster, MANY if is_faster else SOME
+
+    def clock(self, work: Callable[[], bool]) -> bool:
+        """Settle a moment by itself, and look how long it took."""
+        begin, spent = perf_counter(), thread_time()
+        done = work()
+        took = perf_counter() - begin
+        self.alone.append(took)
+        self.waits.append(took - (thread_time() - spent))
+        return done
+
+
 @dataclass(frozen=True)
 class Flights:
     """Settles moments, as many at a time as threads and locks allow.
@@ -182,6 +230,7 @@ class Flights:
     threads: int = 16
     reads: Mapping[str, ReadByKey] = field(default_factory=dict)
     fly: Callable[[Sequence[frozenset[int]], Callable[[int], bool]], None] | None = None
+    pace: Pace = field(default_factory=Pace)
 
     def settle(self, state: State, moments: Sequence[list[Candidate]], told: Settled) -> None:
         """Settle moments that are in order; tell of each candidate what became of it.
@@ -215,15 +264,32 @@ class Flights:
             told.tried += flight.found
 
     def _fly(self, flights: list[_Flight]) -> None:
+        if self.fly is not None:
+            self.fly(self._waits(flights), lambda number: self._settled(flights[number]))
+            return
+        start = 0
+        while start < len(flights):
+            together, count = self.pace.following()
+            own = flights[start : start + count]
+            if together and self.scheduler != "sei" and len(own) > 1:
+                begin = perf_counter()
+                in_order(self._waits(own), partial(self._settled_at, own), self._pool, self.threads)
+                self.pace.together.append((perf_counter() - begin) / len(own))
+            else:
+                all(self.pace.clock(partial(self._settled, flight)) for flight in own)
+            if any(flight.error is not None for flight in own):
+                # No later one will have been.
+                return
+            start += len(own)
+
+    def _waits(self, flights: list[_Flight]) -> list[frozenset[int]]:
+        """Return for each moment the earlier ones that it waits for."""
         locking = self.locking or Locking(self.stage.world)
         waits = waits_for(self.scheduler, [locking.locks(each.found) for each in flights])
-        waits = _with_lower(waits, flights)
-        if self.fly is not None:
-            self.fly(waits, lambda number: self._settled(flights[number]))
-        elif self.scheduler == "sei" or len(flights) == 1:
-            all(self._settled(flight) for flight in flights)
-        else:
-            in_order(waits, lambda number: self._settled(flights[number]), self._pool)
+        return _with_lower(waits, flights)
+
+    def _settled_at(self, flights: list[_Flight], number: int) -> bool:
+        return self._settled(flights[number])
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -262,39 +328,64 @@ class Flights:
                 self.stage.hear_of(flight.state, each)
 
 
-def in_order(waits: Sequence[frozenset[int]], work: Callable[[int], bool], pool: Executor) -> None:
+def in_order(
+    waits: Sequence[frozenset[int]],
+    work: Callable[[int], bool],
+    pool: Executor,
+    threads: int = 16,
+) -> None:
     """Do pieces of work side by side, each when those that it waits for have ended well.
 
-    What waits for one that has not ended well is not done.
+    What waits for one that has not ended well is not done. Of several that may start those go first
+    that others wait for; who has ended one goes on with the next, so that a chain of them is handed
+    over to nobody.
     """
-    left = [set(each) for each in waits]
+    left = [len(each) for each in waits]
     after: dict[int, list[int]] = {}
     for number, each in enumerate(waits):
         for earlier in each:
             after.setdefault(earlier, []).append(number)
-    ended: SimpleQueue[tuple[int, Future[bool]]] = SimpleQueue()
-    running = 0
+    ready = [(number not in after, number) for number, count in enumerate(left) if not count]
+    heapify(ready)
+    lock, ended, working, failed = Lock(), Event(), 0, list[BaseException]()
 
-    def start(number: int) -> None:
-        nonlocal running
-        running += 1
-        pool.submit(work, number).add_done_callback(lambda done: ended.put((number, done)))
+    def begin(own: int) -> None:
+        """Let as many more work as have something to do; `own` is what is taken by who asks."""
+        nonlocal working
+        with lock:
+            more = max(0, min(threads - working, len(ready) - own))
+            working += more
+        for _ in range(more):
+            pool.submit(go_on)
 
-    for number, before in enumerate(left):
-        if not before:
-            start(number)
-    failed: BaseException | None = None
-    while running:
-        number, done = ended.get()
-        running, failed = running - 1, failed or done.exception()
-        if failed is not None or not done.result():
-            continue
-        for later in after.get(number, ()):
-            left[later].discard(number)
-            if not left[later]:
-                start(later)
-    if failed is not None:
-        raise failed
+    def go_on() -> None:
+        nonlocal working
+        while True:
+            with lock:
+                if failed or not ready:
+                    working -= 1
+                    if not working:
+                        ended.set()
+                    return
+                _, number = heappop(ready)
+            try:
+                done = work(number)
+            except BaseException as error:
+                failed.append(error)
+                continue
+            if done and number in after:
+                with lock:
+                    for later in after[number]:
+                        left[later] -= 1
+                        if not left[later]:
+                            heappush(ready, (later not in after, later))
+                begin(1)
+
+    begin(0)
+    if ready or working:
+        ended.wait()
+    if failed:
+        raise failed[0]
 
 
 def _followed(state: State, moments: Iterable[list[Candidate]]) -> dict[str, dict[str, Followed]]:

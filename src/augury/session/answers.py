@@ -95,7 +95,9 @@ class Answers:
         """Return the rows of a stream that is made of another: with owners, or what was kept."""
         if self._on_spark:
             return self._bound.asked_on_spark("stream", stream, columns)
-        if stream.lower() in self._declared.catalog.suppressed:
+        catalog = self._declared.catalog
+        is_pushed = self._pushed.owners(stream) is not None
+        if stream.lower() in catalog.suppressed and not is_pushed:
             return some_columns(self._bound.local_runner().rows(stream), columns, stream)
         return some_columns(self.known(stream).last.table, columns)
 
@@ -179,19 +181,19 @@ class Answers:
             raise AuguryError(f"there is no policy {name}; declared: {known}")
         if self._on_spark:
             return self._bound.asked_on_spark("audit", name)
-        if self._is_pushed(policy.stream.lower()):
-            return self._pushed.runner().audit(policy.stream.lower())
         return self.decided(policy)[1]
 
     def _is_pushed(self, stream: str) -> bool:
-        return self._pushed.live is not None and stream not in self._bound.rows
+        how = self._declared.catalog.identified.get(stream)
+        below = stream if how is None else how.statement.readings.lower()
+        return self._pushed.live is not None and below not in self._bound.rows
 
     def decided(self, policy: PolicySchema) -> tuple[Any, Any]:
         """Return what decides for a policy, and what it has decided."""
         stream = policy.stream.lower()
         if self._is_pushed(stream):
-            gate = self._pushed.runner().gates[stream]
-            return gate.open(), gate.audit()
+            deciding = self._pushed.runner().decided(stream)
+            return deciding.open(), deciding.audit()
         self._bound.runner()
         decided = (self._bound.suppressed or {}).get(stream)
         if decided is None:

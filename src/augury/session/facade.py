@@ -259,15 +259,18 @@ class Session(Generic[Rows]):
         the first call on. Each component behind the first has a query of its own, which this
         declares: `q_without_b` has the partial matches after which no b came.
         """
-        from augury.runners.local.expired import joined
+        from augury.runners.local.expired import in_one_pass, joined
 
         checked, _ = self._declared.readable(query)
         statement = self._declared.catalog.queries[checked.name.lower()]
-        waiting = self._pushed.expired.watch(statement, self.sql)
+        known = self._declared.catalog.queries
+        waiting = self._pushed.expired.watch(statement, self.sql, known)
         if any(stream.name.lower() not in self._bound.rows for stream in checked.streams):
             return self._pushed.expired.so_far(checked.name)
-        names = [(each.component, str(each.query.name)) for each in waiting]
-        return joined(checked.name, [(part, self.table(name)) for part, name in names])
+        names = {str(each.query.name): each.component for each in waiting}
+        if self._bound.engine != "local" and (pass_ := self.pipeline(list(names))).is_streaming:
+            return in_one_pass(checked.name, pass_, names)
+        return joined(checked.name, [(part, self.table(name)) for name, part in names.items()])
 
     def score(self, forecast: str, rows: Any) -> ForecastScore:
         """Return how good a forecast is on rows of its stream that are kept apart.

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from augury.errors import AuguryError
 
 if TYPE_CHECKING:
+    from augury.analysis.checked import CheckedQuery
+    from augury.analysis.declarations.catalog import Catalog
     from augury.analysis.script import Checked
     from augury.evaluation.identifying import Identities
     from augury.planning.acting.world import Acting
@@ -75,7 +77,7 @@ class PushedRows:
         for forecast, _ in declared.forecasts.values():
             live.declare_forecast(forecast, catalog)
         for name in catalog.identified:
-            live.declare_identified(name, catalog)
+            live.declare_identified(name, catalog, queries)
 
     def used(self, acting: Acting, bound: Mapping[str, Any]) -> Used:
         """Return what acts with all that it uses; stores are not asked yet."""
@@ -108,11 +110,29 @@ class PushedRows:
         """Raise before a rule is taken in that would concern what has seen events without it."""
         from augury.planning.acting.world import acting_of
 
-        if self.live is None or not checked.catalog.rules:
+        if self.live is None:
             return
         new = {query.name.lower(): query for query in checked.queries}
         queries = self._declared.checked_queries | new
-        self.live.refuse_late(acting_of(checked.catalog, queries))
+        self._refuse_late_readers(new, queries, checked.catalog)
+        if checked.catalog.rules:
+            self.live.refuse_late(acting_of(checked.catalog, queries))
+
+    def _refuse_late_readers(
+        self, new: Mapping[str, CheckedQuery], queries: Mapping[str, CheckedQuery], catalog: Catalog
+    ) -> None:
+        """Raise where a query would have to know what a policy decided before it was declared."""
+        from augury.evaluation.network import owned_streams
+
+        if not self.live or not any(each.is_used for each in self.live.owners_kept.values()):
+            return
+        for query in new.values():
+            for name in owned_streams(query, queries):
+                if catalog.owners_of(name) in self.live.owners_kept:
+                    raise AuguryError(
+                        f"query {query.name} reads {name}, of which the policy has decided about "
+                        "rows that were pushed; declare it before them, or in another session"
+                    )
 
     def streams_pushed(self) -> set[str]:
         """Return the streams of which events came."""
@@ -132,8 +152,11 @@ class PushedRows:
             how, source = made
             raise AuguryError(f"stream {stream} is {how}; push rows of {source}")
         live, name = self.runner(), self._declared.stream_name(stream)
-        if self._declared.catalog.policy_of(stream) is not None:
-            self._bound.decided.add(name)
+        catalog = self._declared.catalog
+        told = [
+            n for n, each in catalog.identified.items() if each.statement.readings.lower() == name
+        ]
+        self._bound.decided |= {n for n in (name, *told) if catalog.policy_of(n) is not None}
         # A script that `expired` declares meanwhile is known to the runner before the rows are.
         if isinstance(rows, Mapping):
             rows = (rows,)
@@ -181,9 +204,14 @@ class PushedRows:
         state.load(live, data)
         # What a policy has decided there is decided here: nothing may bind more from now on.
         self._bound.decided |= live.streams_pushed() & set(live.gates)
+        self._bound.decided |= {n for n, each in live.owners_kept.items() if each.is_used}
 
     def owners(self, name: str) -> Identities | None:
         """Return what is told of owners over pushed rows; None where the rows are bound."""
-        how = self._declared.catalog.identified.get(name.lower())
-        is_bound = how is None or how.statement.readings.lower() in self._bound.rows
-        return None if is_bound or self.live is None else self.live.identified(name)
+        catalog = self._declared.catalog
+        known = catalog.owners_of(name)
+        if known is None or self.live is None:
+            return None
+        if catalog.identified[known].statement.readings.lower() in self._bound.rows:
+            return None
+        return self.live.identified(known)

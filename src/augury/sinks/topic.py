@@ -87,10 +87,10 @@ class TopicSink:
         sent = reader.options(startingOffsets=json.dumps(start), endingOffsets="latest").load()
         known = sent.select(
             f.col("key").cast("string").alias("sent_key"),
-            _revision(f.col("value").cast("string")).alias("sent_revision"),
+            _which(f.col("value").cast("string")).alias("sent_which"),
         )
-        is_sent = (f.col("key") == f.col("sent_key")) & _revision(f.col("value")).eqNullSafe(
-            f.col("sent_revision")
+        is_sent = (f.col("key") == f.col("sent_key")) & _which(f.col("value")).eqNullSafe(
+            f.col("sent_which")
         )
         rest = messages.join(known, is_sent, "left_anti")
         # The join may have put a revision before an earlier one.
@@ -106,6 +106,11 @@ class TopicSink:
 
 def _header(key: str, value: str) -> Column:
     return f.struct(f.lit(key).alias("key"), f.lit(value).cast("binary").alias("value"))
+
+
+def _which(value: Column) -> Column:
+    """Return what tells messages of one key apart: revisions, or all of forecasts of one match."""
+    return f.coalesce(_revision(value), value)
 
 
 def _revision(value: Column) -> Column:

@@ -74,6 +74,7 @@ class Store:
         self._sql = {name: sql_table(each, self._metadata) for name, each in self.tables.items()}
         self._runs = _runs_table(self._metadata)
         self._lines, self._there = Lines(self.place), set[str]()
+        self._written = set[str]()
         self._end: weakref.finalize[Any, Any] | None = None
 
     # Reading ----------------------------------------------------------------------------------
@@ -124,8 +125,9 @@ class Store:
 
     def _claim(self, connection: Any) -> None:
         self._runs.create(connection, checkfirst=True)
+        entries = self._entries(connection)
         for name in self.tables:
-            found = self._entry(connection, name)
+            found = entries.get(name)
             if found is None:
                 connection.execute(self._runs.insert().values(table_name=name, writes=0))
             elif self._is_held(found):
@@ -135,9 +137,15 @@ class Store:
                 )
         self._renew(connection)
 
-    def _entry(self, connection: Any, name: str) -> Any:
-        asked = sa.select(self._runs).where(self._runs.c.table_name == name).with_for_update()
-        return connection.execute(asked).one_or_none()
+    def _entries(self, connection: Any) -> dict[str, Any]:
+        """Return what runs say of the tables, which nobody else changes until the transaction ends.
+
+        All take them in one order, so that nobody waits for who waits for them.
+        """
+        name = self._runs.c.table_name
+        asked = sa.select(self._runs).where(name.in_(list(self.tables))).order_by(name)
+        found = connection.execute(asked.with_for_update())
+        return {each.table_name: each for each in found}
 
     def _is_held(self, entry: Any) -> bool:
         if entry.holder in (None, self.holder) or entry.lease_until <= self.now():
@@ -161,7 +169,11 @@ class Store:
         written before is not written again.
         """
         net = _net(changes, self.tables)
-        return self.place.ask(lambda connection: self._commit(connection, net, mark, letters))
+        did = self.place.ask(lambda connection: self._commit(connection, net, mark, letters))
+        if did:
+            # They fit, and are there: that need not be asked again.
+            self._written |= set(net)
+        return did
 
     def _commit(
         self,
@@ -170,8 +182,9 @@ class Store:
         mark: Mark,
         letters: Sequence[Letter],
     ) -> bool:
-        entries = [self._entry(connection, name) for name in self.tables]
-        for name, entry in zip(self.tables, entries, strict=True):
+        entries = self._entries(connection)
+        for name in self.tables:
+            entry = entries.get(name)
             if entry is None or entry.holder != self.holder:
                 holder = "nobody" if entry is None else entry.holder or "nobody"
                 raise StoreError(
@@ -179,7 +192,7 @@ class Store:
                     "run was silent for longer than its lease, and has written nothing since; "
                     "start it again"
                 )
-        if any(_is_written(entry, mark) for entry in entries):
+        if any(_is_written(entry, mark) for entry in entries.values()):
             return False
         for name, own in net.items():
             self.between(f"before {name}")
@@ -202,7 +215,8 @@ class Store:
 
     def _write(self, connection: Any, name: str, changes: Sequence[RowChange]) -> None:
         table, sql = self.tables[name], self._sql[name]
-        if not refuse_unfit(table, connection, self.place.name):
+        known = name in self._written
+        if not known and not refuse_unfit(table, connection, self.place.name):
             sql.create(connection)
             self._there.add(name)
         if not table.key:

@@ -287,6 +287,12 @@ class Catalog:
         below = {self.identified[n].statement.readings.lower() for n in names & {*self.identified}}
         return frozenset(names | below)
 
+    def owners_of(self, stream: str) -> str | None:
+        """Return the stream AS IDENTIFY that a stream is, or keeps some of, in lower case."""
+        kept = self.suppressed.get(stream.lower())
+        name = stream.lower() if kept is None else kept.stream.lower()
+        return name if name in self.identified else None
+
     def policy_of(self, stream: str) -> PolicySchema | None:
         """Return the policy that stands before a stream."""
         name = stream.lower()

@@ -52,6 +52,7 @@ def opened(ward: Ward) -> Session:
     session.bind("staff", ward.staff)
     session.bind("contagious", [{"room": f"R{k + 1}"} for k in range(ward.care.contagious)])
     session.bind("doors", table_of(ward.told))
+    session.bind("seen", table_of(act for act in ward.told if act.person is not None))
     return session
 
 
@@ -79,6 +80,11 @@ def read_only(ward: Ward) -> dict[Violation, float]:
     return plain(act for act in ward.told if act.person is not None)
 
 
+def anybody(ward: Ward) -> dict[Violation, float]:
+    """Return what plain matching says, for which an unread badge may be anybody's."""
+    return plain(ward.told, "anybody.sql")
+
+
 def most_likely(ward: Ward, session: Session) -> dict[Violation, float]:
     """Return what plain matching says of the owner that is likeliest in the end."""
     best: dict[int, dict[str, Any]] = {}
@@ -93,10 +99,10 @@ def most_likely(ward: Ward, session: Session) -> dict[Violation, float]:
     )
 
 
-def plain(acts: Iterable[Act]) -> dict[Violation, float]:
-    """Return the violations among events whose owners are taken for known."""
+def plain(acts: Iterable[Act], name: str = "plain.sql") -> dict[Violation, float]:
+    """Return the violations among events whose owners are taken for known, or as a script says."""
     session = Session(engine="local")
-    session.sql(script("plain.sql"), name="plain.sql")
+    session.sql(script(name), name=name)
     session.bind("seen", table_of(acts))
     return violations_of(session)
 

@@ -10,6 +10,7 @@ from augury.demo.hospital import story as page
 from augury.demo.hospital.pipelines import (
     Chain,
     Violation,
+    anybody,
     chain,
     most_likely,
     opened,
@@ -94,6 +95,7 @@ class Hospital:
         own = opened(world)
         others = {
             "only the badges that were read": read_only(world),
+            "an unread badge is anybody's": anybody(world),
             "the likeliest owner of each": most_likely(world, own),
         }
         return Answers(chain(world, own), others)

@@ -52,3 +52,11 @@ CREATE QUERY scrubs ON known PATTERN SEQ(WASH v, WASH w) WHERE [corridor] AND [p
 CREATE QUERY therapy ON known PATTERN SEQ(EXIT x, WASH w) WHERE [corridor] AND [person] AND x.room = 'R6' WITHIN 15 MINUTES;
 CREATE POLICY discreet ON known PUBLIC washed WEIGHT 2 PRIVATE scrubs, therapy USING GREEDY;
 CREATE STREAM published AS SUPPRESS known USING discreet;
+
+-- Who may do it next: of badges that were read alone, since a forecast cannot follow every world of owners.
+CREATE STREAM seen (id LONG, corridor STRING, person STRING, action STRING, room STRING, at TIMESTAMP)
+ID id KEY corridor, person TIME at TYPE action;
+CREATE QUERY near ON seen
+PATTERN SEQ(EXIT x, !SANITIZE s, ENTER e)
+WHERE [corridor] AND [person] AND x.room <> e.room WITHIN 45 SECONDS;
+CREATE FORECAST soon ON near WITHIN 2 EVENTS LEARN ONLINE;

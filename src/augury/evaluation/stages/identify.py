@@ -42,11 +42,15 @@ class IdentifyState:
 
 @dataclass(frozen=True)
 class Tidings:
-    """What a batch made known: tellings and rejected rows, as rows; the ids of reads that reset."""
+    """What a batch made known: tellings and rejected rows, as rows; the ids of reads that reset.
+
+    `audit` is what a policy decided about the events that were told first.
+    """
 
     told: pa.Table
     rejected: pa.Table
     resets: list[Any]
+    audit: pa.Table | None = None
 
 
 @dataclass(frozen=True)

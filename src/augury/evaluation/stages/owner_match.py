@@ -69,8 +69,7 @@ class OwnerMatchStage:
         (name,), catalog = self.network.identified, self.network.catalog
         if self.given is None:
             return identify_stage(catalog, self.network.tables, name)
-        kept = catalog.suppressed.get(name)
-        how = catalog.identified[name if kept is None else kept.stream.lower()].statement
+        how = catalog.identified[catalog.owners_of(name) or name].statement
         source, model = catalog.streams[how.readings.lower()], catalog.moves[how.model.lower()]
         return IdentifyStage(source, self.given.last.schema, model, self.given.identifier)
 

@@ -8,7 +8,7 @@ evaluated again in every step; what was known before is not reported twice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from augury.evaluation.answers.answers import Answers, Clock
 from augury.evaluation.encoding import chances_of, declaration_of, whole
 from augury.evaluation.enumeration import Span
 from augury.evaluation.evaluator import Evaluator
+from augury.evaluation.identifying import Identities, identify_stage, last_tellings
 from augury.evaluation.network import Network, delay
 from augury.evaluation.stages.source import cut, in_order, joined
 from augury.evaluation.stream_rows import StreamRows
@@ -65,8 +66,8 @@ class WindowStage:
     def advance(self, state: WindowState, batch: Rows, horizon: int) -> tuple[WindowState, Answers]:
         """Take new rows in, in the order of time; report what is known before `horizon`."""
         kept, rejected = self._joined(state, batch)
-        clock = Clock()
-        found = self._found(kept, rejected, (state.reported, horizon), clock)
+        clock, owners = Clock(), self._owners(batch)
+        found = self._found(kept, rejected, (state.reported, horizon), clock, owners)
         after = WindowState(self._still_needed(kept, horizon), horizon)
         clock.measured[next(reversed(clock.measured))].state_bytes = after.nbytes
         return after, Answers(found, rejected, clock.measured)
@@ -154,19 +155,37 @@ class WindowStage:
     # Answers ----------------------------------------------------------------------------------
 
     def _found(
-        self, kept: Mapping[str, pa.Table], rejected: dict[str, pa.Table], span: Span, clock: Clock
+        self,
+        kept: Mapping[str, pa.Table],
+        rejected: dict[str, pa.Table],
+        span: Span,
+        clock: Clock,
+        owners: dict[str, Identities],
     ) -> dict[str, pa.Table]:
         """Return the new answers; readings that no model takes are added to the rejected."""
         network, found = self.network, dict[str, pa.Table]()
         for names in self._runs():
             rows = {n: StreamRows(s, kept[n], NOTHING) for n, s in network.inputs.items()}
             evaluator = self._evaluator(rows, span[1], clock)
+            evaluator.identities |= owners
             evaluator.spans, evaluator.window = self._spans(names, *span), self.window
             for name, table in evaluator.run_all(names).items():
                 found[name] = self._told(table, network.queries[name.lower()], span)
             for name, how in network.inferred.items():
                 if name in evaluator.loaded and evaluator.loaded[name].rejected.num_rows:
                     rejected[how.statement.readings.lower()] = evaluator.loaded[name].rejected
+        return found
+
+    def _owners(self, batch: Rows) -> dict[str, Identities]:
+        """Return what policies let be told of owners; without one, readers find it themselves."""
+        network, found = self.network, dict[str, Identities]()
+        guarded = {policy.stream.lower() for policy in network.policies}
+        for name, told in batch.items():
+            if network.catalog.owners_of(name) in guarded:
+                how = identify_stage(network.catalog, network.tables, name)
+                rows = batch[how.source.name.lower()].table
+                last = replace(told, table=last_tellings(told.table, told.schema))
+                found[name] = Identities(last, told.table, 0, how.identifier, how.seen(rows))
         return found
 
     def _told(self, table: pa.Table, query: CheckedQuery, span: Span) -> pa.Table:

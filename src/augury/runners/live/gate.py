@@ -34,7 +34,7 @@ class LiveGate:
         self._decider: Deciding | None = None
 
     @property
-    def name(self) -> str:
+    def policy_name(self) -> str:
         """The name of the policy."""
         return self.stage.plan.schema.name
 

@@ -1,8 +1,11 @@
-"""A live stream AS IDENTIFY: pushed rows go through the stage that gives events their owners."""
+"""A live stream AS IDENTIFY: pushed rows go through the stage that gives events their owners.
+
+Under a policy nothing is told but of the events that it keeps.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +14,8 @@ from augury.analysis.declarations.catalog import Catalog
 from augury.errors import DataError
 from augury.evaluation.identifying import Identifying, Identities, last_tellings
 from augury.evaluation.stages.identify import IdentifyStage
+from augury.evaluation.stages.kept_owners import KeptOwners
+from augury.evaluation.stages.suppress import Deciding, SuppressStage
 from augury.evaluation.stream_rows import StreamRows
 from augury.identity.identifier import Identified
 from augury.matching.matcher import ALWAYS
@@ -29,20 +34,31 @@ class LiveIdentified:
     # Events of a step have no sequence among each other.
     tied = 0
 
-    def __init__(self, name: str, catalog: Catalog, tables: Mapping[str, pa.Table]) -> None:
+    def __init__(
+        self,
+        name: str,
+        catalog: Catalog,
+        tables: Mapping[str, pa.Table],
+        kept: Callable[[], KeptOwners] | None = None,
+    ) -> None:
         def table(wanted: str) -> pa.Table:
             if wanted.lower() not in tables:
                 known = catalog.tables[wanted.lower()].name
                 raise DataError(f"table {known} has no data; bind it before the first push")
             return tables[wanted.lower()]
 
-        self.stage: IdentifyStage = Identifying(catalog, _no_rows, table).stage(name)
-        self.state = self.stage.start()
+        # What a table lacks is told before any history is.
+        plain = Identifying(catalog, _no_rows, table).stage(name)
+        self.stage: IdentifyStage | KeptOwners = plain if kept is None else kept()
         self.waiting: list[Arrival] = []
         self.horizon = NEVER_YET
-        _, nothing = self.stage.advance(self.stage.start(), self._rows(), NEVER_YET)
+        start: Any = self.stage.start()
+        self.state: Any
+        self.state, nothing = self.stage.advance(start, self._rows(), NEVER_YET)
         self.log: list[pa.Table] = [nothing.told]
         self.aside: list[pa.Table] = [nothing.rejected]
+        self.decisions = [] if nothing.audit is None else [nothing.audit]
+        self.has_stopped = False
 
     @property
     def bases(self) -> list[str]:
@@ -59,7 +75,32 @@ class LiveIdentified:
         """All that was told so far."""
         log, own = pa.concat_tables(self.log), self.stage.own
         last = StreamRows(own, last_tellings(log, own), pa.concat_tables(self.aside))
-        return Identities(last, log, self.resets, self.stage.identifier, [])
+        resets = 0 if self.policy is not None else self.resets
+        return Identities(last, log, resets, self.stage.identifier, [])
+
+    @property
+    def policy(self) -> SuppressStage | None:
+        """The policy before it."""
+        return self.stage.policy if isinstance(self.stage, KeptOwners) else None
+
+    @property
+    def policy_name(self) -> str:
+        """The name of the policy, if there is one."""
+        return "" if self.policy is None else self.policy.plan.schema.name
+
+    @property
+    def is_used(self) -> bool:
+        """Whether rows have come."""
+        return bool(self.waiting) or self.horizon > NEVER_YET
+
+    def open(self) -> Deciding:
+        """Return what decides."""
+        found: Deciding = self.state.decider
+        return found
+
+    def audit(self) -> pa.Table:
+        """Return what the policy has decided so far."""
+        return pa.concat_tables(self.decisions)
 
     @property
     def resets(self) -> int:
@@ -101,8 +142,12 @@ class LiveIdentified:
 
     def _taken(self) -> pa.Table:
         """Hand all rows to the stage; return what is told."""
+        self.has_stopped = self.policy is not None
+        # Either stage takes the state that it gave.
         self.state, tidings = self.stage.advance(self.state, self._rows(), self.horizon)
-        self.waiting = []
+        self.has_stopped, self.waiting = False, []
+        if tidings.audit is not None and tidings.audit.num_rows:
+            self.decisions.append(tidings.audit)
         if tidings.told.num_rows:
             self.log.append(tidings.told)
         if tidings.rejected.num_rows:

@@ -24,7 +24,7 @@ from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import below
 from augury.evaluation.probability.streamable import refuse_unstreamable
 from augury.evaluation.stages.suppress import SuppressStage
-from augury.evaluation.suppression import table_rows, taught
+from augury.evaluation.suppression import kept_owners, table_rows, taught
 from augury.evaluation.ties import tie_notice, tie_rule
 from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
@@ -40,7 +40,7 @@ from augury.planning.evaluated import (
 from augury.planning.graph import asks_whether
 from augury.planning.match_plan import plan_match
 from augury.planning.policy_plan import plan_policy
-from augury.planning.refusal import NOT_EVALUATED, PlanError, refuse_owners_under_policies
+from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.runners.live.acting import LiveActing, Used
 from augury.runners.live.forecast import LiveForecast
 from augury.runners.live.gate import LiveGate
@@ -67,6 +67,9 @@ class LiveRunner:
         self.texts: dict[str, str] = {}
         self.rule_texts: dict[str, str] = {}
         self.gates: dict[str, LiveGate] = {}
+        # Rows that policies alone may read: the streams, and what was bound of them.
+        self.secret: frozenset[str] = frozenset()
+        self.histories: dict[str, pa.Table] = {}
         self._left_out: set[str] = set()
         self._readers: dict[str, list[tuple[str, str, list[Intake]]]] = {}
         self.acting: LiveActing | None = None
@@ -120,20 +123,32 @@ class LiveRunner:
 
         `bound` has the histories, which nothing else sees.
         """
-        refuse_owners_under_policies(catalog, "for pushed rows")
+        self.secret = catalog.guarded
+        self.histories = {name: bound[name] for name in self.secret if name in bound}
         for policy in catalog.policies.values():
             stream = policy.stream.lower()
             known = self.gates.get(stream)
-            if known is None or not known.is_used:
+            if stream not in catalog.identified and (known is None or not known.is_used):
                 plan = plan_policy(policy, queries, catalog, table_rows(catalog, bound))
                 aliases = (n for n, e in catalog.suppressed.items() if e.policy == policy.name)
                 stage = SuppressStage(plan, catalog.streams[stream])
                 teach = partial(taught, catalog=catalog, bound=bound)
                 self.gates[stream] = LiveGate(stage, teach, [stream, *aliases])
 
+    @property
+    def owners_kept(self) -> dict[str, LiveIdentified]:
+        """The streams of owners that stand under a policy, by lower-case name."""
+        found = self.queries.items()
+        return {n: q for n, q in found if isinstance(q, LiveIdentified) and q.policy is not None}
+
+    def decided(self, stream: str) -> LiveGate | LiveIdentified:
+        """Return what decides about the rows of a stream, with its log."""
+        return self.gates[stream] if stream in self.gates else self.owners_kept[stream]
+
     def refuse_used(self, name: str) -> None:
         """Raise where a policy has decided about rows: what is bound now would come too late."""
-        if any(gate.is_used for gate in self.gates.values()):
+        gates: list[LiveGate | LiveIdentified] = [*self.gates.values()]
+        if any(each.is_used for each in [*gates, *self.owners_kept.values()]):
             raise AuguryError(
                 f"a policy has decided about pushed rows; bind {name} before them, or in another "
                 "session"
@@ -142,10 +157,6 @@ class LiveRunner:
     def streams_pushed(self) -> set[str]:
         """Return the streams of which rows have come."""
         return {name for name, each in self.entrances.items() if each.has_taken}
-
-    def audit(self, stream: str) -> pa.Table:
-        """Return what the policy of a stream has decided so far."""
-        return self.gates[stream].audit()
 
     def push(self, stream: str, rows: Iterable[Row]) -> Found:
         """Take in rows of one stream, in the order they came; return the new matches."""
@@ -156,9 +167,9 @@ class LiveRunner:
         entrance, readers = self.entrances[stream], self._readers.get(stream, ())
         for row in rows:
             if not isinstance(row, Mapping):
-                raise DataError(
-                    f"a row of {entrance.declared.name} is {row!r}; push dicts of columns"
-                )
+                is_secret = stream in self.secret
+                shown = "no dict of columns" if is_secret else f"{row!r}; push dicts of columns"
+                raise DataError(f"a row of {entrance.declared.name} is {shown}")
             arrival = entrance.take(row)
             if arrival is not None:
                 held = False
@@ -228,10 +239,13 @@ class LiveRunner:
 
     def refuse_stopped(self) -> None:
         """Raise where a policy could not decide: rows that it left undecided would be missing."""
-        for gate in self.gates.values():
-            if gate.has_stopped:
+        deciding: list[LiveGate | LiveIdentified | LiveSteps] = [*self.gates.values()]
+        deciding += self.owners_kept.values()
+        deciding += [each for each in self.queries.values() if isinstance(each, LiveSteps)]
+        for each in deciding:
+            if each.has_stopped:
                 raise DataError(
-                    f"the policy {gate.name} could not decide about rows that were "
+                    f"the policy {each.policy_name} could not decide about rows that were "
                     "pushed before; push them again, mended, in a new session"
                 )
 
@@ -368,13 +382,27 @@ class LiveRunner:
             return
         self._read(name, live, to_text(catalog.forecasts[name]), live.bases)
 
-    def declare_identified(self, name: str, catalog: Catalog) -> None:
-        """Take in a stream whose events get owners, unless it is known."""
+    def declare_identified(
+        self, name: str, catalog: Catalog, queries: Mapping[str, CheckedQuery]
+    ) -> None:
+        """Take in a stream whose events get owners, unless it is known.
+
+        Those that a policy learns from are bound: nobody is told of them.
+        """
         if name in self.queries or name in self._left_out:
             return
         how = catalog.identified[name].statement
+        if how.readings.lower() in self.histories:
+            return
         try:
-            live = LiveIdentified(name, catalog, self.tables)
+            policy = catalog.policy_of(name)
+            stage = None
+            if policy is not None:
+                bound = self.tables | self.histories
+                plan = plan_policy(policy, queries, catalog, table_rows(catalog, bound))
+                own = SuppressStage(plan, catalog.streams[name])
+                stage = partial(kept_owners, own, catalog, bound)
+            live = LiveIdentified(name, catalog, self.tables, stage)
         except (DataError, ModelError) as error:
             self._leave_out(name, f"push leaves stream {how.name} out: {error}")
             return
@@ -415,7 +443,7 @@ class LiveRunner:
         self, query: CheckedQuery, catalog: Catalog, queries: Mapping[str, CheckedQuery]
     ) -> tuple[Live, list[str]]:
         """Return a query that the executor evaluates, as rows have their turn."""
-        steps = LiveSteps(query, catalog, queries, self.tables)
+        steps = LiveSteps(query, catalog, queries, self.tables | self.histories)
         steps.aside = {name: self.entrances[name].rejected for name in steps.rows}
         return steps, steps.bases
 

@@ -80,6 +80,8 @@ def _mark(runner: LiveRunner) -> bytes:
     texts = sorted(runner.texts.items()) + list(runner.rule_texts.items())
     # A checkpoint belongs to its policies; one without them is marked as it always was.
     policies = [(name, gate.stage.plan.mark) for name, gate in sorted(runner.gates.items())]
+    for name, own in sorted(runner.owners_kept.items()):
+        policies += [] if own.policy is None else [(name, own.policy.plan.mark)]
     return fingerprint(streams, texts, *policies)
 
 
@@ -317,12 +319,14 @@ def _restore_forecast(
 def _identified(query: LiveIdentified, parts: list[bytes]) -> Plain:
     query.settle()
     first = len(parts)
-    tables = (pa.concat_tables(each) for each in (query.log, query.aside))
+    logs = (query.log, query.aside, *([query.decisions] if query.decisions else []))
+    tables = (pa.concat_tables(each) for each in logs)
     parts += [query.stage.dump(query.state), *map(ipc_bytes, tables)]
     return {"part": first, "horizon": query.horizon}
 
 
 def _restore_identified(query: LiveIdentified, about: Plain, parts: list[bytes]) -> None:
-    state, *tables = parts[about["part"] : about["part"] + 3]
+    state, *tables = parts[about["part"] : about["part"] + 3 + bool(query.decisions)]
     query.state, query.horizon, query.waiting = query.stage.load(state), about["horizon"], []
-    query.log, query.aside = ([pa.ipc.open_stream(each).read_all()] for each in tables)
+    logs = [[pa.ipc.open_stream(each).read_all()] for each in tables]
+    query.log, query.aside, query.decisions = (*logs, [])[:3]

@@ -65,17 +65,27 @@ class LiveSteps:
         tables: Mapping[str, pa.Table],
     ) -> None:
         own = {n: learned(each, catalog, tables) for n, each in below(query, queries).items()}
-        network = replace(Network.of([query.name], own, catalog), is_behind_policies=True)
+        # Policies weigh queries that nothing reads.
+        network = Network.of([query.name], {**queries, **own}, catalog)
+        network = replace(network, is_behind_policies=True)
         missing = sorted(set(network.tables_read) - set(tables))
         if missing:
-            name = catalog.tables[missing[0]].name
-            raise DataError(f"table {name} has no data; bind it before the first push")
+            known = catalog.tables.get(missing[0]) or catalog.streams[missing[0]]
+            kind = "table" if missing[0] in catalog.tables else "stream"
+            raise DataError(f"{kind} {known.name} has no data; bind it before the first push")
         bound = {name: tables[name] for name in network.tables_read}
         self.query, self.shard = query, shard_for(replace(network, tables=bound, counts_ties=True))
         self.state: Any = self.shard.start()
         self.rows: dict[str, list[tuple[int, Arrival]]] = {name: [] for name in network.bases}
         self.aside: Aside = {}
         self.tied = 0
+        # Whether a policy could not decide about some rows.
+        self.has_stopped = False
+
+    @property
+    def policy_name(self) -> str:
+        """The policies that are in force here, before events whose owners are told."""
+        return " and ".join(each.name for each in self.shard.network.policies)
 
     @property
     def bases(self) -> list[str]:
@@ -107,7 +117,9 @@ class LiveSteps:
         if horizon <= self.state.horizon:
             return []
         batch = {name: self._due(name, horizon) for name in self.rows}
+        self.has_stopped = bool(self.policy_name)
         self.state, answers = self.shard.advance(self.state, batch, horizon)
+        self.has_stopped = False
         self.tied += sum(answers.tied.values())
         if self.shard.network.keeps_chains:
             self._put_aside(answers.rejected)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from augury.analysis.expired import Waiting, waiting_of
-from augury.errors import AuguryError
 from augury.language.printer import to_text
 from augury.language.tree import CreateQuery
 
@@ -23,13 +22,17 @@ class Expired:
         self._owner: dict[str, tuple[str, str]] = {}
         self._found: dict[str, list[Row]] = {}
 
-    def watch(self, statement: CreateQuery, declare: Callable[[str], Any]) -> list[Waiting]:
-        """Return the queries of the partial matches of a query; declare them, if they are new."""
+    def watch(
+        self, statement: CreateQuery, declare: Callable[[str], Any], known: Container[str]
+    ) -> list[Waiting]:
+        """Return the queries of the partial matches of a query; declare those not yet `known`."""
         assert statement.name is not None
         name = statement.name
         if name.lower() not in self.watched:
             waiting = waiting_of(statement)
-            declare("\n".join(to_text(each.query) for each in waiting))
+            fresh = [e.query for e in waiting if str(e.query.name).lower() not in known]
+            if fresh:
+                declare("\n".join(map(to_text, fresh)))
             self.watched[name.lower()], self._found[name.lower()] = waiting, []
             for each in waiting:
                 assert each.query.name is not None
@@ -62,15 +65,18 @@ def joined(query: str, tables: Iterable[tuple[str, Any]]) -> Any:
         return pa.concat_tables(_of(query, component, table) for component, table in parts)
     found = None
     for component, frame in parts:
-        if frame.isStreaming:
-            raise AuguryError(
-                f"partial matches of {query} are several queries ({query}_without_...), which are "
-                "declared now: a streaming run takes them as a pipeline of these"
-            )
         names = [f"`{name}`" for name in frame.columns if name != "query"]
         own = frame.selectExpr(f"'{query}' AS query", *names, f"'{component}' AS waiting_for")
         found = own if found is None else found.unionByName(own)
     return found
+
+
+def in_one_pass(query: str, pipeline: Any, components: Mapping[str, str]) -> Any:
+    """Return partial matches of a streaming run; `components` are waited for, by query."""
+    found = pipeline.together(list(components))
+    names = [f"`{name}`" for name in found.columns if name != "query"]
+    cases = " ".join(f"WHEN '{name}' THEN '{part}'" for name, part in components.items())
+    return found.selectExpr(f"'{query}' AS query", *names, f"CASE query {cases} END AS waiting_for")
 
 
 def _of(query: str, component: str, table: pa.Table) -> pa.Table:

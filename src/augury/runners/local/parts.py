@@ -30,7 +30,6 @@ from augury.evaluation.row_filter import RowFilter
 from augury.evaluation.stages.act import ActStage
 from augury.evaluation.stages.forecasting import taught
 from augury.planning.match_plan import refuse_unlearned
-from augury.planning.refusal import refuse_owners_under_policies
 from augury.runners.endless import refuse_endless
 from augury.runners.wanted import Wanted
 
@@ -99,7 +98,6 @@ class Declared:
 
 def parts_of(declared: Declared, wanted: Wanted, *, streaming: bool) -> list[Part]:
     """Return what is to be evaluated, in as few parts as there are ways to do it."""
-    refuse_owners_under_policies(declared.catalog, "in a run over files")
     found = list[Network]()
     if wanted.acts:
         found.append(_acting(declared, wanted))

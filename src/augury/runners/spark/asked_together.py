@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from augury.errors import DataError
 from augury.evaluation.acting.written import WRITTEN as CHANGES
 from augury.runners.spark.pipeline import Pipeline
 from augury.runners.spark.streaming import stateful
@@ -64,6 +65,11 @@ def together(runner: SparkRunner, wanted: Wanted) -> Together:
     if wanted.plain or wanted.others:
         plain = runner.pipeline(wanted.plain, asked=wanted.others, tells_faults=True)
         found.append(plain.without(told))
+    if len({each.is_streaming for each in found}) > 1:
+        raise DataError(
+            "some of what is asked for reads rows that have an end, and some reads rows that have "
+            "none; ask for them in two runs, or bind all streams in one way"
+        )
     return Together(found)
 
 

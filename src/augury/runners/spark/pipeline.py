@@ -188,6 +188,12 @@ class Pipeline:
         query = network.queries[name.lower()].name
         return self._given(network, sharding, network_schema(network, name), query)
 
+    def together(self, names: Sequence[str]) -> DataFrame:
+        """Return the matches of several queries, of which each has columns of its own or NULL."""
+        fields = (f for name in names for f in network_schema(self.network, name))
+        schema = pa.schema(list({field.name: field for field in fields}.values()))
+        return _opened(self.answers, ("match",), names, schema)
+
     def asked(self, asked: Asked) -> DataFrame:
         """Return the rows of what else is asked for."""
         schema = asked_schema(self.network, asked)
@@ -384,6 +390,9 @@ def _unknown(what: str, word: str, known: Sequence[str]) -> AuguryError:
     return AuguryError(f"{have}; {hint}" if hint else have)
 
 
-def _opened(answers: DataFrame, kinds: Sequence[str], name: str, schema: pa.Schema) -> DataFrame:
-    own = answers.where(f.col("kind").isin(*kinds) & (f.lower("name") == name.lower()))
+def _opened(
+    answers: DataFrame, kinds: Sequence[str], names: str | Sequence[str], schema: pa.Schema
+) -> DataFrame:
+    known = [name.lower() for name in ([names] if isinstance(names, str) else names)]
+    own = answers.where(f.col("kind").isin(*kinds) & f.lower("name").isin(*known))
     return own.select("payload").mapInArrow(InWorker(Unpacked(schema)), spark_schema(schema))

@@ -39,7 +39,6 @@ from augury.planning.join_program import join_program
 from augury.planning.refusal import (
     NOT_EVALUATED,
     PlanError,
-    refuse_owners_under_policies,
 )
 from augury.runners.endless import refuse_endless
 from augury.runners.spark import catalyst_rows as spark_rows
@@ -154,7 +153,6 @@ class SparkRunner:
         self, network: Network, tells_faults: bool, tells_movement: bool = False
     ) -> Pipeline:
         """Return the pass of a network, with the relations that it reads."""
-        refuse_owners_under_policies(self.catalog, "on Spark")
         network = replace(network, forecasts=self.forecasts)
         for each in network.asked:
             if each.kind == "forecast":
