@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -291,8 +292,6 @@ def test_a_forecast_as_a_stream_can_be_read_and_not_written() -> None:
     ag.bind("history", rows_of("A/k@1 B/k@2"))
     with pytest.raises(AuguryError, match="f"):
         ag.bind("f", [])
-    with pytest.raises(QueryError, match=r"P003.*query rising reads forecast f"):
-        ag.push("s", {"id": 1, "kind": "A", "k": "k", "g": None, "t": 1, "p": 1.0})
     again = session(f"{AB} WHERE [k]", f"WITHIN 2 EVENTS {LEARNED}", keyed=True)
     again.sql("CREATE QUERY any ON f PATTERN SEQ(f x, f y) WITHIN 2;")
     again.sql("CREATE FORECAST g ON any WITHIN 2 EVENTS;")
@@ -300,9 +299,41 @@ def test_a_forecast_as_a_stream_can_be_read_and_not_written() -> None:
         again.table("g")
 
 
-def test_a_query_over_a_forecast_is_not_answered_on_spark_as_yet() -> None:
-    ag = Session()
-    ag.sql(script(f"{AB} WHERE [k]", f"WITHIN 2 EVENTS {LEARNED}", keyed=True, by_time=False))
-    ag.sql(OVER)
-    with pytest.raises(QueryError, match=r"P003.*query rising reads forecast f"):
-        ag.table("rising")
+OVER_ALL = """
+CREATE QUERY rising ON f PATTERN SEQ(f x, f y) WHERE y.forecast >= x.forecast AND [k] WITHIN 4
+RETURN x.forecast AS before, y.forecast AS after;
+CREATE QUERY soon_c ON f, s PATTERN SEQ(f x, s y) WHERE y.kind = 'C' AND [k] WITHIN 3;
+CREATE QUERY twice ON rising PATTERN SEQ(rising x, rising y) WHERE [k] WITHIN 4;
+CREATE QUERY sure ON f PATTERN SEQ(f x, f y) WITHIN 2 EVENTS;
+"""
+
+
+@pytest.mark.parametrize("by_time", [False, True])
+@pytest.mark.parametrize("learning", ["LEARN FROM history", "LEARN ONLINE"])
+def test_queries_over_forecasts_of_pushed_rows_find_what_those_of_bound_rows_find(
+    learning: str, by_time: bool
+) -> None:
+    clauses = f"WITHIN 2 EVENTS USING MARKOV 1 {learning} ARRIVALS STEADY"
+    text = script("SEQ(A a, B b) WHERE [k] WITHIN 9", clauses, keyed=True, by_time=by_time)
+    draw = random.Random(5)
+    words = (f"{draw.choice('AABBCX')}{t}/{draw.choice('kl')}@{t}" for t in range(1, 25))
+    rows = rows_of(" ".join(words))
+
+    def session() -> Session:
+        ag = Session(engine="local")
+        ag.sql(text + OVER_ALL)
+        ag.bind("history", rows_of("A/k@1 B/k@2 C/k@3 X/k@4 A/k@5 B/k@6 C/k@7"))
+        return ag
+
+    here, live, found = session(), session(), list[dict[str, object]]()
+    here.bind("s", rows)
+    for number, row in enumerate(rows):
+        found += live.push("s", row)
+        if number % 3 == 2:
+            data, live = live.checkpoint(), session()
+            live.restore(data)
+    found += live.finish()
+    for name in ("rising", "soon_c", "twice", "sure"):
+        wanted = sorted(repr(row) for row in here.table(name).to_pylist())
+        assert sorted(repr(row) for row in found if row["query"] == name) == wanted, name
+    assert {"soon_c", "sure", "twice"} <= {row["query"] for row in found}

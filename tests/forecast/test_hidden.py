@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from augury import Session
+from augury import QueryError, Session
 from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stream_rows import with_event_ids
@@ -45,6 +46,15 @@ QUICK = settings(phases=(Phase.explicit, Phase.generate), max_examples=40)
 
 def bind(ag: Session, hmm: Hmm, readings: list[set[str]]) -> None:
     """Bind tables and readings; a step is made known by a reader that reads everywhere."""
+    bind_tables(ag, hmm)
+    ag.bind("readings", rows_of(readings))
+
+
+def rows_of(readings: list[set[str]]) -> list[dict[str, Any]]:
+    return [{"tag": "x", "reader": r, "t": t} for t, own in enumerate(readings) for r in own]
+
+
+def bind_tables(ag: Session, hmm: Hmm) -> None:
     name = {NOWHERE: None} | {place: place for place in PLACES}
     ag.bind("places", [{"place": name[place]} for place in hmm.initial])
     ag.bind("first_place", [{"place": name[place], "p": p} for place, p in hmm.initial.items()])
@@ -52,8 +62,6 @@ def bind(ag: Session, hmm: Hmm, readings: list[set[str]]) -> None:
     ag.bind("walks", [{"place_from": a, "place_to": b, "p": p} for a, b, p in walks])
     heard = [{"place": name[place], "reader": r, "p": p} for (place, r), p in hmm.heard.items()]
     ag.bind("heard", heard)
-    rows = [{"tag": "x", "reader": r, "t": t} for t, own in enumerate(readings) for r in own]
-    ag.bind("readings", rows)
 
 
 def told(ag: Session, last: int) -> list[dict[str, Any]]:
@@ -171,9 +179,97 @@ def test_a_stage_goes_on_where_it_was_stored() -> None:
     assert any(row["ts"] == 4 for row in found)
 
 
-def test_pushed_readings_are_refused() -> None:
-    ag = Session(engine="local", partly=True)
+HEARD_IN_TURN = [{"r"}, {"r"}, set(), {"r"}, {"s"}, set(), set(), {"r"}]
+
+
+@pytest.mark.filterwarnings("ignore:query q cannot be evaluated")
+@pytest.mark.parametrize("how", ["TIME", "MATCH"])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_pushed_readings_tell_what_bound_ones_tell(pattern: str, how: str) -> None:
+    keyed = "" if pattern.startswith("NEXT") else "WHERE [tag]"
+    script = f"""{TABLES}
+        CREATE QUERY q ON now PATTERN {pattern} {keyed} USING SKIP TILL NEXT MATCH WITHIN 4;
+        CREATE FORECAST f ON q WITHIN 2 USING MODEL building RETURN FORECAST BY {how};
+    """
+    draw = random.Random(f"{pattern} {how}")
+    moves = {
+        (a, b): 0.2 + 0.2 * (k == n) for k, a in enumerate(PLACES) for n, b in enumerate("BCA")
+    }
+    moves |= {(a, "C"): 1.0 - moves[a, "A"] - moves[a, "B"] for a in PLACES}
+    heard = {(a, r): draw.choice((0.1, 0.4, 0.9)) for a in PLACES for r in "rse"}
+    hmm = Hmm({"A": 0.5, "B": 0.25, "C": 0.25}, moves, heard)
+    rows = rows_of(HEARD_IN_TURN)
+    # Of another tag, and later: steps of x without a reading are told when x is read again.
+    rows += [{"tag": "y", "reader": "e", "t": t} for t in (2, 3, 5, 6)]
+    rows.sort(key=lambda row: row["t"])
+
+    def session() -> Session:
+        ag = Session(engine="local")
+        ag.sql(script)
+        bind_tables(ag, hmm)
+        return ag
+
+    here, live, found = session(), session(), list[dict[str, Any]]()
+    here.bind("readings", rows)
+    for number, row in enumerate(rows):
+        found += live.push("readings", row)
+        if number % 3 == 1:
+            data, live = live.checkpoint(), session()
+            live.restore(data)
+    found += [row for row in live.finish() if row["query"] == "f"]
+    wanted = here.table("f").to_pylist()
+    assert len(found) == len(wanted) > 0
+
+    def place(row: dict[str, Any]) -> tuple[Any, ...]:
+        return row["ts"], row["tag"], row.get("match_id", "")
+
+    for one, other in zip(sorted(found, key=place), sorted(wanted, key=place), strict=True):
+        assert place(one) == place(other)
+        assert one["forecast"] == pytest.approx(other["forecast"], abs=1e-12)
+
+
+def test_readings_that_no_model_takes_are_put_aside_by_push() -> None:
+    ag = Session(engine="local")
     ag.sql(TABLES + COFFEE)
-    bind(ag, Hmm({"A": 1.0, "B": 0.0, "C": 0.0}, WALK, {("A", "r"): 1.0}), [])
-    with pytest.warns(UserWarning, match="stream now, which is inferred"):
+    bind_tables(ag, Hmm({"A": 1.0, "B": 0.0, "C": 0.0}, WALK, {("A", "r"): 1.0}))
+    with pytest.warns(UserWarning, match="query coffee reads stream now"):
         ag.push("readings", {"tag": "x", "reader": "r", "t": 0})
+    told = ag.push("readings", {"tag": "x", "reader": "unheard of", "t": 1})
+    with pytest.warns(UserWarning, match="stream readings"):
+        told += ag.finish()
+    assert len(told) == 1
+    (row,) = ag.rejected("readings").to_pylist()
+    assert "unheard of" in row["reason"]
+
+
+def assert_push_refuses(ag: Session, why: str) -> None:
+    with warnings.catch_warnings():
+        # Of the query that is forecast there is one.
+        warnings.simplefilter("ignore")
+        with pytest.raises(QueryError, match=why):
+            ag.push("readings", {"tag": "x", "reader": "r", "t": 0})
+
+
+def test_what_must_hear_a_model_in_time_is_refused_by_push() -> None:
+    tables = "CREATE TABLE seen (tag STRING) KEY tag;"
+    rule = "CREATE RULE r ON f WHEN new.forecast > 0.5 DO INSERT INTO seen VALUES (new.tag);"
+    query = "CREATE QUERY over ON f PATTERN SEQ(f x, f y) WITHIN 3;"
+    for more, who in ((tables + rule, "a rule"), (query, "query over")):
+        ag = Session(engine="local")
+        ag.sql(TABLES + COFFEE + more)
+        bind_tables(ag, Hmm({"A": 1.0, "B": 0.0, "C": 0.0}, WALK, {("A", "r"): 1.0}))
+        assert_push_refuses(ag, f"P003.*{who}")
+
+
+def test_a_model_that_is_learned_from_a_stream_is_refused_by_push() -> None:
+    ag = Session(engine="local")
+    ag.sql(
+        TABLES.replace("EMISSION heard)", "EMISSION heard) LEARN FROM lessons").replace(
+            "CREATE MODEL",
+            "CREATE STREAM lessons (tag STRING, reader STRING, t LONG) KEY tag TIME t TYPE reader;"
+            " CREATE MODEL",
+        )
+        + COFFEE
+    )
+    bind_tables(ag, Hmm({"A": 1.0, "B": 0.0, "C": 0.0}, WALK, {("A", "r"): 1.0}))
+    assert_push_refuses(ag, r"P003.*learned from stream lessons")

@@ -386,6 +386,55 @@ def test_rules_hear_forecasts_in_a_stream(spark: Any, tmp_path: Path) -> None:
         there.table("sure")
 
 
+OVER = (
+    LOGINS
+    + """
+CREATE QUERY rising ON soon PATTERN SEQ(soon x, soon y) WHERE y.forecast > x.forecast AND [ip]
+WITHIN 4 RETURN x.forecast AS before, y.forecast AS after;
+CREATE TABLE places (place STRING);
+CREATE TABLE first_place (place STRING, p DOUBLE);
+CREATE TABLE walks (place_from STRING, place_to STRING, p DOUBLE);
+CREATE TABLE heard (place STRING, kind STRING, p DOUBLE);
+CREATE MODEL building HMM
+(STATES places, INITIAL first_place, TRANSITION walks, EMISSION heard);
+CREATE STREAM now AS FILTER logins USING building;
+CREATE QUERY coffee ON now PATTERN SEQ(now a, now b) WHERE a.place = 'A' AND b.place = 'B' AND [ip]
+USING SKIP TILL NEXT MATCH WITHIN 9;
+CREATE FORECAST there ON coffee WITHIN 5 USING MODEL building;
+"""
+)
+
+
+def over_rows() -> Tables:
+    both = [("A", "A"), ("A", "B"), ("B", "B"), ("B", "A")]
+    kinds = (("DENIED", 0.6), ("OK", 0.3), ("OTHER", 0.2))
+    return login_rows() | {
+        "places": [{"place": place} for place in "AB"],
+        "first_place": [{"place": "A", "p": 0.75}, {"place": "B", "p": 0.25}],
+        "walks": [{"place_from": a, "place_to": b, "p": 0.5} for a, b in both],
+        "heard": [
+            {"place": a, "kind": k, "p": p * (a == "A") + 0.1} for a in "AB" for k, p in kinds
+        ],
+    }
+
+
+def test_queries_over_forecasts_and_models_that_go_on_in_batch(spark: Any) -> None:
+    rows = over_rows()
+    here, there = local(OVER, rows), batch(spark, OVER, rows)
+    for name in ("rising", "there"):
+        assert listed(there.table(name)) == listed(here.table(name)) != [], name
+
+
+def test_queries_over_forecasts_and_models_that_go_on_in_a_stream(
+    spark: Any, tmp_path: Path
+) -> None:
+    rows = over_rows()
+    here, there = local(OVER, rows), streaming(spark, OVER, rows, "logins", tmp_path)
+    for name in ("rising", "there"):
+        expected = [each for each in listed(here.table(name)) if each.get("ts", 0) != LAST]
+        assert ordered(collected(there.table(name), tmp_path / name)) == expected != [], name
+
+
 def test_forecasts_are_made_in_a_stream(spark: Any, tmp_path: Path) -> None:
     rows = login_rows()
     here, there = local(LOGINS, rows), streaming(spark, LOGINS, rows, "logins", tmp_path)

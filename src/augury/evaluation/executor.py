@@ -24,7 +24,8 @@ from augury.evaluation.answers.answers import Answers, Clock, Measured
 from augury.evaluation.answers.asked_rows import acted_rows
 from augury.evaluation.asked import ACTED
 from augury.evaluation.codec import Format, fingerprint
-from augury.evaluation.made_streams import StreamStage, stream_stages
+from augury.evaluation.made import StreamStage
+from augury.evaluation.made_streams import stream_stages
 from augury.evaluation.memory_guard import memory_errors_named
 from augury.evaluation.network import Network, below
 from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
@@ -178,7 +179,8 @@ class Executor:
         with clock.stage(f"source {self.sources[name].stream.name}") as own:
             own.rows_in = rows.table.num_rows + rows.rejected.num_rows
             own.rows_out = rows.table.num_rows
-            if not any(stage.lists_matches for stage in self.network.graph.stages):
+            lists = any(stage.lists_matches for stage in self.network.graph.stages)
+            if not (lists or self.network.forecasts_made):
                 return rows
             return replace(rows, table=with_event_ids(rows.schema, rows.table))
 
@@ -273,10 +275,9 @@ class Executor:
         """
         found, rejected = dict[str, pa.Table](), dict[str, pa.Table]()
         for name, stage in self.makers.items():
-            rows = fresh[stage.source]
             with clock.stage(name) as own:
-                state.made[name], made = stage.advance(state.made[name], rows, horizon)
-                own.rows_in = rows.table.num_rows
+                own.rows_in = fresh[stage.source].table.num_rows
+                state.made[name], made = stage.advance(state.made[name], fresh, horizon)
                 own.rows_out = max((t.num_rows for t in made.told.values()), default=0)
             fresh |= made.streams
             found |= {a.key: made.told[a] for a in self.network.asked if a in made.told}
@@ -385,6 +386,8 @@ class Executor:
                 state.blocks.keep_only(name, span, fresh[name].table)
         if state.blocks is not None:
             state.blocks.drop_before(oldest)
+        for name, maker in self.makers.items():
+            maker.forget(state.made[name], oldest)
         if self.beside is not None:
             self.beside.forget(state.beside, self.network.inputs, oldest)
 
@@ -433,8 +436,8 @@ class Executor:
             sources[name], fresh[name] = source.restore(rows[name], horizon)
         own = {name: b85decode(text) for name, text in about.get("stages", {}).items()}
         made = {name: stage.load(own[name]) for name, stage in self.makers.items()}
-        for maker in self.makers.values():
-            fresh |= maker.again(fresh[maker.source])
+        for name, maker in self.makers.items():
+            fresh |= maker.again(made[name], fresh)
         beside = BesideState(horizon)
         if self.beside is not None:
             beside, fresh = self.beside.restore(own["beside"], fresh, horizon)

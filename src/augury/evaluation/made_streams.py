@@ -2,21 +2,24 @@
 
 A policy stands before its stream: what it keeps goes on in the place of the raw rows, and under
 the names of the streams AS SUPPRESS. Events get their owners, and are told under the name of a
-stream AS IDENTIFY. Each has a state of its own, and says what goes on and what else is told.
+stream AS IDENTIFY. Forecasts are events under their own names (`forecast_streams`). Each has a
+state of its own, and says what goes on and what else is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 
 from augury.analysis.declarations.catalog import PolicySchema, StreamSchema
 from augury.evaluation.asked import Asked
+from augury.evaluation.forecast_streams import Filtered, ForecastRows
 from augury.evaluation.identifying import identify_stage, last_tellings
+from augury.evaluation.made import Made, Rows, StreamStage
 from augury.evaluation.network import Network
+from augury.evaluation.stages.forecasting import forecast_stage
 from augury.evaluation.stages.identify import IdentifyStage
 from augury.evaluation.stages.kept_owners import KeptOwners, is_new
 from augury.evaluation.stages.suppress import SuppressStage
@@ -24,45 +27,6 @@ from augury.evaluation.stream_rows import StreamRows
 from augury.evaluation.suppression import history_of
 from augury.matching.matcher import ALWAYS
 from augury.planning.policy_plan import plan_policy
-
-
-@dataclass(frozen=True)
-class Made:
-    """What a step made: rows by stream that go on, what is told, and rows that were put aside."""
-
-    streams: Mapping[str, StreamRows] = field(default_factory=dict)
-    told: Mapping[Asked, pa.Table] = field(default_factory=dict)
-    rejected: Mapping[str, pa.Table] = field(default_factory=dict)
-
-
-class StreamStage(Protocol):
-    """A stage that makes streams of one stream; its state is used up by a step."""
-
-    @property
-    def name(self) -> str:
-        """What EXPLAIN and measurements call it."""
-        ...
-
-    @property
-    def source(self) -> str:
-        """The stream whose rows it takes, in lower case."""
-        ...
-
-    def start(self) -> Any: ...
-
-    def advance(self, state: Any, rows: StreamRows, horizon: int) -> tuple[Any, Made]: ...
-
-    def again(self, rows: StreamRows) -> Mapping[str, StreamRows]:
-        """Return the streams that rows go on as, which went through before a state was stored."""
-        ...
-
-    def waits(self, state: Any) -> bool:
-        """Return whether rows wait for something but the next row."""
-        ...
-
-    def dump(self, state: Any) -> bytes: ...
-
-    def load(self, data: bytes) -> Any: ...
 
 
 def stream_stages(network: Network) -> dict[str, StreamStage]:
@@ -78,6 +42,9 @@ def stream_stages(network: Network) -> dict[str, StreamStage]:
     read = [catalog.owners_of(name) for name in network.identified]
     names = dict.fromkeys([*on_owners, *asked, *read])
     found += [_owners(network, name, on_owners.get(name)) for name in names if name is not None]
+    models = [f.query.streams[0] for f in network.forecasts_made if f.future.kind == "MODEL"]
+    found += [Filtered.of(network, stream.name) for stream in models]
+    found += [ForecastRows(forecast_stage(network, each)) for each in network.forecasts_below]
     return {each.name: each for each in found}
 
 
@@ -103,17 +70,22 @@ class Guard:
     def start(self) -> Any:
         return self.stage.start(self.history)
 
-    def advance(self, state: Any, rows: StreamRows, horizon: int) -> tuple[Any, Made]:
+    def advance(self, state: Any, fresh: Rows, horizon: int) -> tuple[Any, Made]:
         del horizon
-        state, passed = self.stage.advance(state, rows)
+        state, passed = self.stage.advance(state, fresh[self.source])
         policy = self.stage.plan.schema.name.lower()
         told = {Asked("audit", policy): passed.audit}
         for alias in self.aliases:
             columns = [column.name for column in alias.columns]
             told[Asked("stream", alias.name.lower())] = passed.kept.table.select(columns)
-        return state, Made(self.again(passed.kept), told)
+        return state, Made(self._under_all_names(passed.kept), told)
 
-    def again(self, rows: StreamRows) -> dict[str, StreamRows]:
+    def again(self, state: Any, fresh: Rows) -> Rows:
+        return self._under_all_names(fresh[self.source])
+
+    def forget(self, state: Any, oldest: int) -> None: ...
+
+    def _under_all_names(self, rows: StreamRows) -> dict[str, StreamRows]:
         streams = {self.source: rows}
         return streams | {each.name.lower(): replace(rows, schema=each) for each in self.aliases}
 
@@ -172,7 +144,8 @@ class Owners:
     def start(self) -> Any:
         return self.stage.start()
 
-    def advance(self, state: Any, rows: StreamRows, horizon: int) -> tuple[Any, Made]:
+    def advance(self, state: Any, fresh: Rows, horizon: int) -> tuple[Any, Made]:
+        rows = fresh[self.source]
         columns = [column.name for column in self.stage.source.columns]
         is_only = horizon == ALWAYS and is_new(state)
         state, tidings = self.stage.advance(state, rows.table.select(columns), horizon)
@@ -190,8 +163,10 @@ class Owners:
             told[Asked("audit", policy)] = tidings.audit
         return state, Made(streams, told, {self.source: bad} if bad.num_rows else {})
 
-    def again(self, rows: StreamRows) -> dict[str, StreamRows]:
+    def again(self, state: Any, fresh: Rows) -> Rows:
         return {}
+
+    def forget(self, state: Any, oldest: int) -> None: ...
 
     def waits(self, state: Any) -> bool:
         return bool(state.known.waiting)

@@ -125,8 +125,8 @@ class Network:
     @property
     def identity(self) -> str:
         """The text of all queries, by which stored state knows its own."""
-        named = {*self.queries, *(each.name.lower() for each in self.forecasts_read)}
-        named |= {each.query.name.lower() for each in self.forecasts_read}
+        named = {*self.queries, *(each.name.lower() for each in self.forecasts_made)}
+        named |= {each.query.name.lower() for each in self.forecasts_made}
         others = [each.key for each in sorted(self.asked)]
         policies = [to_text(policy.statement) for policy in self.policies]
         policies += [] if self.act is None else [self.act.mark.hex()]
@@ -153,6 +153,19 @@ class Network:
         names = [each.name for each in self.asked if each.kind == "forecast"]
         names += [] if self.act is None else self.act.acting.forecasts
         return [self.forecasts[name] for name in dict.fromkeys(names)]
+
+    @cached_property
+    def forecasts_below(self) -> list[CheckedForecast]:
+        """The forecasts whose rows queries read as events."""
+        streams = [stream for query in self.queries.values() for stream in query.streams]
+        names = dict.fromkeys(stream.name.lower() for stream in streams)
+        return [self.forecasts[name] for name in names if name in self.catalog.forecast_streams]
+
+    @property
+    def forecasts_made(self) -> list[CheckedForecast]:
+        """The forecasts that are made here, whoever reads them."""
+        found = {each.name.lower(): each for each in (*self.forecasts_read, *self.forecasts_below)}
+        return list(found.values())
 
     @cached_property
     def graph(self) -> Graph:
@@ -217,8 +230,10 @@ class Network:
     def bases(self) -> dict[str, StreamSchema]:
         """The declared streams that the network reads in the end, by lower-case name."""
         if self.is_behind_policies:
-            # What was kept comes under all of its names.
-            return {**self.inputs, **self._bases_of(self._read_by_others)}
+            # What was kept comes under all of its names; forecasts are made here.
+            made = self.catalog.forecast_streams
+            given = {name: own for name, own in self.inputs.items() if name not in made}
+            return {**given, **self._bases_of(self._read_by_others)}
         return self._bases_of([*self._read_by_queries, *self._read_by_others])
 
     def _bases_of(self, streams: Iterable[StreamSchema]) -> dict[str, StreamSchema]:
@@ -226,11 +241,12 @@ class Network:
 
     @cached_property
     def inputs(self) -> dict[str, StreamSchema]:
-        """The streams whose rows queries get: declared ones, or what a policy keeps of them."""
+        """The streams whose rows queries get: declared ones, forecasts, or what a policy keeps."""
         catalog, found = self.catalog, dict[str, StreamSchema]()
         for own in self._read_by_queries:
             is_kept = own.name.lower() in catalog.suppressed and not own.is_identified
-            found |= {own.name.lower(): own} if is_kept else ground(own, catalog)
+            is_made = is_kept or own.name.lower() in catalog.forecast_streams
+            found |= {own.name.lower(): own} if is_made else ground(own, catalog)
         return found
 
     @property
@@ -241,7 +257,7 @@ class Network:
     @cached_property
     def _read_by_others(self) -> list[StreamSchema]:
         """The streams that is read of what else is asked for."""
-        found = [stream for each in self.forecasts_read for stream in each.query.streams]
+        found = [stream for each in self.forecasts_made for stream in each.query.streams]
         for each in self.asked:
             if each.kind in ("stream", "revisions") and each.name in self.catalog.streams:
                 found.append(self.catalog.streams[each.name])
@@ -308,13 +324,13 @@ class Network:
         found = set[str]()
         for each in self.policies:
             found |= self._history_of(each)
-        untaught = [each for each in self.forecasts_read if each.name.lower() not in self.taught]
+        untaught = [each for each in self.forecasts_made if each.name.lower() not in self.taught]
         found |= {(each.learn_from or "").lower() for each in untaught}
         for query in self.weighed.values():
             # Every network behind a policy asks, of every query of it: without planning them.
             conjuncts = (*query.conjuncts, *query.lookups)
             found |= {name.lower() for each in conjuncts for name in tables_read(each.expression)}
-        for query in (each.query for each in self.forecasts_read):
+        for query in (each.query for each in self.forecasts_made):
             found |= _relations_of(plan_match(query, self.catalog))
         for name in self.owners_read:
             found |= self._tables_of_owners(name)
@@ -423,7 +439,7 @@ class Network:
         that exclude each other may be of any time, as those of one ID may, nor along paths; and not
         by stages that must see all events in order.
         """
-        if self.asked or self.policies:
+        if self.asked or self.policies or self.forecasts_below:
             return False
         counted = any(query.match_limit is not None for query in self.queries.values())
         apart = any(each.alternatives and each.id is not None for each in self.bases.values())
@@ -514,9 +530,12 @@ class Network:
 
 
 def ground(stream: StreamSchema, catalog: Catalog) -> dict[str, StreamSchema]:
-    """Return the streams whose rows a stream is made of, by lower-case name."""
+    """Return the streams whose rows a stream is made of, by lower-case name.
+
+    What a forecast reads is read by itself.
+    """
     if stream.name.lower() in catalog.forecast_streams:
-        return {stream.name.lower(): stream}
+        return {}
     how = catalog.inferred.get(stream.name.lower())
     known = catalog.identified.get(stream.name.lower())
     kept = catalog.suppressed.get(stream.name.lower())

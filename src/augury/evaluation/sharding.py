@@ -13,6 +13,7 @@ from typing import Literal
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import StreamSchema
+from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.evaluation.asked import Asked
 from augury.evaluation.network import Network, ground
 from augury.planning.distribution.layout import Moving
@@ -40,8 +41,9 @@ class Sharding:
 
 
 SINGLE = Sharding("single")
+Columns = tuple[str, ...]
 # By base stream in lower case, the columns that cut it.
-Cut = Mapping[str, tuple[str, ...]]
+Cut = Mapping[str, Columns]
 
 
 def sharding_of(network: Network, *, bounded: bool, parts: int = 1) -> Sharding:
@@ -53,7 +55,7 @@ def sharding_of(network: Network, *, bounded: bool, parts: int = 1) -> Sharding:
     by_key = _by_key(network)
     if by_key is not None:
         return by_key
-    if network.identified:
+    if network.identified or network.forecasts_below:
         return SINGLE
     if bounded and network.is_flat and len(network.names) == 1:
         return _by_time(network, parts)
@@ -119,11 +121,23 @@ def _asked_columns(network: Network, asked: Asked) -> Cut | None:
     if network.catalog.owners_of(asked.name) is not None:
         return _wards_of(network, network.catalog.streams[asked.name])
     if asked.kind == "forecast":
-        cut = forecast_cut(plan_forecast(network.forecasts[asked.name], network.catalog))
-        return cut.columns and {name.lower(): names for name, names in cut.columns.items()}
+        return _forecast_columns(network, network.forecasts[asked.name])
     # What a policy keeps, and its log, are cut as the policy is; firings and changes as candidates
     # are. A table is whole in every shard, so its contents are told by one.
     return None if asked.kind == "contents" else {}
+
+
+def _forecast_columns(network: Network, forecast: CheckedForecast) -> Cut | None:
+    """Return the columns of each base stream that cut a forecast; None if none do."""
+    columns = forecast_cut(plan_forecast(forecast, network.catalog)).columns
+    if columns is None:
+        return None
+    found: dict[str, Columns] = {}
+    for stream in forecast.query.streams:
+        own = _at_the_ground(network, stream, columns[stream.name])
+        if own is None or any(found.setdefault(s, c) != c for s, c in own.items()):
+            return None
+    return found
 
 
 def _wards_of(network: Network, stream: StreamSchema) -> Cut | None:
@@ -157,6 +171,11 @@ def _key_columns(network: Network, name: str) -> dict[str, tuple[str, ...]] | No
         own: Mapping[str, tuple[str, ...]] | None = _at_the_ground(network, schema, columns)
         if schema.query is not None:
             own = _below(network, schema.query.lower(), columns)
+        elif schema.name.lower() in network.catalog.forecast_streams:
+            # A forecast has the keys by which its rows are parted.
+            of_all = {n.lower() for n in columns} == {n.lower() for n in schema.key}
+            forecast = network.forecasts[schema.name.lower()]
+            own = _forecast_columns(network, forecast) if of_all else None
         if own is None or any(found.setdefault(s, c) != c for s, c in own.items()):
             return None
     return found
@@ -171,7 +190,7 @@ def _at_the_ground(network: Network, stream: StreamSchema, columns: tuple[str, .
     kept = network.catalog.suppressed.get(stream.name.lower())
     if kept is not None:
         return {kept.stream.lower(): columns}
-    how = network.inferred.get(stream.name.lower())
+    how = network.catalog.inferred.get(stream.name.lower())
     if how is None and stream.markov is not None:
         # The tables of an object go where its rows go.
         whole = {stream.name.lower(): columns, stream.markov.lower(): columns}

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from augury.analysis.checked import Branch, CheckedQuery, Negated, Shape
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
+from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.analysis.declarations.moves import TOLD
 from augury.analysis.expressions.walk import attributes
 from augury.analysis.unread import scores_unseen
@@ -240,16 +241,15 @@ def refuse_inferred(query: CheckedQuery, catalog: Catalog) -> None:
             message = f"query {query.name} reads stream {stream.name}, which is inferred"
             hint = "bind its readings, and ask for its table with the local engine"
             raise PlanError(NOT_EVALUATED, message, hint)
-    refuse_forecasts(query, catalog)
 
 
-def refuse_forecasts(query: CheckedQuery, catalog: Catalog) -> None:
-    """Raise where a query reads a forecast: only the local engine does, over bound rows."""
-    for stream in query.streams:
-        if stream.name.lower() in catalog.forecast_streams:
-            message = f"query {query.name} reads forecast {stream.name}"
-            hint = "bind rows, and ask for its table with the local engine"
-            raise PlanError(NOT_EVALUATED, message, hint)
+def refuse_late_steps(reader: str, name: str, forecasts: Mapping[str, CheckedForecast]) -> None:
+    """Raise where something must hear a forecast in time that is told behind time."""
+    forecast = forecasts.get(name.lower())
+    if forecast is not None and forecast.future.kind == "MODEL":
+        message = f"{reader} reads forecast {forecast.name}, USING MODEL, as rows come: steps "
+        message += "without a reading are known when the next reading comes, which is too late"
+        raise PlanError(NOT_EVALUATED, message, "bind all rows in a Session(engine='local')")
 
 
 def refuse_identified(queries: Iterable[CheckedQuery]) -> None:

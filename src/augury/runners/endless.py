@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from augury.evaluation.network import Network, below
 from augury.evaluation.probability.streamable import refuse_unstreamable
-from augury.planning.evaluated import reads_owners, refuse_endless_skips, refuse_unrevised
+from augury.planning.evaluated import (
+    reads_owners,
+    refuse_endless_skips,
+    refuse_late_steps,
+    refuse_unrevised,
+)
 from augury.planning.graph import asks_whether
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 
 
 def refuse_endless(network: Network) -> None:
     """Raise where a query cannot be answered over rows that have no end."""
+    for name in () if network.act is None else network.act.acting.forecasts:
+        refuse_late_steps("a rule", name, network.forecasts)
+    for query in network.queries.values():
+        for stream in query.streams:
+            refuse_late_steps(f"query {query.name}", stream.name, network.forecasts)
     for name, query in network.queries.items():
         if any(map(reads_owners, below(query, network.queries).values())):
             refuse_unrevised(query)

@@ -15,7 +15,6 @@ from augury.analysis.declarations.catalog import Catalog
 from augury.evaluation.asked import ACTED, Asked
 from augury.planning.acting.whom import acting_names, tested_names
 from augury.planning.acting.world import Acting, acting_of
-from augury.planning.evaluated import refuse_forecasts
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 
 # The changes of tables that lie in stores, for who commits them.
@@ -66,8 +65,6 @@ def wanted_of(
     if catalog.rules or any(name in tested_names(catalog, queries) for name in chosen):
         acting = _acting(catalog, queries)
     for name in chosen:
-        if name in queries:
-            refuse_forecasts(queries[name], catalog)
         if name in queries and name not in acting.candidates:
             plain.append(name)
         else:

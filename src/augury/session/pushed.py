@@ -65,6 +65,7 @@ class PushedRows:
         catalog, rows = declared.catalog, self._bound.rows
         live.tables |= {name: each for name, each in rows.items() if name not in catalog.guarded}
         live.open_streams(catalog)
+        live.forecasts = declared.checked_forecasts
         acting, queries = declared.acting_for(), declared.checked_queries
         queries |= acting.searched
         live.refused = acting.refused

@@ -137,7 +137,9 @@ class ForecastStage:
         """
         alone = state.encoder.alone
         _, told = self.read(state, batch)
-        told = told.only(shown(self.plan.forecast, told) & (told.time >= state.reported))
+        # Of a model, steps without a reading are known when the next reading comes.
+        since = NEVER_YET if self.plan.setting.kind == "MODEL" else state.reported
+        told = told.only(shown(self.plan.forecast, told) & (told.time >= since))
         table = self._table(state, told)
         state.reported = max(state.reported, horizon)
         self._drop(state, alone)

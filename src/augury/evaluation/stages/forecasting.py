@@ -5,33 +5,40 @@ from __future__ import annotations
 from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.errors import DataError
 from augury.evaluation.evaluator import checked_rows
+from augury.evaluation.forecast_streams import inferring
 from augury.evaluation.network import Network
 from augury.evaluation.stages.forecast import ForecastStage, Learned
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
-from augury.planning.evaluated import refuse_inferred
 from augury.planning.forecast_plan import plan_forecast
 
 
 def forecast_stages(network: Network) -> dict[str, ForecastStage]:
     """Return the stages of the forecasts that are asked for, by name."""
-    return {f"forecast {each.name}": _stage(network, each) for each in network.forecasts_read}
+    asked = network.forecasts_read
+    return {f"forecast {each.name}": forecast_stage(network, each) for each in asked}
 
 
 def taught(network: Network) -> dict[str, Learned]:
-    """Return what the histories teach of the forecasts that are asked for, by lower-case name."""
-    stages = forecast_stages(network).values()
+    """Return what the histories teach of the forecasts that are made, by lower-case name."""
+    stages = [forecast_stage(network, each) for each in network.forecasts_made]
     learned = {each.plan.forecast.name.lower(): each.learned().known for each in stages}
     return {name: known for name, known in learned.items() if known is not None}
 
 
-def _stage(network: Network, forecast: CheckedForecast) -> ForecastStage:
+def forecast_stage(network: Network, forecast: CheckedForecast) -> ForecastStage:
+    """Return the stage of a forecast, with its history, unless it is known what that teaches."""
     plan = plan_forecast(forecast, network.catalog)
     known = network.taught.get(forecast.name.lower())
-    refuse_inferred(forecast.query, network.catalog)
-    history = None if known is not None else _history(network, forecast)
     acts = network.act is not None
-    return ForecastStage(plan, network.relations, history, known, acts)
+    if known is not None:
+        return ForecastStage(plan, network.relations, None, known, acts)
+    model = None
+    if forecast.future.kind == "MODEL":
+        stream = forecast.query.streams[0].name
+        model = inferring(network.catalog, network.tables, stream).follower.model
+    history = _history(network, forecast)
+    return ForecastStage(plan, network.relations, history, None, acts, model)
 
 
 def _history(network: Network, forecast: CheckedForecast) -> StreamRows | None:

@@ -11,16 +11,17 @@ from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.errors import DataError
 from augury.evaluation.encoding import Tables, declaration_of
+from augury.evaluation.forecast_streams import Filtered
 from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
-from augury.planning.evaluated import refuse_inferred
 from augury.planning.forecast_plan import plan_forecast
+from augury.runners.live.steps import Aside
 from augury.sources.columns import ARROW_TYPES
 from augury.sources.intake import Arrival
-from augury.sources.rows import conform, sift
+from augury.sources.rows import REASON, conform, sift
 from augury.sources.values import stored
 
 
@@ -39,14 +40,24 @@ class LiveForecast:
         *,
         acts: bool = False,
     ) -> None:
-        refuse_inferred(forecast.query, catalog)
         plan = plan_forecast(forecast, catalog)
         self.forecast, self.query = forecast, forecast.query
-        self.stage = ForecastStage(plan, relations, _history(forecast, catalog, tables), None, acts)
+        streams: list[StreamSchema] = list(forecast.query.streams)
+        # What a model says of readings, whose turn comes before.
+        self.filtered: Filtered | None = None
+        model = None
+        if forecast.future.kind == "MODEL":
+            self.filtered = Filtered(catalog, tables, streams[0].name)
+            model, streams = self.filtered.steps.follower.model, [self.filtered.readings]
+        history = _history(forecast, catalog, tables)
+        self.stage = ForecastStage(plan, relations, history, None, acts, model)
         self.state = self.stage.start()
-        self.streams = {stream.name.lower(): stream for stream in forecast.query.streams}
+        self.believed = None if self.filtered is None else self.filtered.start()
+        self.streams = {stream.name.lower(): stream for stream in streams}
         self.rows: dict[str, list[Arrival]] = {name: [] for name in self.streams}
         self.horizon = NEVER_YET
+        # The lists of rejected rows, by stream.
+        self.aside: Aside = {}
 
     @property
     def bases(self) -> list[str]:
@@ -63,9 +74,20 @@ class LiveForecast:
         if horizon <= self.horizon:
             return []
         batch = {name: self._due(name, horizon) for name in self.rows}
+        if self.filtered is not None and self.believed is not None:
+            self.believed, made = self.filtered.advance(self.believed, batch, horizon)
+            batch |= made.streams
+            self._put_aside(made.rejected)
         self.state, answers = self.stage.advance(self.state, batch, horizon)
         self.horizon = horizon
         return [row for table in answers.found.values() for row in table.to_pylist()]
+
+    def _put_aside(self, rejected: Mapping[str, pa.Table]) -> None:
+        """Put readings aside that no model takes; all else was checked where it came in."""
+        for name, bad in rejected.items():
+            for row in bad.to_pylist():
+                reason = row.pop(REASON)
+                self.aside[name].append((row, reason))
 
     def finish(self) -> list[dict[str, Any]]:
         """Report what remains: the streams have ended."""

@@ -34,6 +34,7 @@ from augury.planning.evaluated import (
     reads_owners,
     refuse_endless_skips,
     refuse_inferred,
+    refuse_late_steps,
     refuse_unfollowed,
     refuse_unrevised,
 )
@@ -62,6 +63,7 @@ class LiveRunner:
         self, tables: Mapping[str, pa.Table] | None = None, *, partly: bool = False
     ) -> None:
         self.tables, self.partly = dict(tables or {}), partly
+        self.forecasts: Mapping[str, CheckedForecast] = {}
         self.entrances: dict[str, Intake] = {}
         self.queries: dict[str, Live] = {}
         self.texts: dict[str, str] = {}
@@ -357,10 +359,13 @@ class LiveRunner:
                 # Without it, what rules do would be another.
                 raise
             advice = f"; {error.hint}" if error.hint else ""
+            reads = [own for own in self.forecasts.values() if own.query.name == query.name]
             self._leave_out(
                 name,
                 f"query {query.name} cannot be evaluated, and push leaves it out: "
                 f"{error.message} ({error.code}){advice}",
+                # It is declared to be forecast, and forecast it is.
+                warns=any(own.future.kind == "MODEL" for own in reads),
             )
             return
         self._read(name, live, to_text(catalog.queries[name]), bases)
@@ -373,7 +378,10 @@ class LiveRunner:
         try:
             rows = _table_rows(catalog, self.tables)
             acts = name in self._acting_names
+            if acts:
+                refuse_late_steps("a rule", name, self.forecasts)
             live = LiveForecast(forecast, catalog, self.tables, rows, acts=acts)
+            live.aside = {base: self.entrances[base].rejected for base in live.rows}
         except PlanError as error:
             if name in self._acting_names:
                 raise
@@ -424,6 +432,9 @@ class LiveRunner:
         """Return how a query is evaluated, and the names of the streams it reads in the end."""
         lower = below(query, queries)
         refuse_unfollowed(lower)
+        for each in lower.values():
+            for stream in each.streams:
+                refuse_late_steps(f"query {each.name}", stream.name, self.forecasts)
         if any(map(reads_owners, lower.values())):
             refuse_unrevised(query)
             return self._in_steps(query, catalog, queries)
@@ -433,7 +444,8 @@ class LiveRunner:
         refuse_inferred(query, catalog)
         refuse_endless_skips(query)
         plan = plan_match(learned(query, catalog, self.tables), catalog)
-        if needs_steps(plan):
+        reads_forecasts = any(s.name.lower() in catalog.forecast_streams for s in query.streams)
+        if needs_steps(plan) or reads_forecasts:
             return self._in_steps(query, catalog, queries)
         rows = _table_rows(catalog, self.tables)
         ties = tie_rule(plan.query, catalog)
@@ -443,12 +455,13 @@ class LiveRunner:
         self, query: CheckedQuery, catalog: Catalog, queries: Mapping[str, CheckedQuery]
     ) -> tuple[Live, list[str]]:
         """Return a query that the executor evaluates, as rows have their turn."""
-        steps = LiveSteps(query, catalog, queries, self.tables | self.histories)
+        tables = self.tables | self.histories
+        steps = LiveSteps(query, catalog, queries, tables, self.forecasts)
         steps.aside = {name: self.entrances[name].rejected for name in steps.rows}
         return steps, steps.bases
 
-    def _leave_out(self, name: str, reason: str) -> None:
-        if not self.partly:
+    def _leave_out(self, name: str, reason: str, *, warns: bool = False) -> None:
+        if not (self.partly or warns):
             # Who does not hear of a query would take it for one that never matches.
             hint = "take it out of the session, or go on without it: Session(partly=True)"
             said = reason.replace(", and push leaves it out", " by push")

@@ -161,9 +161,12 @@ def _waiting(arrivals: Iterable[Arrival]) -> list[list[Any]]:
 
 def _query(query: Live, parts: list[bytes]) -> Plain:
     if isinstance(query, LiveForecast):
+        first = len(parts)
         parts.append(query.stage.dump(query.state))
+        if query.filtered is not None and query.believed is not None:
+            parts.append(query.filtered.dump(query.believed))
         rows = {name: _waiting(kept) for name, kept in query.rows.items()}
-        return {"part": len(parts) - 1, "horizon": query.horizon, "rows": rows}
+        return {"part": first, "horizon": query.horizon, "rows": rows}
     if isinstance(query, LiveSteps):
         return _steps(query, parts)
     if isinstance(query, LiveIdentified):
@@ -309,6 +312,9 @@ def _restore_forecast(
 ) -> None:
     query.horizon = about["horizon"]
     query.state = query.stage.restore({}, query.horizon, parts[about["part"]])
+    if query.filtered is not None:
+        query.believed = query.filtered.load(parts[about["part"] + 1])
+    query.aside = {name: runner.entrances[name].rejected for name in query.rows}
     rows = _restored_rows(about["rows"], runner)
     query.rows |= {name: [arrival for _, arrival in kept] for name, kept in rows.items()}
 

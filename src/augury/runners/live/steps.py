@@ -14,11 +14,13 @@ import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, DataType, StreamSchema
+from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.errors import DataError
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import Network, below
 from augury.evaluation.packing import Packer
 from augury.evaluation.probability.chain_shard import shard_for
+from augury.evaluation.stages.forecasting import taught
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.matcher import ALWAYS
 from augury.planning.graph import lists_matches
@@ -63,18 +65,21 @@ class LiveSteps:
         catalog: Catalog,
         queries: Mapping[str, CheckedQuery],
         tables: Mapping[str, pa.Table],
+        forecasts: Mapping[str, CheckedForecast],
     ) -> None:
         own = {n: learned(each, catalog, tables) for n, each in below(query, queries).items()}
         # Policies weigh queries that nothing reads.
         network = Network.of([query.name], {**queries, **own}, catalog)
-        network = replace(network, is_behind_policies=True)
+        network = replace(network, is_behind_policies=True, forecasts=forecasts)
         missing = sorted(set(network.tables_read) - set(tables))
         if missing:
             known = catalog.tables.get(missing[0]) or catalog.streams[missing[0]]
             kind = "table" if missing[0] in catalog.tables else "stream"
             raise DataError(f"{kind} {known.name} has no data; bind it before the first push")
         bound = {name: tables[name] for name in network.tables_read}
-        self.query, self.shard = query, shard_for(replace(network, tables=bound, counts_ties=True))
+        network = replace(network, tables=bound, counts_ties=True)
+        network = replace(network, taught=taught(network))
+        self.query, self.shard = query, shard_for(network)
         self.state: Any = self.shard.start()
         self.rows: dict[str, list[tuple[int, Arrival]]] = {name: [] for name in network.bases}
         self.aside: Aside = {}

@@ -23,6 +23,7 @@ from augury.evaluation.asked import Asked
 from augury.evaluation.encoding import declaration_of
 from augury.evaluation.evaluator import Evaluator, checked_rows
 from augury.evaluation.executor import Executor
+from augury.evaluation.forecast_streams import with_step_ids
 from augury.evaluation.identifying import Identities
 from augury.evaluation.learning.forecast_explained import explain_learned
 from augury.evaluation.learning.forecast_scores import ForecastScore, judge, scored
@@ -126,8 +127,9 @@ class LocalRunner:
 
     def _ordered(self, stream: str) -> StreamRows:
         """Return the rows of a stream by time, with the ids of their events."""
-        is_inferred = stream.lower() in self.catalog.inferred
-        checked = self._evaluator.rows(stream) if is_inferred else self._checked(stream)
+        if stream.lower() in self.catalog.inferred:
+            return with_step_ids(self._evaluator.rows(stream))
+        checked = self._checked(stream)
         table = with_event_ids(checked.schema, in_order(checked.table, checked.schema))
         return StreamRows(checked.schema, table, checked.rejected)
 
@@ -202,7 +204,8 @@ class LocalRunner:
         asked = below(self.queries[name.lower()], self.queries)
         known = dict(self.queries) | {each: self.with_gaps(own) for each, own in asked.items()}
         network = Network.of([name], known, self.catalog)
-        return replace(network, tables=dict(self.bound), is_behind_policies=True)
+        network = replace(network, forecasts=self.forecasts, is_behind_policies=True)
+        return replace(network, tables=dict(self.bound))
 
     def _answer(self, network: Network) -> pa.Table:
         (name,) = network.names
@@ -226,18 +229,8 @@ class LocalRunner:
 
     def _checked(self, name: str) -> StreamRows:
         if name.lower() not in self.checked:
-            forecast = self.forecasts.get(name.lower())
-            self.checked[name.lower()] = (
-                checked_rows(self.catalog, name, self.bound)
-                if forecast is None
-                else self._as_stream(forecast)
-            )
+            self.checked[name.lower()] = checked_rows(self.catalog, name, self.bound)
         return self.checked[name.lower()]
-
-    def _as_stream(self, forecast: CheckedForecast) -> StreamRows:
-        """Return the rows of a forecast as certain events."""
-        rows = self.forecast(forecast).select([c.name for c in forecast.schema.columns])
-        return StreamRows(forecast.schema, rows, rows[:0])
 
     def _many(self, stream: StreamSchema) -> pa.Table | None:
         """Return the good rows of a stream if they are many, and in the order of time."""

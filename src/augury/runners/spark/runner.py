@@ -83,7 +83,8 @@ class SparkRunner:
     def _joining(self, query: CheckedQuery) -> SparkJoining | None:
         """Return a query as a join that Spark carries out by itself; None of another."""
         program = join_program(query, self.catalog)
-        if program is None or self._is_guarded(query) or any(s.query for s in query.streams):
+        made = any(s.query or s.name.lower() in self.catalog.forecasts for s in query.streams)
+        if program is None or self._is_guarded(query) or made:
             return None
         read = {stream.name: self.rows(stream) for stream in query.streams}
         if any(rows.isStreaming for rows in read.values()):
@@ -154,9 +155,8 @@ class SparkRunner:
     ) -> Pipeline:
         """Return the pass of a network, with the relations that it reads."""
         network = replace(network, forecasts=self.forecasts)
-        for each in network.asked:
-            if each.kind == "forecast":
-                self._refuse_guarded(self.forecasts[each.name].learn_from or "")
+        for each in network.forecasts_made:
+            self._refuse_guarded(each.learn_from or "")
         tables = {name: self._relation(name) for name in sorted(network.tables_read)}
         network = replace(network, tables=tables)
         # A history teaches once, here, and does not travel.

@@ -1,0 +1,57 @@
+"""What makes streams of others, between sources and queries: its steps, and what they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from augury.evaluation.asked import Asked
+from augury.evaluation.stream_rows import StreamRows
+
+Rows = Mapping[str, StreamRows]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a step made: rows by stream that go on, what is told, and rows that were put aside."""
+
+    streams: Mapping[str, StreamRows] = field(default_factory=dict)
+    told: Mapping[Asked, pa.Table] = field(default_factory=dict)
+    rejected: Mapping[str, pa.Table] = field(default_factory=dict)
+
+
+class StreamStage(Protocol):
+    """A stage that makes streams of one stream; its state is used up by a step."""
+
+    @property
+    def name(self) -> str:
+        """What EXPLAIN and measurements call it."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """The stream whose rows it takes, or the first of them, in lower case."""
+        ...
+
+    def start(self) -> Any: ...
+
+    def advance(self, state: Any, fresh: Rows, horizon: int) -> tuple[Any, Made]: ...
+
+    def again(self, state: Any, fresh: Rows) -> Rows:
+        """Return the streams that rows go on as, which went through before a state was stored."""
+        ...
+
+    def forget(self, state: Any, oldest: int) -> None:
+        """Let rows go that were made and that no stage needs any more."""
+        ...
+
+    def waits(self, state: Any) -> bool:
+        """Return whether rows wait for something but the next row."""
+        ...
+
+    def dump(self, state: Any) -> bytes: ...
+
+    def load(self, data: bytes) -> Any: ...
