@@ -93,7 +93,6 @@ def test_every_row_that_is_refused_has_a_test() -> None:
         "`CREATE POLICY`",
         "forecasts `USING MODEL`",
         "forecasts: `APPROXIMATE`",
-        "queries over forecasts",
         "rules and active conjuncts",
         "a query over a query that has active conjuncts",
         "a subquery of a table that no rule writes",

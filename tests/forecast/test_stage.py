@@ -152,6 +152,44 @@ def test_what_is_followed_by_tables_is_what_is_read_one_by_one(
     assert_same(told(stage, rows), whole)
 
 
+SPARSE = [
+    "SEQ(A a, B b, C c)",
+    "SEQ(A a, B b, C c) USING SKIP TILL NEXT MATCH",
+    "SEQ(A a, B b) USING STRICT",
+    "SEQ(A a, !C n, B b)",
+    "SEQ(NEXT(A a, B b), NEXT(C c, A d))",
+    "SEQ(A a, B+ b, C c) USING SKIP TILL NEXT MATCH",
+    "AND(A a, SEQ(B b, C c)) USING SKIP TILL NEXT MATCH",
+]
+
+
+@pytest.mark.rotating(4)
+@pytest.mark.parametrize("by_time", [False, True])
+@pytest.mark.parametrize("pattern", SPARSE)
+@pytest.mark.parametrize("order", [0, 2])
+def test_events_that_mean_nothing_are_left_out_and_told_of(
+    pattern: str, by_time: bool, order: int
+) -> None:
+    draw = random.Random(f"{pattern} {by_time} {order}")
+    kinds = ["A", "B", "C", "X", "X", "X", "X", "X", "X"]
+    rows = worded(" ".join(f"{draw.choice(kinds)}{t}@{t}" for t in range(1, 200)))
+    for threshold in (0.05, 0.4):
+        clauses = f"WITHIN 9 EVENTS USING MARKOV {order} LEARN FROM history"
+        clauses += f" HAVING FORECAST > {threshold}"
+        stage = stage_of(script(pattern, clauses, keyed=False, by_time=by_time), rows[:90])
+        state = stage.start()
+        state.lives.read_one_by_one()
+        _, answers = stage.advance(state, batch(stage, rows), ALWAYS)
+        whole = answers.found["f"].to_pylist()
+        assert_same(told(stage, rows), whole)
+        state, found = stage.start(), list[Row]()
+        for first in range(0, 199, 67):
+            part = rows[first : first + 67]
+            state, answers = stage.advance(state, batch(stage, part), part[-1]["t"] + 1)
+            found += answers.found["f"].to_pylist()
+        assert_same(found, whole)
+
+
 # Shards -------------------------------------------------------------------------------------------
 
 

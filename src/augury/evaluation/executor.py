@@ -24,7 +24,6 @@ from augury.evaluation.answers.answers import Answers, Clock, Measured
 from augury.evaluation.answers.asked_rows import acted_rows
 from augury.evaluation.asked import ACTED
 from augury.evaluation.codec import Format, fingerprint
-from augury.evaluation.made import StreamStage
 from augury.evaluation.made_streams import stream_stages
 from augury.evaluation.memory_guard import memory_errors_named
 from augury.evaluation.network import Network, below
@@ -34,6 +33,7 @@ from augury.evaluation.stages.beside import BesideStage, BesideState
 from augury.evaluation.stages.closed_windows import ClosedWindowsStage
 from augury.evaluation.stages.count import CountStage
 from augury.evaluation.stages.forecasting import forecast_stages
+from augury.evaluation.stages.made import StreamStage
 from augury.evaluation.stages.match import MatchStage
 from augury.evaluation.stages.owner_match import OwnerMatchStage
 from augury.evaluation.stages.source import SourceStage, SourceState

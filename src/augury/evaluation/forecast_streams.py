@@ -18,10 +18,10 @@ from augury.errors import DataError
 from augury.evaluation.codec import ipc_bytes, plain, value_of
 from augury.evaluation.encoding import whole
 from augury.evaluation.inferring import Inferring, Steps
-from augury.evaluation.made import Made, Rows
 from augury.evaluation.network import Network
 from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stages.forecast_state import ForecastState
+from augury.evaluation.stages.made import Made, Rows
 from augury.evaluation.stages.source import cut, in_order
 from augury.evaluation.stream_rows import NUMBERED, StreamRows, with_event_ids
 from augury.inference.following import Followed

@@ -17,11 +17,11 @@ from augury.analysis.declarations.catalog import PolicySchema, StreamSchema
 from augury.evaluation.asked import Asked
 from augury.evaluation.forecast_streams import Filtered, ForecastRows
 from augury.evaluation.identifying import identify_stage, last_tellings
-from augury.evaluation.made import Made, Rows, StreamStage
 from augury.evaluation.network import Network
 from augury.evaluation.stages.forecasting import forecast_stage
 from augury.evaluation.stages.identify import IdentifyStage
 from augury.evaluation.stages.kept_owners import KeptOwners, is_new
+from augury.evaluation.stages.made import Made, Rows, StreamStage
 from augury.evaluation.stages.suppress import SuppressStage
 from augury.evaluation.stream_rows import StreamRows
 from augury.evaluation.suppression import history_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,28 @@ class StreamRows:
     rejected: pa.Table
     formulas: list[Formula] | None = None
     place: DerivedPlaces | None = None
+
+    @cached_property
+    def is_in_strict_order(self) -> bool:
+        """Whether each row is later than the one before."""
+        times = whole(self.table.column(self.schema.time))
+        return bool((times[1:] > times[:-1]).all())
+
+    @cached_property
+    def is_certain(self) -> bool:
+        """Whether every row has happened."""
+        return self.schema.probability is None or bool(
+            (chances_of(self.schema, self.table) >= 1.0).all()
+        )
+
+    @cached_property
+    def places_by_type(self) -> dict[str | None, Words]:
+        """The rows of each type, by place."""
+        coded = self.table.column(self.schema.type).combine_chunks().dictionary_encode("encode")
+        codes = coded.indices.to_numpy()
+        order = np.argsort(codes, kind="stable")
+        parts = np.split(order, np.cumsum(np.bincount(codes, minlength=len(coded.dictionary)))[:-1])
+        return dict(zip(coded.dictionary.to_pylist(), parts, strict=False))
 
     def groups(self) -> Words:
         """Return, for alternatives, the row of the first that excludes it; -1 where none does."""

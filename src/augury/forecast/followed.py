@@ -64,7 +64,7 @@ class Wholes:
     state: Words = field(default_factory=lambda: np.zeros(0, np.int64))
     context: Words = field(default_factory=lambda: np.zeros(0, np.int64))
 
-    def advance(self, batch: Batch) -> Told:
+    def advance(self, batch: Batch, least: float = 0.0) -> Told:
         """Read events; return a row after each group of them."""
         tables = self.tables
         events, first = batch.groups()
@@ -155,9 +155,16 @@ class Partials:
     def _out(self) -> following.Out:
         return following.Out(*(np.empty(ROOM, np.int64) for _ in following.Out._fields))
 
-    def advance(self, batch: Batch) -> Told:
-        """Read events; return a row for every partial match after each group."""
+    def advance(self, batch: Batch, least: float = 0.0) -> Told:
+        """Read events; return a row for every partial match after each group.
+
+        Those that claim no more than `least` may be left out.
+        """
         tables, past = self.tables, self.tables.past
+        setting = tables.values.setting
+        if setting.by_value or setting.window is not None:
+            # What is left of a window, and whose counts are taken, is each row's own.
+            least = 0.0
         events, first = batch.groups()
         groups = _groups(batch, events, first, tables)
         self._know(int(groups.partition.max()) + 1)
@@ -166,7 +173,7 @@ class Partials:
         last = events[first[1:] - 1]
         limits = past.window or 0, past.limit
         while at < len(groups.partition):
-            at = following.follow_partial(at, limits, groups, tables.ways(), self.pool, out)
+            at = following.follow_partial(at, limits, groups, tables.ways(least), self.pool, out)
             why = int(self.pool.marks[following.WHY])
             if why == following.TOO_MANY:
                 raise PartialLimitError(past.limit)

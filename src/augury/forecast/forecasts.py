@@ -124,14 +124,18 @@ class Forecaster:
     def future(self) -> Machine:
         return self.setting.future()
 
-    def teach(self, history: Iterable[Order] = (), hidden: Hidden | None = None) -> Taught:
+    def teach(self, history: Batch | None = None, hidden: Hidden | None = None) -> Taught:
         """Return what the events of a history teach, or what goes on by itself."""
         own, past = self.setting, self.past
         order = own.order if own.kind == "MARKOV" else 0
         model = Model(order, own.smoothing, by_value=own.by_value, half_life=own.half_life)
         taught = Taught(model, Edges(by_value=own.by_value), hidden)
+        plain = own.kind == "MARKOV" and not own.by_value and own.half_life is None
+        if history is not None and len(history) and plain and history.is_certain:
+            model.learn_at_once(history)
+            history = None
         partitions: dict[Partition, Life] = {}
-        for events in history:
+        for events in () if history is None else history.orders():
             for partition, own_events in events.items():
                 moves: Moves = []
                 if own.kind == "EDGES":
@@ -178,12 +182,15 @@ class Forecaster:
 
     # Events -----------------------------------------------------------------------------------
 
-    def advance(self, lives: Lives, batch: Batch) -> Told:
-        """Read events; return the rows after each group of them."""
+    def advance(self, lives: Lives, batch: Batch, least: float = 0.0) -> Told:
+        """Read events; return the rows after each group of them.
+
+        Those that claim no more than `least` may be left out.
+        """
         if not len(batch):
             return Told.of([])
         if lives.followed is not None and batch.is_certain:
-            return lives.followed.advance(batch)
+            return lives.followed.advance(batch, least)
         lives.read_one_by_one()
         return Told.of([row for order in batch.orders() for row in self._read(lives, order)])
 

@@ -12,6 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from augury.forecast.batch import Batch
 
 Context = tuple[int, ...]
 Value = Hashable
@@ -113,6 +119,33 @@ class Model:
             self._count(line, event)
             self.met[partition] = self.met.get(partition, 0.0) + event.p * self.unit
             self.events += event.p * self.unit
+
+    def learn_at_once(self, batch: Batch) -> None:
+        """Count events that are certain and weigh the same, of all partitions, in their order."""
+        order = np.argsort(batch.partition, kind="stable")
+        partition, time = batch.partition[order], batch.time[order]
+        known, symbol = np.unique(batch.symbol[order], return_inverse=True)
+        # How many of the partition were before.
+        first = np.concatenate([[True], partition[1:] != partition[:-1]])
+        starts = np.flatnonzero(first)
+        before = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+        code, place = np.zeros(len(order), np.int64), np.arange(len(order))
+        for length in range(self.order + 1):
+            there = before >= length
+            if length:
+                # Contexts of one length have numbers, whatever their symbols are.
+                code[there] += symbol[place[there] - length] * (int(code.max()) + 1)
+                code = np.unique(code, return_inverse=True)[1]
+            both = code[there] * len(known) + symbol[there]
+            _, where, counts = np.unique(both, return_index=True, return_counts=True)
+            for at, count in zip(place[there][where].tolist(), counts.tolist(), strict=True):
+                context = tuple(known[symbol[at - length : at]].tolist())
+                self.total.add(context, int(known[symbol[at]]), float(count))
+        self.total.pairs += float(len(order) - len(starts))
+        self.total.gaps += float(np.diff(time)[~first[1:]].sum())
+        self.events += float(len(order))
+        for own, count in zip(*np.unique(partition, return_counts=True), strict=True):
+            self.met[int(own)] = self.met.get(int(own), 0.0) + float(count)
 
     def _count(self, line: Line, event: Seen) -> None:
         if event.p <= 0.0:

@@ -15,7 +15,7 @@ import numpy as np
 from augury.forecast.machine import ENDLESS, Reading, Token
 from augury.forecast.model import Context, Value
 from augury.forecast.past import Outcome, Past, Read
-from augury.forecast.values import SymbolValues
+from augury.forecast.values import Moment, SymbolValues
 from augury.kernels.forecast import following
 from augury.records import Words
 
@@ -124,6 +124,8 @@ class PartialTables(Tables):
     take: list[int] = field(default_factory=lambda: [0])
     taken: list[tuple[int, int]] = field(default_factory=list)
     _made: following.Ways | None = None
+    _least: float = 0.0
+    _claims: dict[Token, tuple[int, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tokens.of(without_end(self.past, self.past.empty))
@@ -146,15 +148,19 @@ class PartialTables(Tables):
         self.end = larger(self.end, len(self.tokens), len(self.symbols))
         self._made = None
 
-    def ways(self) -> following.Ways:
-        """Return all that is known as arrays."""
-        if self._made is None:
+    def ways(self, least: float = 0.0) -> following.Ways:
+        """Return all that is known as arrays; what can claim no more than `least` is not told."""
+        if self._made is None or self._least != least:
+            self._least = least
             targets = np.array([target for target, _ in self.listed] or [0], np.int64)
             starts = np.array([starts for _, starts in self.listed] or [False], np.bool_)
             component = np.array([c for c, _ in self.taken] or [0], np.int64)
             which = np.array([k for _, k in self.taken] or [0], np.int64)
             accepting = self.past.machine.accepting
-            told = [bool(t.bound) and not accepting[t.state] for t in self.tokens.things]
+            told = [
+                bool(t.bound) and not accepting[t.state] and (not least or self._most(t) > least)
+                for t in self.tokens.things
+            ]
             self._made = following.Ways(
                 self.context_onward,
                 self.begin,
@@ -167,6 +173,15 @@ class PartialTables(Tables):
                 np.array(told, np.bool_),
             )
         return self._made
+
+    def _most(self, token: Token) -> float:
+        """Return the most that a partial match can claim, whatever came last."""
+        if token not in self._claims or self._claims[token][0] < len(self.contexts):
+            moment, reading = Moment(0, 0, None), frozenset([token])
+            told = (self.values.value(moment, [(reading, c, 1.0)]) for c in self.contexts.things)
+            most = max(1.0 if each is None else each[0] for each in told)
+            self._claims[token] = len(self.contexts), most
+        return self._claims[token][1]
 
 
 # Arrays ---------------------------------------------------------------------------------------

@@ -66,6 +66,22 @@ class Told:
         first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return Told(first_item=first, **columns, **reals)
 
+    def at(self, rows: Words, time: Words) -> Told:
+        """Return some of the rows, each as often as it is named, at other times."""
+        sizes = np.diff(self.first_item)[rows]
+        first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        items = np.repeat(self.first_item[rows] - first[:-1], sizes) + np.arange(first[-1])
+        return Told(
+            time,
+            self.last[rows],
+            first,
+            self.component[items],
+            self.number[items],
+            self.confidence[rows],
+            self.forecast[rows],
+            self.expected[rows],
+        )
+
     @property
     def row_of_item(self) -> Words:
         """The row that each item belongs to."""

@@ -25,16 +25,18 @@ from augury.evaluation.encoding import Encoder, Tables, keys_of, whole
 from augury.evaluation.learning.hidden_futures import hidden_of
 from augury.evaluation.learning.joint_conditions import Looks, Seen, looks_of
 from augury.evaluation.stages.forecast_state import Codes, ForecastState, dump_state, load_state
+from augury.evaluation.stages.idle import idle, types_read
 from augury.evaluation.stages.row_store import PickedRows
 from augury.evaluation.stages.taking_in import STREAM, encoded
 from augury.evaluation.stream_rows import NUMBERED, StreamRows, event_ids, inputs_of
 from augury.forecast.batch import Batch
 from augury.forecast.chain import TooManyStatesError
-from augury.forecast.forecasts import Forecaster, Order, Taught
+from augury.forecast.forecasts import Forecaster, Taught
 from augury.forecast.past import PartialLimitError
 from augury.forecast.told import Told
 from augury.inference.model import Model
 from augury.matching.matcher import ALWAYS
+from augury.matching.resolve_confidence import TOLERANCE
 from augury.operator import NEVER_YET
 from augury.planning.acting.heard import ORDER
 from augury.planning.forecast_plan import ForecastPlan
@@ -136,7 +138,7 @@ class ForecastStage:
         The state that is given is used up.
         """
         alone = state.encoder.alone
-        _, told = self.read(state, batch)
+        told = self._told(state, batch)
         # Of a model, steps without a reading are known when the next reading comes.
         since = NEVER_YET if self.plan.setting.kind == "MODEL" else state.reported
         told = told.only(shown(self.plan.forecast, told) & (told.time >= since))
@@ -144,6 +146,22 @@ class ForecastStage:
         state.reported = max(state.reported, horizon)
         self._drop(state, alone)
         return state, Answers({self.plan.forecast.name: table}, {})
+
+    def _told(self, state: ForecastState, batch: Mapping[str, StreamRows]) -> Told:
+        """Take new rows in; return what HAVING may let pass of what is told after each."""
+        having, own = self.plan.forecast.having, None
+        name = self.streams[0].name.lower()
+        if self._types_read is not None and not self.acts and state.lives.followed is not None:
+            own = idle(self.plan, self._types_read, batch[name]) if name in batch else None
+        events = self._batch(state, batch if own is None else {name: own.rows})
+        least = 0.0 if having is None else max(0.0, having.threshold - 2 * TOLERANCE)
+        with limits_named(self.plan):
+            told = self.forecaster.advance(state.lives, events, least)
+        return told if own is None else own.told(told.only(shown(self.plan.forecast, told)))
+
+    @cached_property
+    def _types_read(self) -> frozenset[str] | None:
+        return types_read(self.plan)
 
     def read(self, state: ForecastState, batch: Mapping[str, StreamRows]) -> tuple[Batch, Told]:
         """Take new rows in; return their events, and what is told of them whatever HAVING says."""
@@ -226,22 +244,22 @@ class ForecastStage:
         codes = np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)
         return list(numbers), codes
 
-    def _taught(self, encoder: Encoder) -> Iterator[Order]:
-        """Yield the events of the history, as if they were of the stream that is read."""
+    def _taught(self, encoder: Encoder) -> Batch | None:
+        """Return the events of the history, as if they were of the stream that is read."""
         if self.history is None:
-            return
+            return None
         history, (stream, *_) = by_id(self.history), self.streams
         if not history.table.num_rows and not self.plan.forecast.online:
             name = self.plan.forecast.name
             message = f"forecast {name} learns from {history.schema.name}, which has no events"
             hint = f"bind its rows: bind({history.schema.name!r}, table)"
             raise PlanError(NO_HISTORY, message, hint, self.plan.forecast.span)
-        if history.table.num_rows:
-            events = encoder.encode(
-                replace(history.schema, name=stream.name), history.table, 0, history.groups()
-            )
-            part = events, self._values(history.table), self.looks.at(history.table)
-            yield from batch_of([part]).orders()
+        if not history.table.num_rows:
+            return None
+        events = encoder.encode(
+            replace(history.schema, name=stream.name), history.table, 0, history.groups()
+        )
+        return batch_of([(events, self._values(history.table), self.looks.at(history.table))])
 
     # Letting go -------------------------------------------------------------------------------
 
