@@ -1,4 +1,4 @@
-"""P-ToPSS's Figures 9 and 10, what runs: events a second of 1,000 standing forecasts, and precision.
+"""P-ToPSS's Figures 9 and 10, what runs: many standing forecasts together, and their precision.
 
     python benchmarks/forecast/figure_10.py
 
@@ -8,11 +8,12 @@ the first 1 to 9 primitives of a subscription, or all of them; of each subscript
 2 full matches (20 in the paper) that are drawn evenly or, "shifted", with lengths around 5
 by a normal distribution and twice as many partial ones. A stream drawn alike teaches.
 
-- Speed: forecasts of the first subscriptions together, in one executor over the stream of all, a row
-  for every partial match above .5 within 20 events; tables are mostly there once a first tenth of
-  the stream has gone by. Each forecast is followed by itself, so that time grows with their number.
-- Precision: of forecasts above a threshold, how many came true, as `Session.score` judges them; over
-  some of the subscriptions, in a stream of all. EDGES reads event by event, so over fewer of both.
+- Speed: forecasts of the first subscriptions together, in one executor over the stream of all, a
+  row for every partial match above .5 within 20 events; tables are mostly there once a first tenth
+  of the stream has gone by. Each is followed by itself, so that time grows with their number.
+- Precision: of forecasts above a threshold, how many came true, as `Session.score` judges them;
+  over some of the subscriptions, in a stream of all. EDGES reads event by event, hence fewer of
+  both.
 
 Writes docs/benchmarks/forecast_figure_10.json.
 """
@@ -22,6 +23,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,18 +64,18 @@ def stream(seed: int, each: int, *, shifted: bool = False) -> pa.Table:
     """Return a stream of all subscriptions."""
     rng = np.random.default_rng(seed)
     parts = [text.replace(";", ",").split(", ") for text in texts()]
-    partial = np.repeat(np.arange(len(parts)), each * (2 if shifted else 1))
+    begun = np.repeat(np.arange(len(parts)), each * (2 if shifted else 1))
     full = np.repeat(np.arange(len(parts)), each)
-    order = rng.permutation(len(partial) + len(full))
+    order = rng.permutation(len(begun) + len(full))
     kinds = list[str]()
     for number in order.tolist():
         while rng.random() < 0.5:
             kinds += ["other"] * int(rng.integers(1, 101))
-        if number >= len(partial):
-            kinds += parts[full[number - len(partial)]]
+        if number >= len(begun):
+            kinds += parts[full[number - len(begun)]]
             continue
         length = rng.normal(LENGTH / 2, 1.5) if shifted else rng.integers(1, LENGTH)
-        kinds += parts[partial[number]][: int(np.clip(length, 1, LENGTH - 1))]
+        kinds += parts[begun[number]][: int(np.clip(length, 1, LENGTH - 1))]
     return pa.table({"kind": kinds, "t": np.arange(len(kinds))})
 
 
@@ -141,8 +143,7 @@ def precision(clauses: str, chosen: int, *, shifted: bool, rows: int | None) -> 
         for number in range(chosen):
             forecast, _ = ag._declared.forecasts[f"f{number}"]
             stage = runner._forecast_stage(forecast)
-            name = forecast.query.name
-            matches = lambda name=name: runner.table(name, ["events"])  # noqa: E731
+            matches = partial(runner.table, forecast.query.name, ["events"])
             claims.append(judge(stage, runner._ordered("s"), matches)[:2])
         claimed, came = (np.concatenate(each) for each in zip(*claims, strict=True))
         found[str(horizon)] = {str(t): true_part(claimed > t, came) for t in THRESHOLDS}

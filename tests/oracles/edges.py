@@ -57,12 +57,10 @@ class Edges:
                 self.trials.setdefault(len(part), Counter())[outcome, begins] += 1
             if outcome == "extended" and len(part) + 1 < len(self.pattern.kinds):
                 after.append((*part, name))
-            forbids = self.pattern.strategy == "ANY" and not self.pattern.neighbours
             # Under any-match, what takes an event leaves it as well, unless it must not.
-            stays = outcome == STAYS or (
-                outcome == "extended" and forbids and not self._ends(part, kind)
-            )
-            if part and stays:
+            leaves = self.pattern.strategy == "ANY" and not self.pattern.neighbours
+            leaves = leaves and outcome == "extended" and not self._ends(part, kind)
+            if part and (outcome == STAYS or leaves):
                 after.append(part)
         self.alive = after
 
