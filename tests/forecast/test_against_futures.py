@@ -26,6 +26,10 @@ SEEDS = st.integers(min_value=0, max_value=10**9)
 QUICK = settings(phases=(Phase.explicit, Phase.generate))
 # Each construct has four strategies: together the profile's number of cases.
 QUARTER = settings(QUICK, max_examples=max(5, settings().max_examples // 4))
+# 200 of each construct where runs are thorough, and a quarter of what is asked for beyond.
+FIFTY = settings(
+    QUICK, max_examples=max(min(settings().max_examples, 50), settings().max_examples // 4)
+)
 CLOSE = 1e-9
 
 
@@ -126,7 +130,7 @@ def test_what_was_counted_long_ago_weighs_nothing() -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("construct", CONSTRUCTS)
-@QUARTER
+@FIFTY
 @given(seed=SEEDS)
 def test_a_forecast_is_the_weight_of_its_futures(construct: str, strategy: str, seed: int) -> None:
     judge(Maker(seed, construct, strategy).case())

@@ -13,8 +13,9 @@ from augury import Session
 from oracles.edges import Event, Pattern, after_all
 
 STRATEGIES = {"ANY": "SKIP TILL ANY MATCH", "NEXT": "SKIP TILL NEXT MATCH", "STRICT": "STRICT"}
-# Cases take some milliseconds, so that a run has 200 of each shape.
-CASES = settings(phases=(Phase.explicit, Phase.generate), max_examples=70)
+# Cases take some milliseconds, so that a run has 200 of each shape, and more where more are asked.
+MANY = max(70, settings().max_examples // 3)
+CASES = settings(phases=(Phase.explicit, Phase.generate), max_examples=MANY)
 COLUMNS = "(id STRING, kind STRING, t LONG) ID id TIME t TYPE kind"
 
 

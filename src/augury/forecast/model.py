@@ -138,7 +138,9 @@ class Model:
                 code = np.unique(code, return_inverse=True)[1]
             both = code[there] * len(known) + symbol[there]
             _, where, counts = np.unique(both, return_index=True, return_counts=True)
-            for at, count in zip(place[there][where].tolist(), counts.tolist(), strict=True):
+            turn = np.argsort(where)
+            firsts = place[there][where[turn]].tolist()
+            for at, count in zip(firsts, counts[turn].tolist(), strict=True):
                 context = tuple(known[symbol[at - length : at]].tolist())
                 self.total.add(context, int(known[symbol[at]]), float(count))
         self.total.pairs += float(len(order) - len(starts))
