@@ -101,8 +101,8 @@ def main() -> None:
                 flush=True,
             )
             found[name] = {"without_s": round(without, 2), "with_s": round(took, 2)}
+            record("rules_on_spark", {"events": events, "keys": keys, **found})
     spark.stop()
-    record("rules_on_spark", {"events": events, "keys": keys, **found})
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from augury import QueryError, Session
 from augury.errors import DataError
 from oracles.rules import Act, Ask, Event, Outcome, Script, reference, text_of
-from rules.acting import bind, session
+from rules.acting import bind, many, session
 from rules.test_reference import cases, names_of, rows_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::augury.errors.RowsWarning")
@@ -136,7 +136,7 @@ def worlds_of(events: list[Event]) -> list[tuple[float, list[Event]]]:
 
 
 @given(cases())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=many(25), deadline=None)
 def test_what_comes_of_worlds_is_what_comes_of_each_weighed(
     case: tuple[Script, list[Event]],
 ) -> None:

@@ -19,7 +19,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.answers.answers import Answers, Clock, Measured
 from augury.evaluation.answers.asked_rows import acted_rows
 from augury.evaluation.asked import ACTED
@@ -27,9 +26,11 @@ from augury.evaluation.codec import Format, fingerprint
 from augury.evaluation.made_streams import StreamStage, stream_stages
 from augury.evaluation.memory_guard import memory_errors_named
 from augury.evaluation.network import Network, below
+from augury.evaluation.probability.chain_shard import ChainShard
 from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
 from augury.evaluation.stages.act import ActState
 from augury.evaluation.stages.beside import BesideStage, BesideState
+from augury.evaluation.stages.chain import ChainStage
 from augury.evaluation.stages.closed_windows import ClosedWindowsStage
 from augury.evaluation.stages.count import CountStage
 from augury.evaluation.stages.forecasting import forecast_stages
@@ -37,17 +38,16 @@ from augury.evaluation.stages.match import MatchStage
 from augury.evaluation.stages.owner_match import OwnerMatchStage
 from augury.evaluation.stages.source import SourceStage, SourceState
 from augury.evaluation.stages.window import WindowStage
-from augury.evaluation.stream_rows import EVENT_ID, StreamRows, with_event_ids
+from augury.evaluation.stream_rows import StreamRows, with_event_ids
+from augury.evaluation.travelling import Tables, travelling
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET, Operator
 from augury.planning.evaluated import reads_owners
 from augury.planning.graph import is_of_windows
-from augury.sources.columns import ARROW_TYPES
 
 FORMAT = Format(b"AUGURYHD", 1)
 # Rows of fewer windows than that are not worth steps.
 FEW_WINDOWS = 4
-Tables = Mapping[str, pa.Table]
 # A stage that answers queries: new rows of streams in, answers out.
 QueryStage = Operator[Mapping[str, StreamRows], Any, Answers]
 
@@ -120,6 +120,8 @@ class Executor:
                 found[stage.name] = MatchStage(network.plans[name], network.relations)
             elif stage.kind == "count" and self._keeps_rows(name):
                 found[stage.name] = CountStage(network.only([name]))
+            elif self.stores and network.carries(name):
+                found[stage.name] = ChainStage(network.chain_of(name))
             elif self._closes_windows(name):
                 found[stage.name] = ClosedWindowsStage(network.only([name]))
             else:
@@ -482,10 +484,6 @@ def steps_of(network: Network, step: int, first: int | None, last: int | None) -
     return step if network.memory < (last - first) // FEW_WINDOWS else ALWAYS
 
 
-def travelling(network: Network, stream: StreamSchema) -> pa.Schema:
-    """Return the columns of a stream that its rows take along; a row without ID brings a hash."""
-    kinds = {column.name: ARROW_TYPES[column.type.value] for column in stream.columns}
-    fields = [(name, kinds[name]) for name in network.columns(stream)]
-    if stream.id is None:
-        fields.append((EVENT_ID, pa.string()))
-    return pa.schema(fields)
+def shard_for(network: Network) -> Executor | ChainShard:
+    """Return what evaluates a network in a streaming run."""
+    return ChainShard(network) if network.keeps_chains else Executor(network, stores=True)

@@ -16,10 +16,6 @@ def refuse_endless(network: Network) -> None:
             refuse_unrevised(query)
         if asks_whether(query):
             refuse_unstreamable(query, network.catalog)
-            if network.act is not None:
-                message = f"a rule acts on {query.name}, probabilities by time, in a stream"
-                hint = "run it over bounded rows, or push them"
-                raise PlanError(NOT_EVALUATED, message, hint)
             if network.policies:
                 message = f"query {query.name} asks for a probability behind a policy, in a stream"
                 raise PlanError(
