@@ -48,7 +48,8 @@ def refuse_worlds(acting: Acting) -> None:
     """Refuse tables that are in each world by themselves, where rows come bit by bit."""
     if acting.uncertain:
         raise not_yet(
-            f"table {acting.uncertain} is UNCERTAIN, and rows come bit by bit, or on Spark",
+            f"table {acting.uncertain} is UNCERTAIN, and is settled over all rows at once: as rows "
+            "come, worlds would double with every event that hangs together by it",
             "bind the rows and ask for the table, with the engine 'local'",
         )
 
