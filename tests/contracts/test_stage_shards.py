@@ -27,7 +27,7 @@ from augury.evaluation.stages.forecasting import taught as taught_forecasts
 from augury.matching.matcher import ALWAYS
 from augury.planning.acting.world import acting_of
 from augury.runners.spark.live_shards import Step, advanced
-from augury.runners.spark.tasks import Answer, Blob, blobs_of
+from augury.runners.spark.tasks import Answer, Blob, BoundedTask, blobs_of, listed
 from augury.sources.rows import conform
 from augury.sources.tables import arrow_table
 from contracts.test_shards import Store, micro_batches, shard_numbers
@@ -45,6 +45,7 @@ from rules.acting import session as rule_session
 from rules.cases import Case as RuleCase
 from rules.test_examples import FINE
 from rules.test_examples import rows_of as rows_of_rules
+from rules.test_uncertain_tables import EVENTS, OF_BEHAVIOUR, worked
 
 PUBLISHED = "CREATE STREAM published AS SUPPRESS s USING pol;"
 Bound = dict[str, Any]
@@ -279,6 +280,32 @@ def test_contents_are_told_at_the_end() -> None:
     assert told(answers_of(network, bound, 1, 2), asked.key) == [
         {"worker": "w7", "status": "warning"}
     ]
+
+
+@pytest.mark.parametrize("kinds", [("settled", "firings"), ("contents",)])
+def test_tables_in_worlds_are_settled_over_all_rows(kinds: tuple[str, ...]) -> None:
+    ag, rows = worked(), [dict(zip(OF_BEHAVIOUR, each, strict=True)) for each in EVENTS]
+    rows += [{**row, "id": row["id"] + 4, "worker": "w8"} for row in rows]
+    bound: Bound = {
+        "behaviour": rows,
+        "worker_status": [{"worker": each, "status": "safe"} for each in ("w7", "w8", "w9")],
+    }
+    for name, own in bound.items():
+        ag.bind(name, own)
+    network = acting_network(ag, bound)
+    every = [*network.asked, Asked("contents", "worker_status")]
+    network = network.only(network.names, [each for each in every if each.kind in kinds])
+    sharding = sharding_of(network, bounded=True)
+    assert sharding.kind == ("single" if kinds == ("contents",) else "key")
+    found = [
+        answer
+        for blobs in packed(network, bound, 3).values()
+        for _, step in BoundedTask(network, sharding).steps(iter(blobs))
+        for answer in listed(step)
+    ]
+    for each in network.asked:
+        expected = ordered(ag.table(each.name).to_pylist())
+        assert near(told(found, each.key)) == near(expected) != []
 
 
 def test_what_reads_by_key_is_cut_by_it() -> None:

@@ -19,16 +19,18 @@ from typing import Any
 
 import pyarrow as pa
 
+from augury.evaluation.acting.worlds import Worlds
 from augury.evaluation.answers.answers import Answers, Clock, Measured
 from augury.evaluation.answers.asked_rows import acted_rows
 from augury.evaluation.asked import ACTED
 from augury.evaluation.codec import Format, fingerprint
+from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.made_streams import StreamStage, stream_stages
 from augury.evaluation.memory_guard import memory_errors_named
 from augury.evaluation.network import Network, below
 from augury.evaluation.probability.chain_shard import ChainShard
 from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
-from augury.evaluation.stages.act import ActState
+from augury.evaluation.stages.act import Acted, ActState
 from augury.evaluation.stages.beside import BesideStage, BesideState
 from augury.evaluation.stages.chain import ChainStage
 from augury.evaluation.stages.closed_windows import ClosedWindowsStage
@@ -235,7 +237,7 @@ class Executor:
     ) -> dict[str, pa.Table]:
         """Let candidates be settled, where something acts; return what was asked for of it."""
         stage, network = self.network.act, self.network
-        if stage is None or state.acted is None:
+        if stage is None or state.acted is None or self._acts_in_worlds:
             return found
         acting = stage.acting.candidates
         candidates = {name: found[made.name] for name, made in acting.items()}
@@ -250,6 +252,26 @@ class Executor:
         rows = {each: acted_rows(stage, state.acted, acted, each) for each in asked}
         ends = horizon == ALWAYS
         return {a.key: table for a, table in rows.items() if ends or a.kind != "contents"}
+
+    @property
+    def _acts_in_worlds(self) -> bool:
+        return self.network.act is not None and self.network.act.acting.uncertain is not None
+
+    def _in_worlds(self, fresh: Mapping[str, StreamRows], clock: Clock) -> dict[str, pa.Table]:
+        """Settle candidates in every world: over rows that have an end, which are all there."""
+        stage, network = self.network.act, self.network
+        assert stage is not None
+        rows = Evaluator(network.catalog, network.queries, dict(network.tables), dict(fresh))
+        with clock.stage("act in worlds"):
+            outcome = Worlds.of(stage, rows).run()
+        acted = Acted(outcome.found, outcome.firings, outcome.rejected)
+        asked = [each for each in network.asked if each.kind in ACTED]
+        return {
+            each.key: outcome.table(network.catalog, each.name)
+            if each.kind == "contents"
+            else acted_rows(stage, stage.start(), acted, each)
+            for each in asked
+        }
 
     def _shown(self, clock: Clock) -> dict[str, Measured]:
         """Return what was measured, but how many rows came to a policy: that is secret, too."""
@@ -303,6 +325,8 @@ class Executor:
         self, state: ExecutorState, fresh: Mapping[str, StreamRows], horizon: int, clock: Clock
     ) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
         """Let every stage take new rows in; return answers, and rows that stages put aside."""
+        if self._acts_in_worlds:
+            return self._in_worlds(fresh, clock), {}
         found, rejected = dict[str, pa.Table](), dict[str, pa.Table]()
         stages = self._stages(state, horizon)
         for name, stage in stages.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from augury.evaluation.network import Network, below
 from augury.evaluation.probability.streamable import refuse_unstreamable
+from augury.planning.acting.refusals import refuse_worlds
 from augury.planning.evaluated import reads_owners, refuse_endless_skips, refuse_unrevised
 from augury.planning.graph import asks_whether
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
@@ -11,6 +12,8 @@ from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 
 def refuse_endless(network: Network) -> None:
     """Raise where a query cannot be answered over rows that have no end."""
+    if network.act is not None:
+        refuse_worlds(network.act.acting)
     for name, query in network.queries.items():
         if any(map(reads_owners, below(query, network.queries).values())):
             refuse_unrevised(query)
