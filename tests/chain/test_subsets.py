@@ -34,6 +34,7 @@ SOURCE = {
 }
 MATCHES = """CREATE QUERY unwashed ON known PATTERN SEQ(ENTER x, !WASH s, EXIT e) WHERE [person]
 WITHIN 9 RETURN e.room AS room;"""
+BY_TIME = "GROUP BY person RETURN PROBABILITY BY TIME"
 PARTS = {
     "infer": """CREATE TABLE states (state STRING);
     CREATE TABLE walks (state_from STRING, state_to STRING, p DOUBLE);
@@ -62,13 +63,20 @@ PARTS = {
 }
 
 
+# Matches of states are of rows that have an end; as rows come, they are probabilities by time.
+IN_STREAMS = PARTS | {"infer": PARTS["infer"].replace("WITHIN 5 RETURN w.t AS t", BY_TIME)}
+
+
 def opened(
-    ward: Small, stages: frozenset[str], session: Session | None = None, **settings: Any
+    ward: Small,
+    stages: frozenset[str],
+    session: Session | None = None,
+    parts: dict[str, str] = PARTS,
 ) -> Session:
-    ag, identifies = session or Session(engine="local", **settings), "identify" in stages
-    parts = [PARTS[name] for name in STAGES if name in stages and name in PARTS]
+    ag, identifies = session or Session(engine="local"), "identify" in stages
+    chosen = [parts[name] for name in STAGES if name in stages and name in parts]
     source = SOURCE[identifies].format(within=ward.setting.within)
-    ag.sql("\n".join([source, MATCHES, *parts]))
+    ag.sql("\n".join([source, MATCHES, *chosen]))
     if identifies:
         ag.bind("staff", [{"person": p, "room": r} for p, r in ward.setting.staff.items()])
     if "infer" in stages:

@@ -90,9 +90,7 @@ class Hospital:
         return simulate(seed)
 
     def run(self, world: Ward, session: Session) -> Answers:
-        # A policy on owners is in force in this process only, as yet.
-        del session
-        own = opened(world)
+        own = opened(world, session)
         others = {
             "only the badges that were read": read_only(world),
             "an unread badge is anybody's": anybody(world),
