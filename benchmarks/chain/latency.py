@@ -41,7 +41,7 @@ FILES_A_SECOND = 4
 WARM_S = 30
 # Memory is looked at so often; after the last arrival there is so much time to commit.
 PART_S, DRAIN_S = 10, 15
-TABLES = "(CREATE TABLE {} \\([^)]*\\)( KEY \\w+)?)"
+TABLES = "(CREATE TABLE {} \\([^)]*\\)( KEY [\\w, ]+)?)"
 LOOK_S = 0.05
 
 

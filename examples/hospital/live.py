@@ -59,7 +59,7 @@ class Board:
 def opened(ward: Ward, url: str) -> Session:
     """Return a session over a ward whose badges and alarms lie in a store."""
     text = script("ward.sql")
-    for key in ("KEY person;", "KEY id;"):
+    for key in ("KEY corridor, person;", "KEY id;"):
         text = text.replace(key, key.replace(";", " STORE station;"))
     session = Session(engine="local")
     session.sql(f"CREATE STORE station AT '{url}';\n{text}")

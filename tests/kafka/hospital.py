@@ -81,7 +81,7 @@ class Places:
             changed = _placed(changed, rf"(CREATE TABLE {table} \([^)]*\))", f"FROM csv '{file}'")
         for table in ("badges", "alarms"):
             changed = _placed(
-                changed, rf"(CREATE TABLE {table} \([^)]*\) KEY \w+)", "STORE station"
+                changed, rf"(CREATE TABLE {table} \([^)]*\) KEY [\w, ]+)", "STORE station"
             )
         changed = changed.replace("TYPE action;", f"TYPE action {doors};")
         writes = "".join(
