@@ -1,4 +1,4 @@
-"""A chain over wards is cut by ward, if its tables are: else Spark would settle all in one place."""
+"""A chain over wards is cut by ward, if its tables are: else Spark settles all in one place."""
 
 from __future__ import annotations
 
