@@ -22,7 +22,7 @@ from matching import harness
 from privacy.page import page
 from privacy.rounds import METHODS, Setting, matches_left, period_found, run
 
-SEEDS, RESAMPLED, DRAWN = 40, 2000, 30
+SEEDS, RESAMPLED, DRAWN = harness.sized(40, 2), 2000, harness.sized(30, 2)
 # Irregular: acts come by themselves.
 DAY = Setting(0.0, lengths=(4, 4))
 # Regular: the rounds of a night, twelve private patterns, and heavy weights.
