@@ -50,6 +50,12 @@ class Guarded(click.Group):
         except AuguryError as error:
             click.echo(findings.printable(f"error: {error}"), err=True)
             ctx.exit(EXIT_QUERY if isinstance(error, QueryError) else EXIT_ENVIRONMENT)
+        except OSError as error:
+            # A file or folder that cannot be had is the environment's; anything else is ours.
+            if error.filename is None:
+                raise
+            click.echo(findings.printable(f"error: {error.strerror}: {error.filename}"), err=True)
+            ctx.exit(EXIT_ENVIRONMENT)
         except KeyboardInterrupt:
             click.echo("stopped", err=True)
             ctx.exit(EXIT_INTERRUPTED)
