@@ -173,7 +173,7 @@ class LocalFiles:
             with pq.ParquetFile(file, coerce_int96_timestamp_unit="us") as stored:
                 for group in range(begin, stored.num_row_groups):
                     yield conform(stored.read_row_group(group), declared), group + 1
-        except (OSError, pa.ArrowException) as problem:
+        except (OSError, UnicodeError, pa.ArrowException) as problem:
             raise DataError(f"{own} cannot be read as Parquet ({problem})") from problem
 
     def opened(self, file: str) -> Any:
@@ -316,7 +316,7 @@ class _Decoded:
         try:
             return self._decoder.decode(found, final=not found).encode(errors="replace")
         except UnicodeError as problem:
-            # Without the mark of its order UTF-16 and UTF-32 have the higher byte first, as Java has.
+            # Without the mark of their order UTF-16 and UTF-32 have the higher byte first.
             if "BOM" not in str(problem):
                 raise DataError(
                     f"a file is not in the encoding {self._encoding}: {problem}"
