@@ -145,11 +145,14 @@ class Answers:
 
         forecast, source = self._declared.forecast(name)
         stream = forecast.query.streams[0].name
-        known = self._bound.local_runner().bound
-        bound = {**known, stream.lower(): arrow_table(stream, rows)}
+        kept = self._declared.catalog.suppressed.get(stream.lower())
+        stream = stream if kept is None else kept.stream
+        given = {stream.lower(): arrow_table(stream, rows)}
         declared = self._declared
         with blamed(source, forecast):
-            return LocalRunner(declared.catalog, declared.checked_queries, bound).score(forecast)
+            bound, checked = self._bound.behind_policies(given)
+            queries = declared.checked_queries
+            return LocalRunner(declared.catalog, queries, bound, checked).score(forecast)
 
     def revisions(self, name: str) -> Any:
         """Return all that was told of a stream's owners, or of matches, as it was told."""
