@@ -11,7 +11,12 @@ from dataclasses import dataclass, replace
 
 from augury.analysis import places
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.declarations.catalog import BoundType, PolicySchema
+from augury.analysis.declarations.catalog import (
+    BoundType,
+    PolicySchema,
+    StreamSchema,
+    TableSchema,
+)
 from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.findings import Findings
 from augury.analysis.policies.bindings import bound_by, reads
@@ -184,8 +189,9 @@ class Uses:
         secret = [source for name in own if (source := self.ledger.streams[name].source)]
         if not secret:
             return
-        streams = (each for name, each in self.ledger.streams.items() if name not in own)
-        for other in (*streams, *self.ledger.tables.values()):
+        others: list[StreamSchema | TableSchema] = list(self.ledger.tables.values())
+        others += [each for name, each in self.ledger.streams.items() if name not in own]
+        for other in others:
             place = other.source
             if place is not None and any(is_one_place(place, each) for each in secret):
                 message = (
