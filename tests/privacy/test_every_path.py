@@ -112,7 +112,7 @@ def cell(rows: list[dict[str, Any]], folder: Path) -> Any:
 
 
 def pushed_tables(rows: list[dict[str, Any]], folder: Path) -> Any:
-    ag = Session(engine="local", partly=True)
+    ag = Session(engine="local")
     ag.sql(SCRIPT.replace("CREATE FORECAST", "-- "))
     ag.bind("before", BEFORE)
     ag.bind("badges", [{"who": "zoe", "colour": "green"}])
@@ -125,7 +125,7 @@ def pushed_tables(rows: list[dict[str, Any]], folder: Path) -> Any:
 
 def restored(rows: list[dict[str, Any]], folder: Path) -> Any:
     """Return what is told after a checkpoint, which has the rows that wait."""
-    first, second = (Session(engine="local", partly=True) for _ in range(2))
+    first, second = (Session(engine="local") for _ in range(2))
     for ag in (first, second):
         ag.sql(SCRIPT.replace("CREATE FORECAST", "-- "))
         ag.bind("before", BEFORE)

@@ -52,6 +52,7 @@ class Answers:
         if catalog.rules.get(name.lower()) or catalog.table(name):
             return self._acted.table(name, columns)
         if name.lower() in {**catalog.identified, **catalog.suppressed}:
+            self._declared.refuse_history(name)
             return self._made(name, columns)
         checked, source = self._declared.readable(name)
         if self._declared.is_tested(checked.name):
@@ -158,6 +159,7 @@ class Answers:
         """Return all that was told of a stream's owners, or of matches, as it was told."""
         stream = self._declared.catalog.stream(name)
         if stream is not None and stream.is_identified:
+            self._declared.refuse_history(name)
             if self._on_spark:
                 return self._bound.asked_on_spark("revisions", name)
             return self.known(name).log

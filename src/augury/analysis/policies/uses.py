@@ -153,6 +153,8 @@ class Uses:
             for each in self.ledger.identified.values()
             if each.statement.readings.lower() == history.lower()
         ]
+        targets = (own for own in self.statements if isinstance(own, Write))
+        readers += ["WRITE" for own in targets if own.query.lower() == history.lower()]
         for reader in dict.fromkeys(readers):
             message = (
                 f"{reader} reads {history}, which is the history of the policy {policy.name} and "
