@@ -335,7 +335,7 @@ def test_a_run_gives_no_history(tmp_path: Path) -> None:
         end = script.index(";", script.index(f"CREATE {kind} {name} "))
         script = f"{script[:end]} FROM json '{tmp_path / name}.json'{script[end:]}"
     (tmp_path / "w.sql").write_text(script)
-    for given in (("--query", "past"), ("--sink", f"past=json:{tmp_path}/out")):
-        shown = augury("run", "--engine", "local", str(tmp_path / "w.sql"), *given)
+    for asked in (("--query", "past"), ("--sink", f"past=json:{tmp_path}/out")):
+        shown = augury("run", "--engine", "local", str(tmp_path / "w.sql"), *asked)
         assert shown.exit_code == 2
         assert "past, which the script lacks" in shown.output
