@@ -131,7 +131,7 @@ def _over_more_seeds(limits: dict[str, dict[str, Any]]) -> str:
         "Acts of a round come each by a coin of its own, so nothing of the past tells which do: a "
         "history that goes on and on gives the expectation itself, and the rule that charges it in "
         "full with PATIENCE 1 stays below the one that sees the future. With the default, PATIENCE "
-        "LEARNED, the hybrid keeps about as much as that one. What patience can be worth is at most "
+        "LEARNED, the hybrid keeps about as much as that one. What patience can gain is at most "
         "what its best value in hindsight is, and most of that is found. The same over "
         f"{seeds} seeds, the longer history over {seeds // 5}:\n\n"
         f"| | {' | '.join(limits)} |\n|---|{'---|' * len(limits)}\n"
