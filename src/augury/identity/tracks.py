@@ -130,13 +130,14 @@ class Live:
 class Followed:
     """All that is remembered between batches; steps before `done` are complete.
 
-    `due` are claims that wait to be told, the first last; `live` those that may be told again.
-    `settling` are last tellings of claims that change no more, and when they are too old to.
+    `due` are claims that wait to be told, the first last; `live` those that may be told again, by
+    number, and `of_ward` the same by their wards. `settling` are last tellings of claims that change no more, and when they are too old to.
     """
 
     pasts: dict[Any, Past]
     due: list[Live] = field(default_factory=list)
-    live: list[Live] = field(default_factory=list)
+    live: dict[Any, Live] = field(default_factory=dict)
+    of_ward: dict[Any, dict[Any, Live]] = field(default_factory=dict)
     waiting: list[tuple[Any, Row]] = field(default_factory=list)
     done: int = BEFORE
     settling: list[tuple[Telling, int]] = field(default_factory=list)
@@ -145,12 +146,24 @@ class Followed:
     def numbers(self) -> set[Any]:
         """The numbers of the claims of which something may be told."""
         waiting = {telling.claim for telling, _ in self.settling}
-        return waiting.union(live.number for live in (*self.due, *self.live))
+        return waiting.union((live.number for live in self.due), self.live)
+
+    def keep(self, live: Live) -> None:
+        """Remember a claim that may be told again."""
+        self.live[live.number] = live
+        for unit in live.tracks:
+            self.of_ward.setdefault(unit, {})[live.number] = live
+
+    def let_go(self, live: Live) -> None:
+        """Forget a claim, which was remembered or not."""
+        self.live.pop(live.number, None)
+        for unit in live.tracks:
+            self.of_ward.get(unit, {}).pop(live.number, None)
 
     @property
     def tracks(self) -> list[tuple[Any, Track]]:
         """Every track that a claim is valued by, once, with its ward."""
-        both = (*self.due, *self.live)
+        both = (*self.due, *self.live.values())
         found = {id(track): (unit, track) for one in both for unit, track in one.tracks.items()}
         return list(found.values())
 
@@ -199,10 +212,11 @@ class Tracks:
                 state.pasts[unit].rows[step] = own
         state.due += self._followed(state, claims, first)
         state.due.sort(key=lambda one: -one.claim.moment)
-        tracks, told = state.tracks, list[Telling]()
+        told, tracks = list[Telling](), dict[Any, list[Track]]()
+        for unit, track in state.tracks:
+            tracks.setdefault(unit, []).append(track)
         for step in sorted(fresh):
             told += self._due(state, step, {})
-            tracks = [each for each in tracks if each[1].asks]
             told += self._taken(state, step, fresh[step], tracks)
         told += self._due(state, until, {})
         state.done = max(state.done, until)
@@ -259,21 +273,23 @@ class Tracks:
         state: Followed,
         step: int,
         rows: Mapping[Any, list[Row]],
-        tracks: list[tuple[Any, Track]],
+        tracks: dict[Any, list[Track]],
     ) -> list[Telling]:
         """Let tracks take in a step; tell again what it changed, and then what is due."""
-        last: dict[Any, int] = {}
-        for unit, track in tracks:
-            if unit in rows and track.at <= step:
-                now = track.take(rows[unit], self.rejects_impossible)
-                self._refuse_many(track)
-                track.at = step + 1
-                last[unit] = max(last.get(unit, NEVER_YET), now)
-        told, before, state.live = list[Telling](), state.live, []
-        for live in before:
+        last, touched = dict[Any, int](), dict[Any, Live]()
+        for unit, own in rows.items():
+            tracks[unit] = [track for track in tracks.get(unit, ()) if track.asks]
+            for track in tracks[unit]:
+                if track.at <= step:
+                    now = track.take(own, self.rejects_impossible)
+                    self._refuse_many(track)
+                    track.at = step + 1
+                    last[unit] = max(last.get(unit, NEVER_YET), now)
+            touched |= state.of_ward.get(unit, {})
+        told = list[Telling]()
+        for live in touched.values():
             now = max((last.get(unit, NEVER_YET) for unit in live.tracks), default=NEVER_YET)
             if now == NEVER_YET:
-                state.live.append(live)
                 continue
             if now - live.claim.last > self.within:
                 self._drop(state, live)
@@ -283,8 +299,6 @@ class Tracks:
                 told.append(_told(live, likely, now))
             if is_final:
                 self._drop(state, live)
-            else:
-                state.live.append(live)
         told += self._due(state, step + 1, last)
         return told
 
@@ -300,11 +314,12 @@ class Tracks:
             if is_final or likely == 0.0 or self.strategy.kind == "NEVER":
                 self._drop(state, live)
             else:
-                state.live.append(live)
+                state.keep(live)
         return told
 
     def _drop(self, state: Followed, live: Live) -> None:
         """Let a claim go that changes no more."""
+        state.let_go(live)
         for unit, track in live.tracks.items():
             track.let_go(live.claim.asked[unit][1])
         if self.tells_last and live.revision >= 0:
@@ -314,8 +329,7 @@ class Tracks:
     def settled(self, state: Followed) -> list[Telling]:
         """Return the last tellings of claims that have become too old to be told again."""
         until = state.done * self.step if state.done < ALWAYS else ALWAYS
-        for live in [each for each in state.live if each.claim.last + self.within < until]:
-            state.live.remove(live)
+        for live in [each for each in state.live.values() if each.claim.last + self.within < until]:
             self._drop(state, live)
         old = [each for each in state.settling if each[1] < until]
         state.settling = [each for each in state.settling if each[1] >= until]
@@ -325,7 +339,7 @@ class Tracks:
         """Return when the first claim is too old to be told again, if that is told."""
         if not self.tells_last:
             return None
-        ends = [live.claim.last + self.within for live in state.live]
+        ends = [live.claim.last + self.within for live in state.live.values()]
         return min([*ends, *(at for _, at in state.settling)], default=None)
 
     def _valued(self, live: Live) -> tuple[float, bool]:

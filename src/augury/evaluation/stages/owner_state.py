@@ -18,6 +18,7 @@ from augury.errors import StateError
 from augury.evaluation.answers.match_answers import Inputs
 from augury.evaluation.codec import ipc_bytes
 from augury.evaluation.owners.claims import claim
+from augury.evaluation.owners.shown import Batch
 from augury.identity.identifier import time_of, time_parts
 from augury.identity.owners import Owners, State, Worlds
 from augury.identity.tracks import UNLIMITED, Followed, Live, Past, Telling, Track, Tracks
@@ -29,14 +30,6 @@ VERSION = 1
 _LENGTH = 8
 # A match by its batch, and its place there.
 Number = tuple[int, int]
-
-
-@dataclass
-class Batch:
-    """The matches of one step that may be told, and the rows that they are made of."""
-
-    matches: Matches
-    inputs: Inputs
 
 
 @dataclass
@@ -164,7 +157,7 @@ def _followed(state: OwnerMatchState) -> dict[str, Any]:
         "tracks": [[unit, _track(track)] for unit, track in followed.tracks],
         "settling": [[astuple(telling), at] for telling, at in followed.settling],
         "due": [_live(live, numbers) for live in followed.due],
-        "live": [_live(live, numbers) for live in followed.live],
+        "live": [_live(live, numbers) for live in followed.live.values()],
     }
 
 
@@ -180,7 +173,8 @@ def _load_followed(state: OwnerMatchState, about: dict[str, Any], wards: Any) ->
         (Telling(tuple(number), *told), at) for (number, *told), at in about["settling"]
     ]
     followed.due = [_loaded_live(each, tracks) for each in about["due"]]
-    followed.live = [_loaded_live(each, tracks) for each in about["live"]]
+    for each in about["live"]:
+        followed.keep(_loaded_live(each, tracks))
 
 
 def _row(row: Row) -> list[Any]:
