@@ -21,10 +21,10 @@ from augury.evaluation.encoding import whole
 from augury.evaluation.identifying import Identities
 from augury.evaluation.stream_rows import StreamRows
 from augury.identity.telling import SAMPLED
+from augury.identity.track import Done
 from augury.identity.tracks import (
     ALWAYS,
     Claim,
-    Done,
     Followed,
     TooManyTracksError,
     Tracks,
