@@ -78,7 +78,10 @@ def loaded(data: bytes, tracks: Tracks) -> OwnerMatchState:
     first, *parts = _parts(data)
     about = json.loads(first, object_hook=time_of)
     if about["version"] != VERSION:
-        raise StateError(f"matches over owners stored in version {about['version']}")
+        raise StateError(
+            f"matches over owners are stored in version {about['version']}, which this augury does "
+            "not read; start anew without the checkpoint"
+        )
     tables = [pa.ipc.open_stream(part).read_all() for part in parts]
     state = OwnerMatchState(
         {name: tables[k] for name, k in about["kept"].items()},
