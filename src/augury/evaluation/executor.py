@@ -193,7 +193,7 @@ class Executor:
         clock, moves = Clock(), horizon > state.horizon
         fresh = self._released(state, batch, horizon if moves else NEVER_YET, clock)
         found = dict[str, pa.Table]()
-        rejected = self._rejected(fresh)
+        placed, rejected = fresh, self._rejected(fresh)
         if moves:
             told, aside = self._made(state, fresh, horizon, clock)
             before = self._known(state)
@@ -206,7 +206,7 @@ class Executor:
             put_aside(rejected, aside)
             put_aside(rejected, more)
             self._forget(state, fresh, horizon)
-        tied = self.network.tied(fresh.values())
+        tied = self.network.tied(placed.values())
         return state, Answers(found, rejected, self._shown(clock), tied)
 
     def _looked_beside(
