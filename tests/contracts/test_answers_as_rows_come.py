@@ -46,6 +46,11 @@ CASES = {
         "low PATTERN AND(low a, low b) WHERE a.v < b.v WITHIN 6 EVERY 3",
         "PROBABILITY",
     ),
+    "of matches in a window of events": (
+        S + LOW.replace("WITHIN 3", "WITHIN 4 EVENTS"),
+        "low PATTERN AND(low a, low b) WHERE a.v < b.v WITHIN 6 EVERY 3",
+        "PROBABILITY",
+    ),
     "of matches, sampled": (
         S + LOW,
         f"low PATTERN AND(low a, low b) WHERE a.v < b.v WITHIN 6 {SAMPLED}",

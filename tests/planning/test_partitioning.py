@@ -117,3 +117,21 @@ def test_alternatives_that_are_weighed_together_stay_together(
 
 def test_rows_that_exclude_each_other_for_want_of_an_id_are_moved_with_their_key() -> None:
     assert "person" in dict(planned(SEEN.format("", "place", "")).moved.columns)
+
+
+@pytest.mark.parametrize(
+    ("key", "returns", "kind"),
+    [
+        ("KEY who", "COUNT", "key"),
+        ("KEY who", "TOTAL COUNT", "time"),
+        # Without KEY there is one row, of all values together.
+        ("", "COUNT", "time"),
+        ("", "*", "key"),
+    ],
+)
+def test_what_adds_up_over_values_is_not_cut_by_them(key: str, returns: str, kind: str) -> None:
+    cut = planned(
+        f"CREATE STREAM s (who STRING, ty STRING, t LONG) {key} TIME t TYPE ty;"
+        f"CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [who] WITHIN 9 RETURN {returns};"
+    ).partitioning
+    assert cut.kind == kind

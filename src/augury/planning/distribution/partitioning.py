@@ -136,7 +136,7 @@ def taken_apart(query: CheckedQuery) -> tuple[EqualityClass, ...]:
 
 
 def _can_cut(query: CheckedQuery, automaton: Automaton, equality: EqualityClass) -> bool:
-    if not equality.covers_all or len(equality.members) < 2:
+    if not equality.covers_all or len(equality.members) < 2 or _adds_up(query, equality):
         return False
     if not _has_one_column_per_stream(query, equality) or _parts_alternatives(query, equality):
         return False
@@ -145,6 +145,12 @@ def _can_cut(query: CheckedQuery, automaton: Automaton, equality: EqualityClass)
     if query.strategy == "PARTITION" or query.looks_beside or has_neighbours(automaton):
         return _is_in_every_key(query, equality)
     return True
+
+
+def _adds_up(query: CheckedQuery, equality: EqualityClass) -> bool:
+    """Return whether a count adds up what different values of an attribute have."""
+    keys = {key.name.lower() for key in query.keys}
+    return query.returns == "COUNT" and not any(n.lower() in keys for _, n in equality.members)
 
 
 def _has_one_column_per_stream(query: CheckedQuery, equality: EqualityClass) -> bool:
