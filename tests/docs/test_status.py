@@ -73,8 +73,7 @@ def test_every_row_that_is_refused_has_a_test() -> None:
     # That of the second row is in tests/runners/test_hidden_worlds.py, those of the third in
     # tests/planning/test_entangled.py, forecasts in tests/forecast/test_forecasts.py,
     # rules in tests/rules/test_rules.py and tests/spark/test_stages.py, identities in
-    # tests/identity, policies in
-    # tests/privacy/test_leaks.py, what comes after a match in tests/runners/test_after_match.py,
+    # tests/identity, what comes after a match in tests/runners/test_after_match.py,
     # UNTIL in tests/planning/test_evaluated.py,
     # silent streams in tests/runners/test_passing_time.py, what only the end tells in
     # tests/contracts/test_live_runner.py.
@@ -88,7 +87,6 @@ def test_every_row_that_is_refused_has_a_test() -> None:
         "`LATENESS`",
         "time without events",
         "queries over streams `AS IDENTIFY`",
-        "`CREATE POLICY`",
         "forecasts `USING MODEL`",
         "forecasts: `APPROXIMATE`",
         "queries over forecasts",

@@ -93,6 +93,16 @@ class Declared:
             place, hint = Span(0, len(name)), "read it in a session without the policy"
             raise QueryError([Diagnostic("A124", message, place, Source("<query>", name), hint)])
 
+    def refuse_history(self, stream: str) -> None:
+        """Raise where a stream is what a policy learns from."""
+        policy = self.catalog.is_history(stream)
+        if policy is not None:
+            message = (
+                f"{stream} is the history of the policy {policy}, and as private as its stream"
+            )
+            place, hint = Span(0, len(stream)), "read it in a session without the policy"
+            raise QueryError([Diagnostic("A125", message, place, Source("<stream>", stream), hint)])
+
     def forecast(self, name: str) -> tuple[CheckedForecast, Source]:
         """Return a forecast and where it was written; raise where there is none."""
         found = self.forecasts.get(name.lower())
