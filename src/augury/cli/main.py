@@ -51,10 +51,11 @@ class Guarded(click.Group):
             click.echo(findings.printable(f"error: {error}"), err=True)
             ctx.exit(EXIT_QUERY if isinstance(error, QueryError) else EXIT_ENVIRONMENT)
         except OSError as error:
-            # A file or folder that cannot be had is the environment's; anything else is ours.
-            if error.filename is None:
+            # A full disk, a folder that nobody may write: no fault of ours. Pipes have no name.
+            if error.filename is None or os.environ.get("AUGURY_TRACEBACK"):
                 raise
-            click.echo(findings.printable(f"error: {error.strerror}: {error.filename}"), err=True)
+            text = f"error: {error.filename} cannot be used: {error.strerror}"
+            click.echo(findings.printable(text), err=True)
             ctx.exit(EXIT_ENVIRONMENT)
         except KeyboardInterrupt:
             click.echo("stopped", err=True)

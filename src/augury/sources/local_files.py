@@ -22,7 +22,13 @@ import pyarrow.parquet as pq
 from augury.errors import DataError
 from augury.language.tree import External
 from augury.sources.csv_lines import CsvForm, header_of, read_lines
-from augury.sources.declared import DeclaredStream, DeclaredTable, kinds, needed
+from augury.sources.declared import (
+    DeclaredStream,
+    DeclaredTable,
+    header_advice,
+    kinds,
+    needed,
+)
 from augury.sources.json_lines import read_texts
 from augury.sources.rows import Declaration, conform
 from augury.sources.strays import own_files, warn_of_strays
@@ -221,7 +227,7 @@ class LocalFiles:
     def _plain_form(self) -> CsvForm:
         return CsvForm(
             self.fields or tuple(self.columns),
-            self._setting("sep", self._setting("delimiter", ",")) or ",",
+            _mark(self._setting("sep", self._setting("delimiter", ",")) or ","),
             self._setting("quote", '"') or "",
             self._setting("escape", "\\") or "",
             self._setting("nullvalue", "") or "",
@@ -233,7 +239,7 @@ class LocalFiles:
         is_utf8 = self._plain_form.is_utf8
         if is_utf8 and any("\ufffd" in name or "\0" in name for name in names):
             return "its text is not UTF-8: say what it is, as in OPTIONS (encoding = 'UTF-16')"
-        return f"its header has {', '.join(names)}: rename one, or change the declaration"
+        return header_advice(names)
 
     @property
     def _forms(self) -> TextForms:
@@ -351,12 +357,17 @@ def why_not_local(source: External) -> str | None:
     for name, value in _lowered(source).items():
         if name not in _OPTIONS[source.format]:
             return f"a place with the option {name}, which Spark knows"
-        is_mark = len(value) <= 1 and value.isascii()
+        is_mark = len(_mark(value)) <= 1 and value.isascii()
         if name in ("sep", "delimiter", "quote", "escape") and not is_mark:
             return f"a place with {name} = {value!r}, which Spark knows"
         if source.format == "csv" and name == "multiline" and value.lower() == "true":
             return "CSV with fields over several lines, which Spark reads"
     return None
+
+
+def _mark(text: str) -> str:
+    r"""Return a mark between fields; `\t` is a tab, as Spark has it."""
+    return "\t" if text == r"\t" else text
 
 
 def _lowered(source: External) -> Mapping[str, str]:
