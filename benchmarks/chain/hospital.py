@@ -38,7 +38,7 @@ from augury.demo.hospital.pipelines import (
 )
 from augury.demo.hospital.ward import Care, Ward, simulate
 from augury.report.scores import Judged, bands
-from matching.harness import record
+from matching.harness import record, sized
 
 POLICY = re.compile(r"CREATE POLICY.*?;\nCREATE STREAM published.*?;", re.DOTALL)
 STEPS = tuple(k / 20 for k in range(1, 21))
@@ -207,7 +207,7 @@ def _left(pairs: Sequence[tuple[float, float]]) -> dict[str, float]:
 def main() -> None:
     """Print the figures, and write them down."""
     warnings.simplefilter("ignore")
-    given = (*sys.argv[1:], *("20", "168", "0.1", "1")[len(sys.argv) - 1 :])
+    given = (*sys.argv[1:], *(sized(20, 2), sized(168, 5), 0.1, 1)[len(sys.argv) - 1 :])
     wards, hours, unread, corridors = int(given[0]), *map(float, given[1:3]), int(given[3])
     care = replace(Care(), hours=hours, unread=unread, corridors=corridors)
     found = report([played(seed, care) for seed in range(1, wards + 1)])

@@ -17,10 +17,9 @@ from augury.evaluation.asked import Asked
 from augury.evaluation.network import Network, ground
 from augury.planning.distribution.layout import Moving
 from augury.planning.distribution.movement import asked_movement, asked_parts, is_moved, moving_of
-from augury.planning.distribution.partitioning import Partitioning
+from augury.planning.distribution.partitioning import Partitioning, shard_columns
 from augury.planning.forecast_plan import plan_forecast
 from augury.planning.forecast_shards import forecast_cut
-from augury.planning.graph import asks_whether
 from augury.planning.physical import plan_query
 from augury.planning.policy_plan import plan_policy
 from augury.planning.policy_shards import policy_cut
@@ -149,11 +148,11 @@ def _by_group(network: Network) -> Sharding:
 def _key_columns(network: Network, name: str) -> dict[str, tuple[str, ...]] | None:
     """Return the columns of each base stream that cut a query and all below it; None if none do."""
     query = network.queries[name]
-    cut = _partitioning(network, query)
-    if cut.kind != "key" or asks_whether(query):
+    cut = shard_columns(query, _partitioning(network, query))
+    if cut is None:
         return None
     found: dict[str, tuple[str, ...]] = {}
-    for stream, columns in cut.columns:
+    for stream, columns in cut.items():
         schema = next(s for s in query.streams if s.name == stream)
         own: Mapping[str, tuple[str, ...]] | None = _at_the_ground(network, schema, columns)
         if schema.query is not None:

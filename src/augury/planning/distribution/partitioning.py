@@ -12,6 +12,7 @@ only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 from typing import Literal
 
 from augury.analysis.checked import CheckedQuery, EqualityClass
@@ -116,6 +117,23 @@ def _why_whole(query: CheckedQuery) -> str:
     return "no attribute is equal over all components, and no window bounds a match"
 
 
+def shard_columns(query: CheckedQuery, cut: Partitioning) -> dict[str, tuple[str, ...]] | None:
+    """Return the columns of each stream whose values are answered apart; None if there are none.
+
+    Matches are of one part each. A probability is of all parts together; a count adds up those that
+    have one key.
+    """
+    if cut.kind != "key" or query.returns in ("PROBABILITY", "PROBABILITY BY TIME"):
+        return None
+    keys, counts = {key.name.lower() for key in query.keys}, query.returns == "COUNT"
+    apart = [
+        not counts or any(name.lower() in keys for _, name in each.members) for each in cut.classes
+    ]
+    if not any(apart):
+        return None
+    return {stream: tuple(compress(columns, apart)) for stream, columns in cut.columns}
+
+
 def counts_every_event(query: CheckedQuery) -> bool:
     """Return whether an event that plays nothing can still change an answer."""
     window = query.within is not None and query.within.events
@@ -136,7 +154,7 @@ def taken_apart(query: CheckedQuery) -> tuple[EqualityClass, ...]:
 
 
 def _can_cut(query: CheckedQuery, automaton: Automaton, equality: EqualityClass) -> bool:
-    if not equality.covers_all or len(equality.members) < 2 or _adds_up(query, equality):
+    if not equality.covers_all or len(equality.members) < 2:
         return False
     if not _has_one_column_per_stream(query, equality) or _parts_alternatives(query, equality):
         return False
@@ -145,12 +163,6 @@ def _can_cut(query: CheckedQuery, automaton: Automaton, equality: EqualityClass)
     if query.strategy == "PARTITION" or query.looks_beside or has_neighbours(automaton):
         return _is_in_every_key(query, equality)
     return True
-
-
-def _adds_up(query: CheckedQuery, equality: EqualityClass) -> bool:
-    """Return whether a count adds up what different values of an attribute have."""
-    keys = {key.name.lower() for key in query.keys}
-    return query.returns == "COUNT" and not any(n.lower() in keys for _, n in equality.members)
 
 
 def _has_one_column_per_stream(query: CheckedQuery, equality: EqualityClass) -> bool:
