@@ -69,7 +69,7 @@ def text(ward: Ward, home: Path, url: str) -> str:
         changed = re.sub(TABLES.format(table), place, changed)
     for table in ("badges", "alarms"):
         changed = re.sub(TABLES.format(table), r"\1 STORE station", changed)
-    changed = changed.replace("TYPE action;", f"TYPE action FROM parquet '{home}/doors';")
+    changed = changed.replace("TYPE action;", f"TYPE action FROM parquet '{home}/doors';", 1)
     return (
         f"CREATE STORE station AT '{url}';\n{changed}\nWRITE badges TO parquet '{home}/changes';\n"
     )

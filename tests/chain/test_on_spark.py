@@ -13,7 +13,7 @@ import pytest
 from augury import DataError, QueryError, Session
 from augury.runners.spark.asked_together import together
 from augury.runners.wanted import wanted_of
-from chain.test_subsets import IN_STREAMS, PARTS, SUBSETS, heard_of, opened, rows_of
+from chain.test_subsets import PARTS, SUBSETS, heard_of, opened, rows_of
 from oracles.chain import Small, small
 from rotation import rotation
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from augury.analysis.checked import CheckedQuery
+from augury.analysis.checked import CheckedQuery, EqualityClass
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.asked import Asked
 from augury.evaluation.network import Network, ground
@@ -168,7 +168,8 @@ def _partitioning(network: Network, query: CheckedQuery) -> Partitioning:
     is_one_event = len(query.components) == 1 and not query.components[0].repeats
     is_listed = query.returns == "MATCHES" and len(query.streams) == 1
     if is_one_event and is_listed and stream.is_identified:
-        return Partitioning("key", "a match is one event", columns=((stream.name, stream.key),))
+        classes = tuple(EqualityClass(((0, name),), covers_all=True) for name in stream.key)
+        return Partitioning("key", "a match is one event", classes, ((stream.name, stream.key),))
     return plan_query(query, network.catalog).partitioning
 
 
