@@ -14,6 +14,7 @@ import pytest
 
 from augury.demo.hospital.pipelines import opened
 from augury.demo.hospital.ward import Care, simulate
+from docs.picture import drawn
 
 ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.filterwarnings("ignore:.*stream known", "ignore:.*without KEY")
@@ -35,14 +36,13 @@ def test_the_script_shows_the_chain_from_a_reader_to_the_alarms(
 
 
 def test_the_picture_is_that_of_the_ward_and_the_first_of_the_readme() -> None:
-    drawn = example("picture.py").drawn()
-    assert (ROOT / "docs/hospital.svg").read_text(encoding="utf-8") == drawn
+    assert (ROOT / "docs/hospital.svg").read_text(encoding="utf-8") == drawn()
     pictures = re.findall(r"!\[[^]]*\]\(([^)]*)\)", (ROOT / "README.md").read_text("utf-8"))
     assert pictures[0] == "docs/hospital.svg"
 
 
 def test_the_live_page_shows_what_is_committed(tmp_path: Path) -> None:
-    live, ward = example("live.py"), simulate(4, Care(corridors=1, hours=0.2))
+    live, ward = example("page/live.py"), simulate(4, Care(corridors=1, hours=0.2))
     board = live.Board(f"sqlite:///{tmp_path / 'ward.db'}")
     assert board.now() == {"badges": {}, "alarms": []}
     session = live.opened(ward, board.url)

@@ -1,8 +1,7 @@
 """Draw the first picture of the README: one unread badge, and how the chain comes to know whose.
 
-    python examples/hospital/picture.py
-
-writes docs/hospital.svg. All that is drawn is asked of the ward of `augury demo --scene hospital`.
+`make docs` writes docs/hospital.svg. All that is drawn is asked of a ward like that of
+`augury demo --scene hospital`.
 """
 
 from __future__ import annotations

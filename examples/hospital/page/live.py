@@ -1,7 +1,7 @@
 """A live page of the ward: who wears which badge, and the alarms, as the chain commits them.
 
-    python examples/hospital/live.py                 # plays a ward, sixty times as fast as it was
-    python examples/hospital/live.py --store URL     # shows the store of a run that is elsewhere
+    python examples/hospital/page/live.py                # plays a ward, sixty times as fast
+    python examples/hospital/page/live.py --store URL    # shows the store of a run elsewhere
 
 The page reads the tables of the store and nothing else, so it is the same whether rows are pushed
 in this process or come from Kafka on Spark (`CREATE STORE station AT 'postgresql://...'`).
