@@ -68,6 +68,7 @@ demo: setup     ## find thieves in a simulated store with known truth; writes ou
 
 docs: $(STAMP)  ## write the outputs that the documents show anew
 	PYTHONPATH=tests $(BIN)/python -m docs.console
+	PYTHONPATH=tests $(BIN)/python -m docs.picture
 
 site: $(STAMP)  ## write the documents as a site into out/site
 	$(BIN)/zensical build --clean --strict

@@ -1,17 +1,23 @@
 """Run every benchmark, one process each, to the end: one that fails does not keep the others.
 
 What `make bench` runs. Said at the end: how long each took and which failed; the exit code is 1 if
-any did. AUGURY_BENCH_SCALE shrinks the number of events of those on Spark and some others.
+any did. AUGURY_BENCH_SCALE shrinks what all of them do; figures and pages of a shrunken run go to a
+folder of their own, which begins as a copy of docs/benchmarks.
 Run: python benchmarks/run_all.py [name ...], a name being that of a script or of its folder
 """
 
 from __future__ import annotations
 
 import os
+import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+
+from matching.harness import scale
 
 HERE = Path(__file__).parent
 # In this order: pages come after the figures that they show.
@@ -81,27 +87,49 @@ def chosen(names: list[str]) -> list[str]:
     return [each for each in found if RECORDINGS.is_dir() or each not in ON_RECORDINGS]
 
 
-def run(name: str) -> tuple[str, int, float]:
-    """Run one; return its name, its exit code and its seconds."""
+def run(name: str, docs: Path) -> tuple[str, int, float, float]:
+    """Run one; return its name, its exit code, its seconds and those of the processor."""
     print(f"== {name}", flush=True)
     paths = [HERE, HERE.parent / "tests", os.environ.get("PYTHONPATH", "")]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(str(each) for each in paths if str(each))}
-    start = time.perf_counter()
+    env["AUGURY_BENCH_DOCS"] = str(docs)
+    start, busy = time.perf_counter(), processor()
     code = subprocess.run([sys.executable, HERE / f"{name}.py"], env=env, check=False).returncode
-    return name, code, time.perf_counter() - start
+    return name, code, time.perf_counter() - start, processor() - busy
+
+
+def processor() -> float:
+    """Return the seconds of the processor of all that has ended below this process."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def written_to() -> Path:
+    """Return the folder for pages: docs, or for a shrunken run a copy of what they are made of."""
+    docs = HERE.parent / "docs"
+    if scale() >= 1:
+        return docs
+    copy = Path(tempfile.mkdtemp(prefix="augury-benchmarks-"))
+    if docs.is_dir():
+        shutil.copytree(docs / "benchmarks", copy / "benchmarks")
+    return copy
 
 
 def main() -> None:
     """Run what is asked for."""
     names = chosen(sys.argv[1:])
     left = sorted(ON_RECORDINGS & set(BENCHMARKS)) if not RECORDINGS.is_dir() else []
-    results = [run(name) for name in names]
-    print(f"\n== {len(results)} benchmarks, {sum(took for _, _, took in results):.0f} s")
-    for name, code, took in results:
-        print(f"{name:28} {'done' if code == 0 else f'FAILED with code {code}':22} {took:7.0f} s")
+    docs = written_to()
+    results = [run(name, docs) for name in names]
+    clock, busy = (sum(each[k] for each in results) for k in (2, 3))
+    print(f"\n== {len(results)} benchmarks at scale {scale():g}, figures and pages in {docs}")
+    print(f"{clock:.0f} s, {busy:.0f} s of processor")
+    for name, code, took, own in results:
+        ended = "done" if code == 0 else f"FAILED with code {code}"
+        print(f"{name:28} {ended:22} {took:7.0f} s {own:7.0f} s of processor")
     for name in left:
         print(f"{name:28} left out: its recordings are not in {RECORDINGS}")
-    raise SystemExit(1 if any(code for _, code, _ in results) else 0)
+    raise SystemExit(1 if any(code for _, code, *_ in results) else 0)
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ import numpy as np
 from augury import Session
 from identity.calibration import error
 from identity.ward import Walked, walked
-from matching.harness import record
+from matching.harness import record, sized
 
-EVENTS, A_WARD = 200_000, 500
+EVENTS, A_WARD = sized(200_000, 500), 500
 PLACES, STAFF, UNREAD = 10, 6, 0.25
 SCRIPT = """
 CREATE TABLE staff (person LONG, room STRING);

@@ -23,9 +23,9 @@ from pyspark.sql import SparkSession
 
 from augury import Session
 from identity.ward import walked
-from matching.harness import record
+from matching.harness import record, sized
 
-WARDS, EVENTS, PARTS, SHARDS = 1_000, 20, 3, 4
+WARDS, EVENTS, PARTS, SHARDS = sized(1_000, 3), 20, 3, 4
 PEOPLE, PLACES, UNREAD = 8, 10, 0.25
 SCRIPT = """
 CREATE TABLE staff (unit LONG, person LONG, room STRING);

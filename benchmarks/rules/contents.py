@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 
 from augury import Session
 from augury.evaluation.stages.act import ActStage
-from matching.harness import record
+from matching.harness import record, sized
 
-EVENTS, KEYS = 10_000_000, 100_000
+EVENTS, KEYS = sized(10_000_000, 2_000), sized(100_000, 50)
 SCRIPT = """
 CREATE STREAM doors (id LONG, worker LONG, action STRING, room LONG, t LONG)
 ID id KEY worker TIME t TYPE action;

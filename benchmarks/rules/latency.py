@@ -16,10 +16,10 @@ from math import log10
 from statistics import mean
 from typing import Any
 
-from matching.harness import chart, record
+from matching.harness import chart, record, sized
 from rules.stores import SCHEDULERS, Pushing, opened, rows, server
 
-SECONDS, MOST, ROUNDS = 1.5, 3000, 3
+SECONDS, MOST, ROUNDS = 1.5, sized(3000, 20), 3
 DELAY, READS, WRITES = 0.001, 1, 0.25
 LENGTHS, SLOW = (2, 3, 4, 5, 6), 100
 RATES, LENGTH = (50, 200, 1000, 2000, 5000, 20_000), 3

@@ -15,10 +15,10 @@ import sys
 from statistics import mean
 from typing import Any
 
-from matching.harness import record
+from matching.harness import record, sized
 from rules.stores import SCHEDULERS, Pushing, opened, rows, server
 
-MOMENTS, ROUNDS = 200, 5
+MOMENTS, ROUNDS = sized(200, 12), 5
 READS, WRITES = (1, 2, 3, 4, 5, 6), (0.125, 0.25, 0.5, 1.0)
 GRAINS, DELAYS = ("row", "table"), (0.001, 0.0)
 Cell = dict[str, Any]

@@ -10,7 +10,7 @@ a stage knows beside that, it dumps itself.
 from __future__ import annotations
 
 import json
-from base64 import b85decode, b85encode
+from base64 import b64decode, b64encode, b85decode
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
@@ -47,7 +47,7 @@ from augury.operator import NEVER_YET, Operator
 from augury.planning.evaluated import reads_owners
 from augury.planning.graph import is_of_windows
 
-FORMAT = Format(b"AUGURYHD", 1)
+FORMAT = Format(b"AUGURYHD", 2)
 # Rows of fewer windows than that are not worth steps.
 FEW_WINDOWS = 4
 # A stage that answers queries: new rows of streams in, answers out.
@@ -122,7 +122,7 @@ class Executor:
                 found[stage.name] = MatchStage(network.plans[name], network.relations)
             elif stage.kind == "count" and self._keeps_rows(name):
                 found[stage.name] = CountStage(network.only([name]))
-            elif self.stores and network.carries(name):
+            elif self.stores and not network.policies and network.carries(name):
                 found[stage.name] = ChainStage(network.chain_of(name))
             elif self._closes_windows(name):
                 found[stage.name] = ClosedWindowsStage(network.only([name]))
@@ -197,7 +197,7 @@ class Executor:
         clock, moves = Clock(), horizon > state.horizon
         fresh = self._released(state, batch, horizon if moves else NEVER_YET, clock)
         found = dict[str, pa.Table]()
-        rejected = self._rejected(fresh)
+        placed, rejected = fresh, self._rejected(fresh)
         if moves:
             told, aside = self._made(state, fresh, horizon, clock)
             before = self._known(state)
@@ -210,7 +210,7 @@ class Executor:
             put_aside(rejected, aside)
             put_aside(rejected, more)
             self._forget(state, fresh, horizon)
-        tied = self.network.tied(fresh.values())
+        tied = self.network.tied(placed.values())
         return state, Answers(found, rejected, self._shown(clock), tied)
 
     def _looked_beside(
@@ -439,7 +439,7 @@ class Executor:
         about = {
             "horizon": state.horizon,
             "oldest": self.oldest(state),
-            "stages": {name: b85encode(own).decode() for name, own in dumps.items() if own},
+            "stages": {name: b64encode(own).decode() for name, own in dumps.items() if own},
         }
         return Stored(FORMAT.seal(json.dumps(about).encode(), self._mark), added, dropped)
 
@@ -450,14 +450,16 @@ class Executor:
 
     def load(self, head: bytes, blocks: Mapping[int, bytes]) -> ExecutorState:
         """Return the state that `stored` wrote for the same queries over the same declarations."""
-        _, body = FORMAT.unseal(head, self._kind.owner, self._mark)
+        version, body = FORMAT.unseal(head, self._kind.owner, self._mark)
         about = json.loads(body)
         held, horizon = RowBlocks.load(self._kind, blocks), about["horizon"]
         rows = held.rows(about["oldest"])
         sources, fresh = dict[str, SourceState](), dict[str, StreamRows]()
         for name, source in self.sources.items():
             sources[name], fresh[name] = source.restore(rows[name], horizon)
-        own = {name: b85decode(text) for name, text in about.get("stages", {}).items()}
+        # b85 takes ten times as long, and was what version 1 had.
+        decoded = b85decode if version == 1 else b64decode
+        own = {name: decoded(text) for name, text in about.get("stages", {}).items()}
         made = {name: stage.load(own[name]) for name, stage in self.makers.items()}
         for maker in self.makers.values():
             fresh |= maker.again(fresh[maker.source])

@@ -33,9 +33,6 @@ def unmatched(query: CheckedQuery) -> str | None:
 
 
 def _refused(query: CheckedQuery) -> Refused | None:
-    asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
-    if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
-        return Refused(f"RETURN {query.returns} of a repetition under next-match selection")
     if query.strategy == "NEXT" and _ends_by_until(query.shape) and _may_not_happen(query):
         hint = "ask under SKIP TILL ANY MATCH, STRICT or PARTITION CONTIGUITY"
         return Refused("UNTIL under next-match selection of events that may not happen", hint)

@@ -19,11 +19,6 @@ def refuse_endless(network: Network) -> None:
             refuse_unrevised(query)
         if asks_whether(query):
             refuse_unstreamable(query, network.catalog)
-            if network.policies:
-                message = f"query {query.name} asks for a probability behind a policy, in a stream"
-                raise PlanError(
-                    NOT_EVALUATED, message, "ask for matches, or run it over bounded rows"
-                )
             continue
         if any(stream.name.lower() in network.inferred for stream in query.streams):
             message = f"query {query.name} lists matches of an inferred stream, in a streaming run"

@@ -97,6 +97,9 @@ def _asked(
         return Asked("firings", name)
     if name in catalog.forecasts:
         return Asked("forecast", name)
+    if (policy := catalog.is_history(name)) is not None:
+        message = f"{name} is the history of the policy {policy}, and as private as its stream"
+        raise PlanError("A125", message, "read it in a run without the policy")
     if name in catalog.identified:
         return Asked("revisions" if streaming else "stream", name)
     if name in catalog.suppressed:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from augury.errors import AuguryError, QueryError
 
 if TYPE_CHECKING:
-    from augury.analysis.checked import CheckedQuery
     from augury.analysis.declarations.catalog import StreamSchema, TableSchema
     from augury.evaluation.asked import Kind
     from augury.evaluation.stream_rows import StreamRows
@@ -132,7 +131,7 @@ class BoundRows:
 
         declared = self._declared
         queries = declared.checked_queries
-        bound, checked = self._behind_policies(queries)
+        bound, checked = self.behind_policies()
         queries |= declared.searched
         forecasts = declared.checked_forecasts
         return LocalRunner(
@@ -144,19 +143,25 @@ class BoundRows:
             identities=owners_behind_policies(declared.catalog, self.suppressed or {}),
         )
 
-    def _behind_policies(
-        self, queries: dict[str, CheckedQuery]
+    def behind_policies(
+        self, instead: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, StreamRows]]:
-        """Return the rows that readers may see: of streams under a policy, those that are kept."""
-        catalog = self._declared.catalog
+        """Return the rows that readers may see: of streams under a policy, those that are kept.
+
+        Rows that are given `instead` of those of some streams are decided about like these.
+        """
+        catalog, rows = self._declared.catalog, {**self.rows, **(instead or {})}
         if not catalog.policies:
-            return dict(self.rows), {}
+            return rows, {}
         from augury.evaluation.suppression import behind_policies, gated
 
-        if self.suppressed is None:
-            self.suppressed = gated(catalog, queries, self.rows)
-            self.decided |= set(self.suppressed)
-        return behind_policies(catalog, self.rows, self.suppressed)
+        found = None if instead else self.suppressed
+        if found is None:
+            found = gated(catalog, self._declared.checked_queries, rows)
+            self.decided |= set(found)
+        if not instead:
+            self.suppressed = found
+        return behind_policies(catalog, rows, found)
 
     def local_runner(self) -> LocalRunner:
         """Return the runner of this process; only asked for where the engine is local."""

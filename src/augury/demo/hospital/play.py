@@ -90,7 +90,7 @@ class Hospital:
         return simulate(seed)
 
     def run(self, world: Ward, session: Session) -> Answers:
-        # A policy on owners is in force in this process only, as yet.
+        # What is asked for is little and of many kinds; on Spark each would be a job of its own.
         del session
         own = opened(world)
         others = {

@@ -14,7 +14,9 @@ from augury.planning.expressions.arrow_api import Column, pa, pc
 
 # What a text must look like to be read as a number; spaces around it are passed over.
 WHOLE_NUMBER = r" *[+-]?[0-9]+ *"
-REAL_NUMBER = r" *[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)? *"
+_FINITE = r"([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
+# The texts that CAST writes for what is not finite are read again, in any case, as by Spark SQL.
+REAL_NUMBER = rf" *([+-]?({_FINITE}|[iI][nN][fF]([iI][nN][iI][tT][yY])?)|[nN][aA][nN]) *"
 DAY = r" *[0-9]{4}-[0-9]{2}-[0-9]{2} *"
 MOMENT = r" *[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)? *"
 TRUE_TEXTS = ("true", "t", "yes", "y", "1")

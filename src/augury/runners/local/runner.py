@@ -28,6 +28,7 @@ from augury.evaluation.learning.forecast_explained import explain_learned
 from augury.evaluation.learning.forecast_scores import ForecastScore, judge, scored
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import Network, below, owned_streams
+from augury.evaluation.stages.beside import BesideStage, BesideState
 from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stages.owner_match import OwnerMatchStage
 from augury.evaluation.stages.source import in_order
@@ -187,7 +188,11 @@ class LocalRunner:
             return {}
         network = self._network(name)
         network = replace(network.only(network.queries), counts_ties=True)
-        return network.tied({**self.coded, **self.checked}.values())
+        rows = {**self.coded, **self.checked}
+        if network.neighbours:
+            beside = BesideStage(network.neighbours)
+            _, rows = beside.advance(BesideState(), rows, ALWAYS)
+        return network.tied(rows.values())
 
     def with_gaps(self, query: CheckedQuery) -> CheckedQuery:
         """Return a query with the gaps that its history teaches."""
