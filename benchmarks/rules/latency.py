@@ -80,7 +80,10 @@ def main() -> None:
     with server() as url:
         by_length = {str(n): compared(url, n, (SLOW,), seconds)[str(SLOW)] for n in LENGTHS}
         by_rate = compared(url, LENGTH, RATES, seconds)
-    record("rules_latency", {"slow": SLOW, "by_length": by_length, "by_rate": by_rate})
+    record(
+        "rules_latency",
+        {"rounds": ROUNDS, "slow": SLOW, "by_length": by_length, "by_rate": by_rate},
+    )
     lengths = {float(n): each for n, each in by_length.items()}
     draw("rules_latency_by_length", "length of the sequence", lengths)
     powers = {round(log10(int(rate)), 1): each for rate, each in by_rate.items()}

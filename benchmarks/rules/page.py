@@ -51,7 +51,8 @@ whatever else the machine does makes one slower (and single cells still differ b
 `benchmarks/rules/latency.py` ([figures](rules_latency.json)), under a load of {latency_load}.
 Events come at a steady rate, whether or not those before are done with; what is there is pushed
 together. `readN` 1, `writeN` .25, locks on rows, 1 ms a read. Mean milliseconds from the arrival of
-the event that makes a match known until it is told, its writes committed; the best of three rounds.
+the event that makes a match known until it is told, its writes committed; the best of {latency_rounds}
+round(s) in turns.
 
 Far below saturation, {slow} events a second, by the length of the sequence:
 
@@ -178,6 +179,7 @@ def main() -> None:
         figures=figures(found),
         processor=f"{1e3 / fast:.1f}",
         latency_load=waits["measured_on"]["load"],
+        latency_rounds=waits["rounds"],
         slow=waits["slow"],
         heads=" | ".join(each.upper() for each in SCHEDULERS),
         by_length=latency(waits["by_length"], kept=False),
