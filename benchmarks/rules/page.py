@@ -51,8 +51,8 @@ whatever else the machine does makes one slower (and single cells still differ b
 `benchmarks/rules/latency.py` ([figures](rules_latency.json)), under a load of {latency_load}.
 Events come at a steady rate, whether or not those before are done with; what is there is pushed
 together. `readN` 1, `writeN` .25, locks on rows, 1 ms a read. Mean milliseconds from the arrival of
-the event that makes a match known until it is told, its writes committed; the best of {latency_rounds}
-round(s) in turns.
+the event that makes a match known until it is told, its writes committed; rounds in turns, of which
+the best counts: {latency_rounds}.
 
 Far below saturation, {slow} events a second, by the length of the sequence:
 
