@@ -128,7 +128,7 @@ def wards_told(wards: dict[str, Any]) -> str:
     return "\n".join(
         f"| {name} | {wards[f'tellings of {name}']:,} "
         f"| {wards[f'{name}, events a second in the stream']:,} "
-        f"| {wards[f'{name}, events a second in its fastest batch']:,} "
+        f"| {wards.get(f'{name}, events a second in its fastest batch', 'not measured'):,} "
         f"| {wards[f'{name}, events a second locally']:,} |"
         for name in names
     )
