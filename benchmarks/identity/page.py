@@ -122,13 +122,18 @@ def beside() -> dict[str, Any]:
     }
 
 
+def shown(rate: float | None) -> str:
+    """Return a rate, if there is one."""
+    return "not measured" if rate is None else format(rate, ",")
+
+
 def wards_told(wards: dict[str, Any]) -> str:
     """Return a row for each of what was told of the wards."""
     names = [each.removeprefix("tellings of ") for each in wards if each.startswith("tellings")]
     return "\n".join(
         f"| {name} | {wards[f'tellings of {name}']:,} "
         f"| {wards[f'{name}, events a second in the stream']:,} "
-        f"| {wards.get(f'{name}, events a second in its fastest batch', 'not measured'):,} "
+        f"| {shown(wards.get(f'{name}, events a second in its fastest batch'))} "
         f"| {wards[f'{name}, events a second locally']:,} |"
         for name in names
     )
