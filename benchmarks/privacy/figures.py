@@ -20,9 +20,11 @@ import numpy as np
 from lahar.lines import draw
 from matching import harness
 from privacy.page import page
-from privacy.rounds import METHODS, Setting, matches_left, period_found, run
+from privacy.rounds import METHODS, Setting, by_patience, matches_left, period_found, run
 
-SEEDS, RESAMPLED, DRAWN = 40, 2000, 30
+SEEDS, RESAMPLED, DRAWN = harness.sized(40, 2), 2000, harness.sized(30, 2)
+# Seeds by which it is told what holds the periodic hybrid back, for each that is reported.
+MANY = 5
 # Irregular: acts come by themselves.
 DAY = Setting(0.0, lengths=(4, 4))
 # Regular: the rounds of a night, twelve private patterns, and heavy weights.
@@ -135,6 +137,29 @@ def at_random(seeds: range) -> dict[str, Any]:
     return found
 
 
+def limits(seeds: range) -> dict[str, dict[str, Any]]:
+    """Return what holds the periodic hybrid back where a target is missed, over more seeds."""
+    found, many = dict[str, dict[str, Any]](), range(MANY * len(seeds))
+    for name in ("periodicity 0.9", "weight 100"):
+        setting = settings()[name]
+        sums = measured(setting, many, ("periodic", "true"))
+        learning = measured(replace(setting, patience=None), many, ("periodic", "true"))
+        other = [by_patience(setting, seed) for seed in many]
+        long = measured(replace(setting, history=20), seeds, ("periodic", "true"))
+        one = sums["periodic"]
+        found[name] = {
+            "seeds": len(many),
+            "periodic_over_true": ratio(one, sums["true"]),
+            "of_400_cycles_over_true": ratio(long["periodic"], long["true"]),
+            "learned_over_true": ratio(learning["periodic"], sums["true"]),
+            "learned_over_true_learned": ratio(learning["periodic"], learning["true"]),
+            "learned_over_one": ratio(learning["periodic"], one),
+        }
+        for how in ("half", "hindsight"):
+            found[name][f"{how}_over_one"] = ratio(np.array([each[how] for each in other]), one)
+    return found
+
+
 def periods(seeds: range) -> dict[str, Any]:
     """Return in how many streams the period is found, and by how much twenty cycles miss it."""
     found: dict[str, Any] = {}
@@ -169,6 +194,7 @@ def main() -> None:
         figures["settings"][name] = asdict(setting)
         figures["results"][name] = result(setting, seeds)
     figures["drawn"] = at_random(range(len(seeds) // 5 + 1))
+    figures["limits"] = limits(seeds)
     figures["periods"] = periods(seeds)
     figures["by_weight"] = by_weight(seeds)
     harness.record("privacy-figures", figures)

@@ -20,6 +20,7 @@ from augury.evaluation.policies.learned import past_of
 from augury.evaluation.stream_rows import StreamRows
 from augury.planning.policy_plan import PolicyPlan, plan_policy
 from augury.privacy.period import period_of
+from augury.privacy.policy import PATIENCES
 
 STREAM = """
 CREATE STREAM s (id LONG, type STRING, t LONG) ID id TIME t TYPE type;
@@ -132,6 +133,31 @@ def run(setting: Setting, seed: int, methods: tuple[str, ...] = METHODS) -> dict
     """Return the utility that each method keeps of a random ward under a random policy."""
     made = ward(setting, seed)
     return {name: _utility(_decider(made, name), name, made.own) for name in methods}
+
+
+def by_patience(setting: Setting, seed: int) -> dict[str, float]:
+    """Return what the periodic hybrid keeps where its patience is chosen in other ways.
+
+    `hindsight`: the best of all on the rows themselves. `half`: by decisions about the second half
+    of the history, with statistics of the first alone.
+    """
+    made = ward(setting, seed)
+    middle = setting.cycle * setting.cycles // 2
+    first, second = (_of_times(made.past, at, at + middle) for at in (0, middle))
+    kept, tried = dict[float, float](), dict[float, float]()
+    for patience in PATIENCES:
+        own = replace(made, setting=replace(setting, patience=patience))
+        kept[patience] = _utility(_decider(own, "periodic"), "periodic", made.own)
+        halved = replace(own, past=first)
+        tried[patience] = _utility(_decider(halved, "periodic"), "periodic", second)
+    chosen = max(PATIENCES, key=lambda patience: (tried[patience], patience))
+    return {"hindsight": max(kept.values()), "half": kept[chosen]}
+
+
+def _of_times(rows: StreamRows, first: int, last: int) -> StreamRows:
+    times = rows.table["t"].to_numpy()
+    own = rows.table.filter(pa.array((times >= first) & (times < last)))
+    return StreamRows(rows.schema, own, own.slice(0, 0))
 
 
 def matches_left(setting: Setting, seed: int) -> tuple[float, float]:

@@ -72,9 +72,10 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "chain.hospital": (["2", "0.1"], {}),
     "rules.contents": (["2000", "50"], {}),
     "rules.schedulers": (
-        ["12"],
+        ["12", "1"],
         {"READS": (1,), "WRITES": (0.5,), "DELAYS": (0.001,), "GRAINS": ("row",)},
     ),
+    "rules.latency": (["0.1"], {"LENGTHS": (2, 3), "RATES": (50, 200), "MOST": 20}),
     "privacy.throughput": (["3000"], {"HISTORY": 300, "WINDOWS": (60_000,)}),
     "identity.feasibility": (["150"], {"SEEDS": (1,)}),
     "identity.figures": (["150"], {"SEEDS": (1,), "RATIOS": (0.1, 0.6), "WINDOWS": (30,)}),
@@ -118,6 +119,7 @@ WITH_DATA = {
     "forecast.heat_waves",
     "forecast.page",
     "identity.page",
+    "rules.page",
 }
 
 
@@ -252,6 +254,16 @@ def test_the_page_of_identities_is_written_from_its_figures(
         shutil.copy(figures / f"identity_{name}.json", tmp_path)
     small("identity.page").main()
     assert (tmp_path / "identities.md").read_text() == (figures / "identities.md").read_text()
+
+
+def test_the_page_of_rules_is_written_from_its_figures(
+    small: Any, repository: Path, tmp_path: Path
+) -> None:
+    figures = repository / "docs" / "benchmarks"
+    for each in figures.glob("rules_*.json"):
+        shutil.copy(each, tmp_path)
+    small("rules.page").main()
+    assert (tmp_path / "rules.md").read_text() == (figures / "rules.md").read_text()
 
 
 def test_the_page_of_scaling_is_written_from_its_figures(

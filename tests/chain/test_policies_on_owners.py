@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -18,6 +20,7 @@ from augury.evaluation.sharding import sharding_of
 from augury.matching.matcher import ALWAYS
 from augury.sources.rows import conform
 from augury.sources.tables import arrow_table
+from cli.terminal import augury
 from contracts.test_stage_shards import answers_of, network_of
 from contracts.test_stage_shards import told as told_of
 from identity.test_worlds import halls, stories
@@ -307,3 +310,32 @@ def test_what_is_kept_of_owners_is_read_as_the_stream_under_the_policy_is() -> N
         return [(row["person"], row["confidence"]) for row in ag.table("went").to_pylist()]
 
     assert found("kept") == found("known") == [("O1", 1.0)]
+
+
+@pytest.mark.parametrize("when", ["bound", "nothing bound", "pushed"])
+def test_the_history_of_a_policy_on_owners_is_told_to_nobody(when: str) -> None:
+    bound = ward_bound(3)
+    ag = wards(bound, "NEVER", but="" if when == "bound" else "doors")
+    if when == "pushed":
+        ag.push("doors", bound["doors"][:20])
+    for read in (ag.table, ag.revisions, ag.display):
+        with pytest.raises(QueryError, match=r"A125.*past"):
+            read("past")
+    with pytest.raises(QueryError, match=r"A125.*past"):
+        ag.sql("WRITE past TO json 'out';")
+    with pytest.raises(QueryError, match=r"A125.*past"):
+        Session(engine="local").sql(WARDS.format(weight="NEVER") + "WRITE past TO json 'out';")
+
+
+def test_a_run_gives_no_history(tmp_path: Path) -> None:
+    bound, script = ward_bound(3), WARDS.format(weight="NEVER")
+    for name, kind in (("staff", "TABLE"), ("doors", "STREAM"), ("before", "STREAM")):
+        rows = "".join(json.dumps(row) + "\n" for row in bound[name])
+        (tmp_path / f"{name}.json").write_text(rows)
+        end = script.index(";", script.index(f"CREATE {kind} {name} "))
+        script = f"{script[:end]} FROM json '{tmp_path / name}.json'{script[end:]}"
+    (tmp_path / "w.sql").write_text(script)
+    for asked in (("--query", "past"), ("--sink", f"past=json:{tmp_path}/out")):
+        shown = augury("run", "--engine", "local", str(tmp_path / "w.sql"), *asked)
+        assert shown.exit_code == 2
+        assert "past, which the script lacks" in shown.output

@@ -46,6 +46,30 @@ CASES = {
         "low PATTERN AND(low a, low b) WHERE a.v < b.v WITHIN 6 EVERY 3",
         "PROBABILITY",
     ),
+    "of matches in a window of events": (
+        S + LOW.replace("WITHIN 3", "WITHIN 4 EVENTS"),
+        "low PATTERN AND(low a, low b) WHERE a.v < b.v WITHIN 6 EVERY 3",
+        "PROBABILITY",
+    ),
+    "of matches that wait": (
+        S + LOW.replace("B b)", "B b, !C c)").replace("WITHIN 3", "WITHIN 6"),
+        "low PATTERN low a WHERE a.v < 3 WITHIN 4 EVERY 1",
+        "PROBABILITY",
+    ),
+    "of matches that take all they can": (
+        S
+        + LOW.replace("B b)", "B+ b)")
+        .replace("WITHIN", "USING SKIP TILL NEXT MATCH WITHIN")
+        .replace("b.v AS", "COUNT(b) AS"),
+        "low PATTERN low a WHERE a.v < 3 WITHIN 4 EVERY 2",
+        "PROBABILITY",
+    ),
+    "of matches taken in turn": (
+        S.replace(" PROBABILITY p", "")
+        + LOW.replace("WITHIN 3", "AFTER MATCH SKIP TO NEXT EVENT WITHIN 3"),
+        "low PATTERN low a WHERE a.v < 3 WITHIN 4 EVERY 2",
+        "PROBABILITY",
+    ),
     "of matches, sampled": (
         S + LOW,
         f"low PATTERN AND(low a, low b) WHERE a.v < b.v WITHIN 6 {SAMPLED}",

@@ -155,7 +155,7 @@ def rounded(rows: list[dict]) -> list[str]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@patch("augury.identity.tracks.BETWEEN_MARKS", 2)
+@patch("augury.identity.track.BETWEEN_MARKS", 2)
 @given(drawn=rows, cuts=st.lists(st.integers(0, 14), max_size=3), within=st.sampled_from((6, 30)))
 @settings(max_examples=20, deadline=None)
 def test_matches_are_told_as_those_of_bound_rows(drawn, cuts, within):
@@ -218,7 +218,7 @@ def test_worked_cases_by_push(case):
 
 
 @pytest.mark.filterwarnings("ignore")
-@patch("augury.identity.tracks.BETWEEN_MARKS", 4)
+@patch("augury.identity.track.BETWEEN_MARKS", 4)
 def test_what_is_remembered_of_people_does_not_grow_with_the_stream():
     ag, sizes = session(SCRIPT + MATCHES), []
     for number in range(120):

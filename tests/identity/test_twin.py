@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from augury.identity.admission import Admission
+from augury.identity.admission import Admission, meant
 from augury.identity.identifier import Identifier, dump, load
 from augury.identity.owners import Owners, begin
 from augury.identity.telling import Strategy
@@ -39,9 +39,10 @@ def known_by_step(ward: Ward, rows: list[Row], within: int) -> dict[tuple[int, i
     owners, worlds, found, acts = Owners(ward, NO_LIMIT), begin(ward), {}, 0
     time_of: dict[int, tuple[int, int]] = {}
     for time in sorted({row.time for row in rows}):
-        admission = Admission(owners, worlds, False, acts)
-        admission.take([row for row in rows if row.time == time])
-        acts = admission.acts
+        admission = Admission(owners, worlds, False)
+        own = meant(ward, [row for row in rows if row.time == time], acts)
+        admission.take(own)
+        acts += len(own)
         time_of |= {act.number: (row.id, row.time) for row, act in admission.admitted}
         owners.forget(worlds, [k for k in worlds.tracked if time_of[k][1] < time - within])
         for k, known in zip(

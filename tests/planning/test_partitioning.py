@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from augury.planning.distribution.partitioning import shard_columns
 from planning.queries import HOUR
 from planning.scripts import planned, query
 
@@ -117,3 +118,30 @@ def test_alternatives_that_are_weighed_together_stay_together(
 
 def test_rows_that_exclude_each_other_for_want_of_an_id_are_moved_with_their_key() -> None:
     assert "person" in dict(planned(SEEN.format("", "place", "")).moved.columns)
+
+
+@pytest.mark.parametrize(
+    ("key", "returns", "columns"),
+    [
+        ("KEY who", "COUNT", ("who",)),
+        ("KEY who", "TOTAL COUNT", None),
+        # Without KEY there is one row, of all values together.
+        ("", "COUNT", None),
+        ("", "*", ("place", "who")),
+        ("", "PROBABILITY", None),
+        ("KEY who", "PROBABILITY BY TIME", None),
+    ],
+)
+def test_what_adds_up_over_values_is_not_cut_by_them(
+    key: str, returns: str, columns: tuple[str, ...] | None
+) -> None:
+    plan = planned(
+        f"CREATE STREAM s (who STRING, place STRING, ty STRING, t LONG) {key} TIME t TYPE ty;"
+        "CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [who] AND [place] WITHIN 9 "
+        f"RETURN {returns};"
+    )
+    assert plan.partitioning.key == ("place", "who")
+    assert shard_columns(plan.query, plan.partitioning) == (columns and {"s": columns})
+    (shuffle,) = (each.does for each in plan.operators if each.name == "shuffle")
+    shown = columns and f"hash ({', '.join(columns)}) into shards"
+    assert shuffle == (shown or "bring all events to one place")

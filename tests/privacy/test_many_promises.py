@@ -1,8 +1,9 @@
-"""The two promises, over thousands of random policies and streams, without the language.
+"""The two promises, over thousands of random policies and streams.
 
 What the kept events match is a subset of what all of them match; of what is NEVER put together no
 match exists over what was kept, however unlikely its events are. Matches are listed by the oracle.
-`make fuzz` tries AUGURY_FUZZ_EXAMPLES of them.
+`make fuzz` tries AUGURY_FUZZ_EXAMPLES of each: of plain sequences without the language, and of all
+that the language lets into a policy.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from random import Random
 from typing import Any, cast
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,12 +28,16 @@ from augury.planning.expressions.typed import Apply, Constant, Input
 from augury.planning.policy_plan import Played, PolicyPlan, Summable
 from augury.privacy.policy import NEVER, Decider, Method, Policy, Weighted
 from oracles.policies import Row, Sequence, is_unbroken, runs
+from privacy import drawn
 from privacy.test_decisions import binds, pattern
 from privacy.wards import session
 
 EXAMPLES = int(os.environ.get("AUGURY_FUZZ_EXAMPLES", "2000"))
 # Drawing an example takes longer than trying a policy: so many are tried with each.
 AT_ONCE = 20
+# Patterns of any shape take longer: in a test fewer are tried, and a fuzz has several at work.
+ANY_SHAPE = EXAMPLES if "AUGURY_FUZZ_EXAMPLES" in os.environ else EXAMPLES // 10
+PARTS = 4
 METHODS: tuple[Method, ...] = ("GREEDY", "TYPES", "RATES", "PERIODIC", "HYBRID")
 
 
@@ -159,3 +165,31 @@ def both_promises_hold(seed: int) -> None:
     for each, weighted in zip(private, made.private, strict=True):
         possible = set() if weighted.weight != math.inf else matches(each, kept)
         assert possible == set(), seed
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@settings(max_examples=max(1, ANY_SHAPE // PARTS // AT_ONCE), deadline=None)
+@given(seed=st.integers(0, 2**40))
+def test_both_promises_hold_of_all_that_may_stand_in_a_policy(part: int, seed: int) -> None:
+    for number in range(AT_ONCE):
+        draw = Random((seed * AT_ONCE + number) * PARTS + part)
+        made = drawn.case(draw)
+        raw, past = drawn.events(draw, 8, 0), drawn.events(draw, draw.choice((0, 8)), -40)
+        kept = drawn.kept_of(made, raw, past, draw.choice((None, 4, 6)))
+        assert drawn.broken(made, raw, kept) == [], (seed, number)
+
+
+@pytest.mark.parametrize(("broken", "first"), [("nothing is never", 20), ("nothing is bound", 150)])
+def test_a_policy_that_breaks_a_promise_is_found(
+    broken: str, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if broken == "nothing is never":
+        monkeypatch.setattr(Decider, "_completes_never", lambda *_: False)
+    else:
+        monkeypatch.setattr(Policy, "is_bound", lambda *_: False)
+    for seed in range(first, first + 200):
+        draw = Random(seed)
+        made, raw = drawn.case(draw), drawn.events(draw, 8, 0)
+        if drawn.broken(made, raw, drawn.kept_of(made, raw, [])):
+            return
+    pytest.fail("no random policy shows it")

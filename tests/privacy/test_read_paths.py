@@ -65,17 +65,12 @@ def ward(rows: list[dict[str, Any]]) -> Session:
 
 
 def pushing(rows: list[dict[str, Any]]) -> tuple[Session, list[Any]]:
-    ag = Session(engine="local", partly=True)
+    ag = Session(engine="local")
     ag.sql(SCRIPT.replace("CREATE FORECAST", "-- "))
     ag.bind("before", BEFORE)
     ag.bind("badges", [{"who": "zoe", "colour": "green"}])
-    found = []
-    with warnings.catch_warnings():
-        # Of counts nothing is told as rows come.
-        warnings.simplefilter("ignore")
-        for row in sorted(rows, key=lambda row: row["t"]):
-            found += ag.push("ward", row)
-    return ag, found
+    in_order = sorted(rows, key=lambda row: row["t"])
+    return ag, [each for row in in_order for each in ag.push("ward", row)]
 
 
 def table(name: str) -> Callable[[list[dict[str, Any]], Path], Any]:

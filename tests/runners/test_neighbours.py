@@ -171,6 +171,20 @@ def test_pushed_rows_are_answered_as_bound_ones(seed: int, cut: int) -> None:
     assert columns(found) == expected(rows, equated=True, ordered=False)
 
 
+@pytest.mark.parametrize("returned", ["RETURN b.id AS b", "RETURN COUNT"])
+def test_pushed_rows_of_one_time_know_their_neighbours(returned: str) -> None:
+    rows = [
+        {"id": k, "kind": kind, "tag": "x", "v": k, "t": t, "seq": 0}
+        for k, (kind, t) in enumerate([("B", 1), ("A", 2), ("A", 2), ("B", 3)])
+    ]
+    ag = Session(engine="local")
+    asked = f"SEQ(A a, B b) WHERE [tag] AND PREV(b.v) < 9 AND PREV(a.v) < 9 WITHIN 9 {returned};"
+    ag.sql(STREAM.format(order="") + f"CREATE QUERY q ON s PATTERN {asked}")
+    told = [*ag.push("s", rows), *ag.finish()]
+    ag.bind("s", rows)
+    assert told == ag.table("q").to_pylist()
+
+
 def test_threads_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, script = rows_of(3000, seed=5, span=3), script_of(equated=True, ordered=False)
     alone = local(script, rows)

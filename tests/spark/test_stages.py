@@ -134,14 +134,16 @@ def test_a_policy_is_in_force_in_batch(spark: Any) -> None:
 def test_a_policy_is_in_force_in_a_stream(spark: Any, tmp_path: Path) -> None:
     rows = guarded_rows()
     here, there = local(POLICY, rows), streaming(spark, POLICY, rows, "s", tmp_path)
-    for name in ("q1", "published"):
+    for name in ("q1", "q4", "published"):
         # The last event lets the others be known; itself it waits for a later one.
-        expected = [each for each in listed(here.table(name)) if each.get("id") != "end"]
+        expected = [
+            each
+            for each in listed(here.table(name))
+            if each.get("id") != "end" and each.get("ts") != LAST
+        ]
         assert ordered(collected(there.table(name), tmp_path / name)) == expected, name
     audited = ordered(collected(there.audit("pol"), tmp_path / "audit"))
     assert audited == [each for each in listed(here.audit("pol")) if each["event_id"] != "end"]
-    with pytest.raises(QueryError, match="behind a policy"):
-        there.table("q4")
 
 
 @pytest.mark.rotating(8)
@@ -321,6 +323,8 @@ def test_rules_act_in_batch(spark: Any) -> None:
 
 def test_rules_act_in_a_stream(spark: Any, tmp_path: Path) -> None:
     rows = badge_rows()
+    # More than Spark sends to the driver's own worker in one message.
+    rows["badge"] += [{"worker": f"w{k}", "status": "safe"} for k in range(100_000)]
     here, there = local(BADGES, rows), streaming(spark, BADGES, rows, "behaviour", tmp_path)
     assert ordered(collected(there.table("alarm"), tmp_path / "a")) == listed(here.table("alarm"))
     found = ordered(collected(there.changes("badge"), tmp_path / "c"))
@@ -381,9 +385,6 @@ def test_rules_hear_forecasts_in_a_stream(spark: Any, tmp_path: Path) -> None:
     here, there = local(HEARD, rows), streaming(spark, HEARD, rows, "logins", tmp_path)
     expected = [each for each in listed(here.table("near")) if each["ts"] != LAST]
     assert ordered(collected(there.table("near"), tmp_path / "near")) == expected != []
-    there.sql(BY_TIME)
-    with pytest.raises(QueryError, match="P003"):
-        there.table("sure")
 
 
 OVER = (

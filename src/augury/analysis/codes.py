@@ -107,7 +107,7 @@ CODES: dict[str, str] = {
     "A123": "NEVER cannot be promised",
     "A124": "a private query is used",
     "A125": "the history of a policy is read",
-    "A126": "a stream below one under a policy is read",
+    "A126": "what a policy stands before is read elsewhere",
     "W001": "without a window the query cannot run on an endless stream",
     "W002": "a comparison with NULL is never true",
     "W003": "a component that may be missed must be seen",

@@ -71,11 +71,13 @@ def _by_size(job: Job, given: Mapping[str, Any]) -> tuple[str, str]:
     if any(stream.source is None for stream in job.streams.values()):
         return "local", "a stream has no place to be read from"
     size = sum(LocalFiles.of(stream).size() for stream in job.streams.values())
-    shown = f"{_size(size)} of rows"
+    # How much came is not told of a stream under a policy.
+    secret = job.checked.catalog.policies
+    shown = "the rows" if secret else f"{_size(size)} of rows"
     if size <= value_of("local_input_bytes"):
         return "local", f"{shown} fit"
     if find_spec("pyspark") is None:
-        return "local", f"Spark is not installed ({shown})"
+        return "local", "Spark is not installed"
     return "spark", f"{shown} are more than the setting local_input_bytes"
 
 

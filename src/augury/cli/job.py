@@ -173,7 +173,7 @@ def _names(checked: Checked) -> dict[str, str]:
     found += [each.name for each in checked.forecasts]
     found += [rule.name for rule in catalog.rules.values()]
     made = {**catalog.identified, **catalog.suppressed}
-    found += [catalog.streams[name].name for name in made]
+    found += [catalog.streams[name].name for name in made if catalog.is_history(name) is None]
     found += [table.name for name, table in catalog.tables.items() if name in changed]
     return {name.lower(): name for name in found if catalog.is_private(name) is None}
 

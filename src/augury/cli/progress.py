@@ -13,6 +13,7 @@ import click
 
 from augury.cli import findings
 from augury.cli.tables import Tables
+from augury.runners.untold import without_raw_rows
 from augury.sinks.plain_json import finite
 
 if TYPE_CHECKING:
@@ -111,11 +112,15 @@ def _shows_tables() -> bool:
 
 @dataclass
 class Reporter:
-    """Says what happens, in the way that was asked for."""
+    """Says what happens, in the way that was asked for.
+
+    `tells_raw`: how many rows came, and until when, is nobody's secret.
+    """
 
     as_json: bool
     is_terminal: bool = field(default_factory=_is_terminal)
     in_ticks: bool = False
+    tells_raw: bool = True
     wide: bool = False
     log: str | None = None
     metrics: Metrics | None = None
@@ -129,7 +134,10 @@ class Reporter:
             click.echo(as_json({"event": event, **content}))
 
     def progress(self, progress: Mapping[str, Any], counted: Counted) -> None:
-        self.say(numbers(progress, counted, in_ticks=self.in_ticks), counted)
+        found = numbers(progress, counted, in_ticks=self.in_ticks)
+        if not self.tells_raw:
+            found = without_raw_rows(found)
+        self.say(found, counted)
         self.flush()
 
     def say(self, found: Mapping[str, Any], counted: Counted | None = None) -> None:

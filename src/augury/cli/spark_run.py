@@ -74,6 +74,7 @@ def _deliver(
     delivery = Delivery(pipeline, sinks, metrics=reporter.metrics)
     try:
         delivery.open()
+        reporter.tells_raw = not job.checked.catalog.policies
         reporter.in_ticks = any(stream.time_is_ticks for stream in job.streams.values())
         reporter.tell("start", queries=list(job.queries), streaming=job.streaming)
         with stopping_on_signals(delivery, reporter):
@@ -142,6 +143,8 @@ def _claimed(spark: Any, job: Job, flags: Flags) -> str:
     from augury.sinks.store import Store
 
     store = Store(spark, flags.checkpoint)
+    # The state has rows in it that wait, under a policy those that nobody may read.
+    store.make_private()
     return claim(store, flags.checkpoint, Identity(texts_of(job), FORMAT.version))
 
 

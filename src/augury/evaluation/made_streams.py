@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from augury.analysis.declarations.catalog import PolicySchema, StreamSchema
 from augury.evaluation.asked import Asked
-from augury.evaluation.forecast_streams import Filtered, ForecastRows
 from augury.evaluation.identifying import identify_stage, last_tellings
 from augury.evaluation.network import Network
+from augury.evaluation.stages.forecast_streams import Filtered, ForecastRows
 from augury.evaluation.stages.forecasting import forecast_stage
 from augury.evaluation.stages.identify import IdentifyStage
 from augury.evaluation.stages.kept_owners import KeptOwners, is_new

@@ -104,7 +104,7 @@ def owners_behind_policies(
 ) -> dict[str, Identities]:
     """Return what readers are told of owners, by lower-case stream, of streams under a policy.
 
-    Streams AS SUPPRESS have the same, and histories nothing.
+    Streams AS SUPPRESS have the same.
     """
     told = dict[str, Identities]()
     for policy in catalog.policies.values():
@@ -116,11 +116,6 @@ def owners_behind_policies(
             if kept.policy == policy.name:
                 last = replace(known.last, schema=catalog.streams[alias])
                 told[alias] = replace(known, last=last)
-        history = (policy.statement.learn_from or "").lower()
-        if history in catalog.identified:
-            table, schema = known.log.slice(0, 0), catalog.streams[history]
-            nothing = StreamRows(schema, table, known.last.rejected)
-            told[history] = replace(known, last=nothing, log=table)
     return told
 
 
@@ -139,6 +134,8 @@ def behind_policies(
     rows, loaded = dict(bound), dict[str, StreamRows]()
     for policy in catalog.policies.values():
         name, history = policy.stream.lower(), (policy.statement.learn_from or "").lower()
+        if (known := catalog.identified.get(history)) is not None:
+            history = known.statement.readings.lower()
         if history in rows:
             empty = _checked(catalog.streams[history], bound)
             none, bad = empty.table.slice(0, 0), empty.rejected.slice(0, 0)

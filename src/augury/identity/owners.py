@@ -114,13 +114,15 @@ class Owners:
     """The law of one ward; its methods change the worlds that they are given.
 
     People who are `singled` out are no longer alike: what they do is given to them at once, and
-    remembered where the act is `watched` (by id).
+    remembered where the act is `watched` (by id). Only who `smooths` asks for the owners of earlier
+    acts.
     """
 
     ward: Ward
     state_limit: int
     singled: frozenset[int] = frozenset()
-    watched: frozenset[Any] = frozenset()
+    watched: set[Any] = field(default_factory=set)
+    smooths: bool = True
 
     @cached_property
     def apart(self) -> frozenset[int]:
@@ -170,25 +172,40 @@ class Owners:
         is_changed = False
         for key, state in worlds.states.items():
             moved, opened, done = key
-            head = next(((at, step) for p, at, step in moved if p == person), worlds.heads[person])
-            others = tuple(each for each in moved if each[0] != person)
-            if person in self.apart:
-                # Who is not like the others took no open act along.
-                ways = [_Chain((), state.counts)] if ends is None or head[0] in ends else []
-            else:
-                acts = [worlds.acts[number] for number, _ in opened]
-                ways = _Walk(opened, acts, state.counts, ends).chains(head)
-            is_changed |= [way.counts for way in ways] != [state.counts]
+            head, others = worlds.heads[person], moved
+            if any(each[0] == person for each in moved):
+                head = next((at, step) for p, at, step in moved if p == person)
+                others = tuple(each for each in moved if each[0] != person)
+            ways = self._ways(worlds, person, head, (opened, state.counts), ends)
+            is_changed |= len(ways) != 1 or ways[0].counts != state.counts
             for k, way in enumerate(ways, 1):
                 gone = {opened[j][0] for j in way.taken}
-                after = (others, tuple(each for each in opened if each[0] not in gone), done)
+                left = tuple(each for each in opened if each[0] not in gone) if gone else opened
                 rows = [row_of[number] for number in gone if number in row_of]
                 # What a state owned goes over to the last of those that come of it.
-                owned = state.owned if k == len(ways) else state.owned.copy()
-                _add(found, after, replace(state, owned=owned), way.counts, rows, person)
+                is_last = k == len(ways) or not self.smooths
+                owned = state.owned if is_last else state.owned.copy()
+                _add(found, (others, left, done), state, owned, way.counts, (rows, person))
         if found:
             worlds.is_changed |= is_changed
         return found
+
+    def _ways(
+        self,
+        worlds: Worlds,
+        person: int,
+        head: tuple[Place, int],
+        acts: tuple[Open, tuple[int, ...]],
+        ends: frozenset[Place] | None,
+    ) -> list[_Chain]:
+        """Return the chains of open acts, with their counts, that a person may have taken along."""
+        opened, counts = acts
+        place, step = head
+        # Who is not like the others took none, nor did who was near none.
+        near = (n for n, origin in opened if origin == place and worlds.acts[n].step > step)
+        if person in self.apart or next(near, None) is None:
+            return [_Chain((), counts)] if ends is None or place in ends else []
+        return _Walk(opened, [worlds.acts[n] for n, _ in opened], counts, ends).chains(head)
 
     # Acts without a badge ---------------------------------------------------------------------
 
@@ -198,16 +215,19 @@ class Owners:
         From then on its owner is tracked.
         """
         found, counts = dict[Key, State](), set[int]()
+        unmoved = {origin: self._unmoved(worlds, act, origin) for origin in act.origins}
         for key, state in worlds.states.items():
             for origin in act.origins:
-                count = self._present(worlds, key, act, origin)
+                count = unmoved[origin] + self._moved_there(worlds, key, act, origin)
                 counts.add(count)
                 if count:
                     moved, opened, done = key
                     after = (moved, (*opened, (act.number, origin)), done)
-                    _add_act(found, after, state, (*state.counts, count), 1.0, None)
+                    owned = self._with_act(state, 1.0, None)
+                    _add_act(found, after, state, owned, (*state.counts, count), 1.0)
             for after, weight, person in self._given(worlds, key, act):
-                _add_act(found, after, state, state.counts, weight, person)
+                owned = self._with_act(state, weight, person)
+                _add_act(found, after, state, owned, state.counts, weight)
         # Where all worlds go on in equally many ways, nothing new is known of what was before.
         worlds.is_changed |= len(counts) > 1 or len(act.origins) > 1 or bool(self.apart)
         if not found:
@@ -221,14 +241,28 @@ class Owners:
         worlds.is_even = worlds.is_even and len(act.origins) == 1
         worlds.states = found
         worlds.acts[act.number] = act
-        worlds.tracked.append(act.number)
+        if self.smooths:
+            worlds.tracked.append(act.number)
         return True
+
+    def _with_act(self, state: State, weight: float, owner: int | None) -> Reals:
+        """Return who owned what in a state, with an act more, whose owner may be known."""
+        if not self.smooths:
+            return state.owned
+        row = np.zeros((1, state.owned.shape[1]))
+        if owner is not None:
+            row[0, owner] = state.ways
+        return np.concatenate([state.owned, row]) * weight
 
     def _most(self, worlds: Worlds, act: Act) -> float:
         """Return in how many ways a world can go on with an act, at most."""
         if worlds.is_even and not self.ward.weights and not self.apart:
             key = next(iter(worlds.states))
-            return float(sum(self._present(worlds, key, act, own) for own in act.origins))
+            there = (
+                self._unmoved(worlds, act, origin) + self._moved_there(worlds, key, act, origin)
+                for origin in act.origins
+            )
+            return float(sum(there))
         free = [k for k, (_, step) in enumerate(worlds.heads) if step < act.step]
         return sum(self.ward.weight(person, act.room) for person in free)
 
@@ -242,14 +276,22 @@ class Owners:
                 seen = (*done, (act.id, person)) if act.id in self.watched else done
                 yield (_moved(moved, person, act), opened, seen), weight, person
 
-    def _present(self, worlds: Worlds, key: Key, act: Act, origin: Place) -> int:
-        """Return how many of those who are alike may do an act from a place."""
+    def _unmoved(self, worlds: Worlds, act: Act, origin: Place) -> int:
+        """Return how many of those who are alike may do an act from a place, by the heads alone."""
+        at = enumerate(worlds.heads)
+        there = [n for n, (place, step) in at if place == origin and step < act.step]
+        return sum(n not in self.apart for n in there)
+
+    def _moved_there(self, worlds: Worlds, key: Key, act: Act, origin: Place) -> int:
+        """Return how many more they are in a state, for those who moved."""
         moved, opened, _ = key
-        heads = self._heads(worlds, moved)
         count = 0
-        for n, (place, step) in enumerate(heads):
-            if place == origin and step < act.step and n not in self.apart:
-                count += 1
+        for n, place, step in moved:
+            if n not in self.apart:
+                head, last = worlds.heads[n]
+                count += (place == origin and step < act.step) - (
+                    head == origin and last < act.step
+                )
         for number, place in opened:
             other = worlds.acts[number]
             if place == origin:
@@ -377,8 +419,7 @@ class Owners:
     def close_step(self, worlds: Worlds) -> None:
         """Put the states in their simplest form after a step; sample where they are too many."""
         self._give_oldest(worlds)
-        if any(moved for moved, _, _ in worlds.states):
-            self._merge(worlds, lambda key: self._simplest(worlds, key))
+        self._simplify(worlds)
         if len(worlds.states) > self.state_limit:
             _sample(worlds, self.state_limit, worlds.last_open)
         if worlds.lost:
@@ -410,19 +451,19 @@ class Owners:
                 moved, opened, done = key
                 is_sole = bool(opened) and state.counts[0] == 1
                 if not (is_sole or (is_over and len(opened) == longest)):
-                    _add(found, key, state, state.counts, [], 0)
+                    _add(found, key, state, state.owned, state.counts)
                     continue
                 given, people = True, self._first_owners(worlds, key)
                 number, act = opened[0][0], worlds.acts[opened[0][0]]
                 rows = [row_of[number]] if number in row_of else []
                 for person in people:
                     after = (_moved(moved, person, act), opened[1:], done)
-                    own = replace(state, owned=state.owned.copy())
-                    _add(found, after, own, state.counts[1:], rows, person)
+                    own = state.owned.copy()
+                    _add(found, after, state, own, state.counts[1:], (rows, person))
             worlds.states = found
             if not given:
                 return
-            self._merge(worlds, lambda key: self._simplest(worlds, key))
+            self._simplify(worlds)
             longest = max(len(opened) for _, opened, _ in worlds.states)
 
     def _first_owners(self, worlds: Worlds, key: Key) -> list[int]:
@@ -481,8 +522,8 @@ class Owners:
                     where = moved
                     if way.taken:
                         where = _moved(moved, person, acts[way.taken[-1]])
-                    own = replace(state, owned=state.owned.copy())
-                    _add(found, (where, left, done), own, way.counts, [], person)
+                    own = state.owned.copy()
+                    _add(found, (where, left, done), state, own, way.counts)
             worlds.states = found
 
     @property
@@ -490,10 +531,15 @@ class Owners:
         """Those who are never like the others."""
         return frozenset(range(len(self.ward.people))) if self.ward.weights else frozenset()
 
+    def _simplify(self, worlds: Worlds) -> None:
+        """Put states in their simplest form, where that is not the one they have."""
+        if any(key[0] and self._simplest(worlds, key) != key for key in worlds.states):
+            self._merge(worlds, lambda key: self._simplest(worlds, key))
+
     def _merge(self, worlds: Worlds, simplest: Callable[[Key], Key]) -> None:
         found: dict[Key, State] = {}
         for key, state in worlds.states.items():
-            _add(found, simplest(key), state, state.counts, [], 0)
+            _add(found, simplest(key), state, state.owned, state.counts)
         worlds.states = found
 
 
@@ -566,23 +612,24 @@ def _add(
     found: dict[Key, State],
     key: Key,
     state: State,
+    owned: Reals,
     counts: tuple[int, ...],
-    rows: Sequence[int],
-    person: int,
+    given: tuple[Sequence[int], int] = ((), 0),
 ) -> None:
-    """Add the ways of a state to another, in which a person did the acts of some rows.
+    """Add the ways of a state to another, in which a person did the acts of some rows (`given`).
 
-    What the state owned is used up.
+    What the state `owned` is used up.
     """
+    rows, person = given
     known = found.get(key)
     if known is None:
-        extent = float(math.prod(counts))
-        known = State(state.ways, state.sure, counts, extent, state.owned)
+        extent = state.extent if counts == state.counts else float(math.prod(counts))
+        known = State(state.ways, state.sure, counts, extent, owned)
         found[key] = known
     else:
         known.ways += state.ways
         known.sure += state.sure
-        known.owned += state.owned
+        known.owned += owned
     for row in rows:
         known.owned[row, person] += state.ways
 
@@ -591,15 +638,11 @@ def _add_act(
     found: dict[Key, State],
     key: Key,
     state: State,
+    owned: Reals,
     counts: tuple[int, ...],
     weight: float,
-    owner: int | None,
 ) -> None:
-    """Add the ways of a state to one that has an act more, done by its owner if that is known."""
-    row = np.zeros((1, state.owned.shape[1]))
-    if owner is not None:
-        row[0, owner] = state.ways
-    owned = np.concatenate([state.owned, row]) * weight
+    """Add the ways of a state to one that has an act more."""
     known = found.get(key)
     if known is None:
         extent = float(math.prod(counts))

@@ -11,26 +11,20 @@ name one, and the worlds before them; a track begins there when somebody asks fo
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from augury.errors import DataError
-from augury.identity.admission import Admission
-from augury.identity.owners import BEFORE, Owners, Worlds, begin, copied
+from augury.identity.owners import BEFORE
 from augury.identity.telling import Strategy
+from augury.identity.track import Done, Past, Track
 from augury.identity.ward import Row, Ward
 from augury.operator import NEVER_YET
 
-# Sampling would lose who did what.
-UNLIMITED = 2**62
-# The worlds of a ward are remembered before every so many of its steps.
-BETWEEN_MARKS = 32
 ALWAYS = 2**63 - 1
 
-# Who did which act: (unit, id of the act), number of the person.
-Done = frozenset[tuple[tuple[Any, Any], int]]
 # By ward the people that something is about, and the acts that it names.
 Asked = Mapping[Any, tuple[frozenset[int], frozenset[Any]]]
 
@@ -65,78 +59,34 @@ class Telling:
 
 
 @dataclass
-class Track:
-    """Some people of one ward, followed from a step on, with all watched acts that they did.
-
-    `asks` counts the claims that name an act. What none names any more is forgotten.
-    """
-
-    owners: Owners
-    worlds: Worlds
-    at: int
-    acts: int
-    asks: Counter[Any] = field(default_factory=Counter)
-    known: dict[frozenset[Any], float] | None = None
-
-    def take(self, rows: list[Row], rejects_impossible: bool) -> int:
-        """Take in the rows of a step; return the time of the last that was admitted."""
-        admission = Admission(self.owners, self.worlds, rejects_impossible, self.acts)
-        admission.take(rows)
-        self.acts, self.known = admission.acts, None
-        if admission.last is None:
-            return NEVER_YET
-        self.owners.forget(self.worlds, list(self.worlds.tracked))
-        self.owners.close_step(self.worlds)
-        return admission.last
-
-    @property
-    def shares(self) -> dict[frozenset[Any], float]:
-        """The probability of each set of watched acts that people did."""
-        if self.known is None:
-            self.known = self.owners.shares(self.worlds)
-        return self.known
-
-    def let_go(self, acts: Iterable[Any]) -> None:
-        """Let a claim go that names some acts."""
-        self.asks.subtract(acts)
-        gone = {act for act in acts if not self.asks[act]}
-        for act in gone:
-            del self.asks[act]
-        self.owners.forget_done(self.worlds, gone)
-        self.known = None
-
-
-@dataclass
-class Past:
-    """What is remembered of one ward: worlds before some of its steps, and the rows since."""
-
-    marks: list[Track]
-    rows: dict[int, list[Row]] = field(default_factory=dict)
-
-
-@dataclass
 class Live:
     """A claim with the tracks by which it is valued; `revision` is -1 until it is told."""
 
     number: Any
     claim: Claim
-    tracks: dict[Any, Track]
+    tracks: dict[Any, Track] = field(default_factory=dict)
     revision: int = -1
     confidence: float = 0.0
     at: int = NEVER_YET
+
+    def follow(self, unit: Any, track: Track) -> None:
+        """Be valued by a track, which watches all acts of a ward that are named."""
+        self.tracks[unit] = track
+        track.watch(self.claim.asked[unit][1])
 
 
 @dataclass
 class Followed:
     """All that is remembered between batches; steps before `done` are complete.
 
-    `due` are claims that wait to be told, the first last; `live` those that may be told again.
-    `settling` are last tellings of claims that change no more, and when they are too old to.
+    `due` are claims that wait to be told, the first last; `live` those that may be told again, by
+    number. `settling` are last tellings of claims that change no more, and until when they might
+    have.
     """
 
     pasts: dict[Any, Past]
     due: list[Live] = field(default_factory=list)
-    live: list[Live] = field(default_factory=list)
+    live: dict[Any, Live] = field(default_factory=dict)
     waiting: list[tuple[Any, Row]] = field(default_factory=list)
     done: int = BEFORE
     settling: list[tuple[Telling, int]] = field(default_factory=list)
@@ -145,14 +95,29 @@ class Followed:
     def numbers(self) -> set[Any]:
         """The numbers of the claims of which something may be told."""
         waiting = {telling.claim for telling, _ in self.settling}
-        return waiting.union(live.number for live in (*self.due, *self.live))
+        return waiting.union((live.number for live in self.due), self.live)
+
+    def keep(self, live: Live) -> None:
+        """Remember a claim that may be told again."""
+        self.live[live.number] = live
+        for track in live.tracks.values():
+            track.lives[live.number] = live
+
+    def let_go(self, live: Live) -> None:
+        """Forget a claim, which was remembered or not."""
+        self.live.pop(live.number, None)
+        for track in live.tracks.values():
+            track.lives.pop(live.number, None)
 
     @property
-    def tracks(self) -> list[tuple[Any, Track]]:
-        """Every track that a claim is valued by, once, with its ward."""
-        both = (*self.due, *self.live)
-        found = {id(track): (unit, track) for one in both for unit, track in one.tracks.items()}
-        return list(found.values())
+    def tracks(self) -> dict[Any, list[Track]]:
+        """Every track that a claim is valued by, once, by its ward."""
+        both = (*self.due, *self.live.values())
+        known = {id(track): track for one in both for track in one.tracks.values()}
+        found = dict[Any, list[Track]]()
+        for track in known.values():
+            found.setdefault(track.unit, []).append(track)
+        return found
 
 
 @dataclass(frozen=True)
@@ -167,17 +132,18 @@ class Tracks:
     # Whether the last telling comes once more when a claim can no longer be told again.
     tells_last: bool = False
 
-    @property
+    @cached_property
     def step(self) -> int:
         """How long a step is."""
         return next((ward.step for ward in self.wards.values()), 1)
 
     def start(self) -> Followed:
         """Return what is remembered before any row."""
-        return Followed({unit: Past([self._first(ward)]) for unit, ward in self.wards.items()})
-
-    def _first(self, ward: Ward) -> Track:
-        return Track(Owners(ward, UNLIMITED), begin(ward), BEFORE, 0)
+        begun = {
+            unit: Past.begin(unit, ward, self.rejects_impossible)
+            for unit, ward in self.wards.items()
+        }
+        return Followed(begun)
 
     def advance(
         self,
@@ -196,16 +162,18 @@ class Tracks:
         first = min(fresh, default=until)
         for step in sorted(fresh):
             for unit, own in fresh[step].items():
-                state.pasts[unit].rows[step] = own
-        state.due += self._followed(state, claims, first)
-        state.due.sort(key=lambda one: -one.claim.moment)
-        tracks, told = state.tracks, list[Telling]()
-        for step in sorted(fresh):
+                state.pasts[unit].add(step, own)
+        begins = self._noted(state, claims, first)
+        told, tracks = list[Telling](), state.tracks
+        for step in sorted(fresh.keys() | begins.keys()):
+            for unit, live in begins.get(step, ()):
+                self._follow(state, unit, live, step, tracks.setdefault(unit, []))
             told += self._due(state, step, {})
-            tracks = [each for each in tracks if each[1].asks]
-            told += self._taken(state, step, fresh[step], tracks)
+            told += self._taken(state, step, fresh.get(step, {}), tracks)
         told += self._due(state, until, {})
         state.done = max(state.done, until)
+        for live in [each for each in state.live.values() if self._is_old(state, each)]:
+            self._drop(state, live)
         return told
 
     def forget(self, state: Followed, oldest: int) -> None:
@@ -213,26 +181,19 @@ class Tracks:
         if oldest <= NEVER_YET:
             return
         until = oldest // self.step
-        if oldest == ALWAYS:
-            for past in state.pasts.values():
-                past.rows = {}
-            return
-        for unit, past in state.pasts.items():
-            while self._lags(past, until):
-                self._mark(unit, past, until)
-            begun = [k for k, mark in enumerate(past.marks) if mark.at <= until]
-            past.marks = past.marks[begun[-1] if begun else 0 :]
-            past.rows = {at: own for at, own in past.rows.items() if at >= past.marks[0].at}
+        for past in state.pasts.values():
+            if oldest == ALWAYS:
+                past.forget_rows(ALWAYS)
+            else:
+                past.forget(until)
 
-    def shares(
-        self, state: Followed, asked: Asked
-    ) -> list[tuple[Any, dict[frozenset[Any], float]]]:
+    def shares(self, state: Followed, asked: Asked) -> list[dict[Done, float]]:
         """Return by ward how likely each set of acts is that people did, of those asked for."""
         found = []
         for unit, (people, watched) in asked.items():
-            track = self._begun(state, unit, people, watched, ALWAYS)
+            track = state.pasts[unit].track(people, watched, ALWAYS)
             self._catch_up(state.pasts[unit], track, ALWAYS)
-            found.append((unit, track.shares))
+            found.append(track.shares)
         return found
 
     # Steps ------------------------------------------------------------------------------------
@@ -259,21 +220,25 @@ class Tracks:
         state: Followed,
         step: int,
         rows: Mapping[Any, list[Row]],
-        tracks: list[tuple[Any, Track]],
+        tracks: dict[Any, list[Track]],
     ) -> list[Telling]:
         """Let tracks take in a step; tell again what it changed, and then what is due."""
-        last: dict[Any, int] = {}
-        for unit, track in tracks:
-            if unit in rows and track.at <= step:
-                now = track.take(rows[unit], self.rejects_impossible)
-                self._refuse_many(track)
-                track.at = step + 1
+        last, touched = dict[Any, int](), dict[Any, Live]()
+        for unit in rows:
+            own = state.pasts[unit].rows[step]
+            tracks[unit] = [track for track in tracks.get(unit, ()) if track.asks]
+            for track in tracks[unit]:
+                if track.at > step:
+                    continue
+                now, is_new = track.take(step, own, self.rejects_impossible)
                 last[unit] = max(last.get(unit, NEVER_YET), now)
-        told, before, state.live = list[Telling](), state.live, []
-        for live in before:
+                if is_new:
+                    self._refuse_many(track)
+                    touched |= track.lives
+        told = list[Telling]()
+        for live in touched.values():
             now = max((last.get(unit, NEVER_YET) for unit in live.tracks), default=NEVER_YET)
             if now == NEVER_YET:
-                state.live.append(live)
                 continue
             if now - live.claim.last > self.within:
                 self._drop(state, live)
@@ -283,8 +248,6 @@ class Tracks:
                 told.append(_told(live, likely, now))
             if is_final:
                 self._drop(state, live)
-            else:
-                state.live.append(live)
         told += self._due(state, step + 1, last)
         return told
 
@@ -300,11 +263,12 @@ class Tracks:
             if is_final or likely == 0.0 or self.strategy.kind == "NEVER":
                 self._drop(state, live)
             else:
-                state.live.append(live)
+                state.keep(live)
         return told
 
     def _drop(self, state: Followed, live: Live) -> None:
         """Let a claim go that changes no more."""
+        state.let_go(live)
         for unit, track in live.tracks.items():
             track.let_go(live.claim.asked[unit][1])
         if self.tells_last and live.revision >= 0:
@@ -314,23 +278,25 @@ class Tracks:
     def settled(self, state: Followed) -> list[Telling]:
         """Return the last tellings of claims that have become too old to be told again."""
         until = state.done * self.step if state.done < ALWAYS else ALWAYS
-        for live in [each for each in state.live if each.claim.last + self.within < until]:
-            state.live.remove(live)
-            self._drop(state, live)
         old = [each for each in state.settling if each[1] < until]
         state.settling = [each for each in state.settling if each[1] >= until]
         return [replace(telling, at=max(telling.at, at)) for telling, at in old]
+
+    def _is_old(self, state: Followed, live: Live) -> bool:
+        """Return whether no later step can tell a claim again."""
+        until = state.done * self.step if state.done < ALWAYS else ALWAYS
+        return live.claim.last + self.within < until
 
     def settles(self, state: Followed) -> int | None:
         """Return when the first claim is too old to be told again, if that is told."""
         if not self.tells_last:
             return None
-        ends = [live.claim.last + self.within for live in state.live]
+        ends = [live.claim.last + self.within for live in state.live.values()]
         return min([*ends, *(at for _, at in state.settling)], default=None)
 
     def _valued(self, live: Live) -> tuple[float, bool]:
         """Return how likely a claim is, and whether that is so in all states: for good."""
-        parts = [(unit, track.shares) for unit, track in live.tracks.items()]
+        parts = [track.shares for track in live.tracks.values()]
         likely, values = 0.0, set[float]()
         for done, weight in joint(parts):
             value = live.claim.holds(done)
@@ -348,61 +314,51 @@ class Tracks:
 
     # Tracks -----------------------------------------------------------------------------------
 
-    def _followed(self, state: Followed, claims: Mapping[Any, Claim], first: int) -> list[Live]:
-        """Return the new claims with their tracks, which are as far as the steps before."""
-        groups: dict[tuple[Any, frozenset[int]], set[Any]] = {}
-        for claim in claims.values():
-            for unit, (people, watched) in claim.asked.items():
-                groups.setdefault((unit, people), set()).update(watched)
-        tracks = {}
-        for (unit, people), acts in groups.items():
-            track = self._begun(state, unit, people, frozenset(acts), first)
-            self._catch_up(state.pasts[unit], track, first)
-            tracks[unit, people] = track
-        found = []
+    def _noted(
+        self, state: Followed, claims: Mapping[Any, Claim], first: int
+    ) -> dict[int, list[tuple[Any, Live]]]:
+        """Note new claims; return at which step, and in which ward, people are followed for them.
+
+        That is from the first of the acts that are named. Those who are followed from a step before
+        the first new one catch up with it.
+        """
+        found = dict[int, list[tuple[Any, Live]]]()
+        earlier = dict[tuple[Any, frozenset[int]], list[Live]]()
         for number, claim in claims.items():
-            own = {unit: tracks[unit, people] for unit, (people, _) in claim.asked.items()}
-            for unit, track in own.items():
-                track.asks.update(claim.asked[unit][1])
-            found.append(Live(number, claim, own))
+            live = Live(number, claim)
+            state.due.append(live)
+            for unit, (people, acts) in claim.asked.items():
+                begins = state.pasts[unit].first(acts, first)
+                if begins < first:
+                    earlier.setdefault((unit, people), []).append(live)
+                else:
+                    found.setdefault(begins, []).append((unit, live))
+        state.due.sort(key=lambda one: -one.claim.moment)
+        for (unit, people), own in earlier.items():
+            acts = frozenset(act for live in own for act in live.claim.asked[unit][1])
+            track = state.pasts[unit].track(people, acts, first)
+            self._catch_up(state.pasts[unit], track, first)
+            for live in own:
+                live.follow(unit, track)
         return found
 
-    def _begun(
-        self, state: Followed, unit: Any, people: frozenset[int], watched: frozenset[Any], most: int
-    ) -> Track:
-        """Return a track of some people from before the first of the acts that are watched."""
-        past = state.pasts[unit]
-        steps = (at for at, rows in past.rows.items() if any(row.id in watched for row in rows))
-        begins = min(steps, default=min(most, max(past.rows, default=BEFORE)))
-        while self._lags(past, begins):
-            self._mark(unit, past, begins)
-        mark = next(mark for mark in reversed(past.marks) if mark.at <= begins)
-        track = replace(mark, worlds=copied(mark.worlds))
-        self._catch_up(past, track, begins)
-        owners = Owners(self.wards[unit], UNLIMITED, people, watched)
-        owners.single_out(track.worlds)
-        return replace(track, owners=owners, at=begins, asks=Counter(), known=None)
+    def _follow(
+        self, state: Followed, unit: Any, live: Live, step: int, tracks: list[Track]
+    ) -> None:
+        """Follow the people of a claim from a step on; if they are followed already, by that."""
+        people, acts = live.claim.asked[unit]
+        own = (each for each in tracks if each.asks and each.owners.singled == people)
+        track = next((each for each in own if each.at <= step), None)
+        if track is None:
+            track = state.pasts[unit].track(people, acts, step)
+            tracks.append(track)
+        live.follow(unit, track)
 
     def _catch_up(self, past: Past, track: Track, until: int) -> None:
         """Let a track take in the steps that are remembered, up to one."""
-        for step in sorted(at for at in past.rows if track.at <= at < until):
-            track.take(past.rows[step], self.rejects_impossible)
+        for step, rows in past.between(track.at, until):
+            track.take(step, rows, self.rejects_impossible)
             self._refuse_many(track)
-            track.at = step + 1
-
-    def _lags(self, past: Past, until: int) -> bool:
-        """Return whether so many steps lie between the last mark and some step."""
-        since = past.marks[-1].at
-        return sum(since <= at < until for at in past.rows) > BETWEEN_MARKS
-
-    def _mark(self, unit: Any, past: Past, until: int) -> None:
-        """Remember the worlds before a step a while after the last that was remembered."""
-        del unit
-        last = past.marks[-1]
-        steps = sorted(at for at in past.rows if last.at <= at < until)
-        track = replace(last, worlds=copied(last.worlds))
-        self._catch_up(past, track, steps[BETWEEN_MARKS])
-        past.marks.append(replace(track, at=steps[BETWEEN_MARKS]))
 
 
 def _told(live: Live, likely: float, now: int) -> Telling:
@@ -411,13 +367,11 @@ def _told(live: Live, likely: float, now: int) -> Telling:
     return Telling(live.number, live.revision, likely, now)
 
 
-def joint(parts: list[tuple[Any, dict[frozenset[Any], float]]]) -> list[tuple[Done, float]]:
+def joint(parts: list[dict[Done, float]]) -> Iterable[tuple[Done, float]]:
     """Return who did what in some wards together, which know nothing of each other."""
+    if len(parts) == 1:
+        return parts[0].items()
     found: list[tuple[Done, float]] = [(frozenset(), 1.0)]
-    for unit, shares in parts:
-        named = [
-            (frozenset(((unit, act), person) for act, person in done), weight)
-            for done, weight in shares.items()
-        ]
-        found = [(one | other, w * v) for one, w in found for other, v in named]
+    for shares in parts:
+        found = [(one | other, w * v) for one, w in found for other, v in shares.items()]
     return found

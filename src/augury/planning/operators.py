@@ -13,7 +13,7 @@ from augury.analysis.classes.joins import Extreme, JoinPlan, JoinStep, Product, 
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.language.text.expressions import expression_text
 from augury.planning.distribution.movement import is_moved
-from augury.planning.distribution.partitioning import Partitioning
+from augury.planning.distribution.partitioning import Partitioning, shard_columns
 from augury.planning.logical import (
     Group,
     Mask,
@@ -104,8 +104,9 @@ def _mask(query: CheckedQuery, mask: Mask) -> str:
 
 
 def _shuffle(query: CheckedQuery, cut: Partitioning) -> str:
-    if cut.kind == "key":
-        return f"hash ({', '.join(cut.key)}) into shards"
+    columns = shard_columns(query, cut)
+    if columns is not None:
+        return f"hash ({', '.join(columns[query.streams[0].name])}) into shards"
     if is_moved(query, cut):
         return "cut time into ranges that overlap by the window"
     return "bring all events to one place"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from augury.evaluation.network import Network, below
 from augury.evaluation.probability.streamable import refuse_unstreamable
+from augury.planning.acting.refusals import refuse_worlds
 from augury.planning.evaluated import (
     reads_owners,
     refuse_endless_skips,
@@ -16,8 +17,10 @@ from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 
 def refuse_endless(network: Network) -> None:
     """Raise where a query cannot be answered over rows that have no end."""
-    for name in () if network.act is None else network.act.acting.forecasts:
-        refuse_late_steps("a rule", name, network.forecasts)
+    if network.act is not None:
+        refuse_worlds(network.act.acting)
+        for name in network.act.acting.forecasts:
+            refuse_late_steps("a rule", name, network.forecasts)
     for query in network.queries.values():
         for stream in query.streams:
             refuse_late_steps(f"query {query.name}", stream.name, network.forecasts)
@@ -26,15 +29,6 @@ def refuse_endless(network: Network) -> None:
             refuse_unrevised(query)
         if asks_whether(query):
             refuse_unstreamable(query, network.catalog)
-            if network.act is not None:
-                message = f"a rule acts on {query.name}, probabilities by time, in a stream"
-                hint = "run it over bounded rows, or push them"
-                raise PlanError(NOT_EVALUATED, message, hint)
-            if network.policies:
-                message = f"query {query.name} asks for a probability behind a policy, in a stream"
-                raise PlanError(
-                    NOT_EVALUATED, message, "ask for matches, or run it over bounded rows"
-                )
             continue
         if any(stream.name.lower() in network.inferred for stream in query.streams):
             message = f"query {query.name} lists matches of an inferred stream, in a streaming run"

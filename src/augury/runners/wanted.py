@@ -94,11 +94,15 @@ def _asked(
         return Asked("firings", name)
     if name in catalog.forecasts:
         return Asked("forecast", name)
+    if (policy := catalog.is_history(name)) is not None:
+        message = f"{name} is the history of the policy {policy}, and as private as its stream"
+        raise PlanError("A125", message, "read it in a run without the policy")
     if name in catalog.identified:
         return Asked("revisions" if streaming else "stream", name)
     if name in catalog.suppressed:
         return Asked("stream", name)
     if name in catalog.tables and acting_names(catalog, queries):
-        return Asked("changes", name)
+        # Each world has changes of its own: such a table is given as it is at the end.
+        return Asked("contents" if catalog.tables[name].uncertain else "changes", name)
     message = f"{name} is nothing that a run can give"
     raise PlanError(NOT_EVALUATED, message, "name a query, a forecast, a rule or a made stream")

@@ -52,6 +52,7 @@ class Answers:
         if catalog.rules.get(name.lower()) or catalog.table(name):
             return self._acted.table(name, columns)
         if name.lower() in {**catalog.identified, **catalog.suppressed}:
+            self._declared.refuse_history(name)
             return self._made(name, columns)
         checked, source = self._declared.readable(name)
         if self._declared.is_tested(checked.name):
@@ -141,16 +142,20 @@ class Answers:
 
         forecast, source = self._declared.forecast(name)
         stream = forecast.query.streams[0].name
-        known = self._bound.local_runner().bound
-        bound = {**known, stream.lower(): arrow_table(stream, rows)}
+        kept = self._declared.catalog.suppressed.get(stream.lower())
+        stream = stream if kept is None else kept.stream
+        given = {stream.lower(): arrow_table(stream, rows)}
         declared = self._declared
         with blamed(source, forecast):
-            return LocalRunner(declared.catalog, declared.checked_queries, bound).score(forecast)
+            bound, checked = self._bound.behind_policies(given)
+            queries = declared.checked_queries
+            return LocalRunner(declared.catalog, queries, bound, checked).score(forecast)
 
     def revisions(self, name: str) -> Any:
         """Return all that was told of a stream's owners, or of matches, as it was told."""
         stream = self._declared.catalog.stream(name)
         if stream is not None and stream.is_identified:
+            self._declared.refuse_history(name)
             if self._on_spark:
                 return self._bound.asked_on_spark("revisions", name)
             return self.known(name).log

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from augury.errors import AuguryError, QueryError
 
 if TYPE_CHECKING:
-    from augury.analysis.checked import CheckedQuery
     from augury.analysis.declarations.catalog import StreamSchema, TableSchema
     from augury.evaluation.asked import Kind
     from augury.evaluation.stream_rows import StreamRows
@@ -39,6 +39,7 @@ class BoundRows:
         if self.engine != "spark":
             raise AuguryError("the engine 'local' has no Spark session")
         if self._spark is None:
+            _refuse_without_spark()
             from augury.runners.process.local_spark import start
 
             self._spark = start()
@@ -113,6 +114,7 @@ class BoundRows:
         return self._runner
 
     def _new_spark(self) -> SparkRunner:
+        _refuse_without_spark()
         from augury.runners.spark.runner import SparkRunner
 
         declared = self._declared
@@ -132,7 +134,7 @@ class BoundRows:
 
         declared = self._declared
         queries = declared.checked_queries
-        bound, checked = self._behind_policies(queries)
+        bound, checked = self.behind_policies()
         queries |= declared.searched
         forecasts = declared.checked_forecasts
         return LocalRunner(
@@ -144,19 +146,25 @@ class BoundRows:
             identities=owners_behind_policies(declared.catalog, self.suppressed or {}),
         )
 
-    def _behind_policies(
-        self, queries: dict[str, CheckedQuery]
+    def behind_policies(
+        self, instead: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, StreamRows]]:
-        """Return the rows that readers may see: of streams under a policy, those that are kept."""
-        catalog = self._declared.catalog
+        """Return the rows that readers may see: of streams under a policy, those that are kept.
+
+        Rows that are given `instead` of those of some streams are decided about like these.
+        """
+        catalog, rows = self._declared.catalog, {**self.rows, **(instead or {})}
         if not catalog.policies:
-            return dict(self.rows), {}
+            return rows, {}
         from augury.evaluation.suppression import behind_policies, gated
 
-        if self.suppressed is None:
-            self.suppressed = gated(catalog, queries, self.rows)
-            self.decided |= set(self.suppressed)
-        return behind_policies(catalog, self.rows, self.suppressed)
+        found = None if instead else self.suppressed
+        if found is None:
+            found = gated(catalog, self._declared.checked_queries, rows)
+            self.decided |= set(found)
+        if not instead:
+            self.suppressed = found
+        return behind_policies(catalog, rows, found)
 
     def local_runner(self) -> LocalRunner:
         """Return the runner of this process; only asked for where the engine is local."""
@@ -194,3 +202,12 @@ class BoundRows:
             for stream in self.local_runner().streams_read
             if (bad := stream.rejected).num_rows
         }
+
+
+def _refuse_without_spark() -> None:
+    """Raise where this session is one of Spark, and that is not installed."""
+    if find_spec("pyspark") is None:
+        raise AuguryError(
+            "this session runs on Spark, which is not installed: pip install 'augury[spark]', or "
+            "stay in this process with Session(engine='local')"
+        )

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 Engine = Literal["spark", "local"]
 
 
+def refuse_no_text(name: object) -> None:
+    """Raise for what stands where a name is needed, and is none."""
+    if not isinstance(name, str):
+        kind = type(name).__name__
+        raise AuguryError(f"a name is needed here, as text; got {name!r:.60}, which is {kind}")
+
+
 class Declared:
     """The catalog with its checked queries; a script is taken as a whole or not at all."""
 
@@ -92,6 +99,16 @@ class Declared:
             message = f"query {name} is private by the policy {policy}, and cannot be read"
             place, hint = Span(0, len(name)), "read it in a session without the policy"
             raise QueryError([Diagnostic("A124", message, place, Source("<query>", name), hint)])
+
+    def refuse_history(self, stream: str) -> None:
+        """Raise where a stream is what a policy learns from."""
+        policy = self.catalog.is_history(stream)
+        if policy is not None:
+            message = (
+                f"{stream} is the history of the policy {policy}, and as private as its stream"
+            )
+            place, hint = Span(0, len(stream)), "read it in a session without the policy"
+            raise QueryError([Diagnostic("A125", message, place, Source("<stream>", stream), hint)])
 
     def forecast(self, name: str) -> tuple[CheckedForecast, Source]:
         """Return a forecast and where it was written; raise where there is none."""

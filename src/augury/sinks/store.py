@@ -35,6 +35,14 @@ class Store:
     def exists(self, name: str) -> bool:
         return bool(self._files.exists(self._at(name)))
 
+    def make_private(self) -> None:
+        """Make the folder, where it is not there, one that nobody but its owner can enter."""
+        if not self.exists(""):
+            owner = self._jvm.org.apache.hadoop.fs.permission.FsPermission("700")
+            self._files.mkdirs(self._at(""))
+            # What was asked for when a folder is made is cut by a mask.
+            self._files.setPermission(self._at(""), owner)
+
     def is_below_a_file(self) -> bool:
         """Whether the path, or the nearest above it that exists, is a file."""
         path = self._at("")

@@ -305,6 +305,13 @@ class Catalog:
                 return policy.name
         return None
 
+    def is_history(self, stream: str) -> str | None:
+        """Return the policy that learns from a stream; None where none does."""
+        for policy in self.policies.values():
+            if stream.lower() == (policy.statement.learn_from or "").lower():
+                return policy.name
+        return None
+
     def readable(self, name: str) -> StreamSchema | None:
         """Return what ON may read under that name: a stream, or a query's output."""
         return self.streams.get(name.lower()) or self.outputs.get(name.lower())

@@ -11,10 +11,16 @@ from dataclasses import dataclass, replace
 
 from augury.analysis import places
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.declarations.catalog import BoundType, PolicySchema
+from augury.analysis.declarations.catalog import (
+    BoundType,
+    PolicySchema,
+    StreamSchema,
+    TableSchema,
+)
 from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.findings import Findings
 from augury.analysis.policies.bindings import bound_by, reads
+from augury.analysis.policies.elsewhere import is_one_place
 from augury.analysis.policies.lasting import bound_by_forecasts, bound_by_rules
 from augury.analysis.policies.shapes import is_made_of, positive_shape
 from augury.errors import Span
@@ -52,6 +58,7 @@ class Uses:
             found[name] = replace(policy, bound=bound)
             self._never_can_be_kept(found[name])
             self._what_is_below_is_not_read(policy)
+            self._no_other_reads_the_place(policy)
         return found
 
     # Bound types ------------------------------------------------------------------------------
@@ -146,6 +153,8 @@ class Uses:
             for each in self.ledger.identified.values()
             if each.statement.readings.lower() == history.lower()
         ]
+        targets = (own for own in self.statements if isinstance(own, Write))
+        readers += ["WRITE" for own in targets if own.query.lower() == history.lower()]
         for reader in dict.fromkeys(readers):
             message = (
                 f"{reader} reads {history}, which is the history of the policy {policy.name} and "
@@ -173,6 +182,26 @@ class Uses:
                 )
                 hint = f"read {policy.stream}, or {below} in a session without the policy"
                 self.findings.error("A126", message, self._of(reader, policy), hint)
+
+    def _no_other_reads_the_place(self, policy: PolicySchema) -> None:
+        """Refuse streams and tables that come from where the rows of a policy come from."""
+        own = {policy.stream.lower(), (policy.statement.learn_from or "").lower()} - {""}
+        known = self.ledger.identified
+        own |= {known[name].statement.readings.lower() for name in own & {*known}}
+        secret = [source for name in own if (source := self.ledger.streams[name].source)]
+        if not secret:
+            return
+        others: list[StreamSchema | TableSchema] = list(self.ledger.tables.values())
+        others += [each for name, each in self.ledger.streams.items() if name not in own]
+        for other in others:
+            place = other.source
+            if place is not None and any(is_one_place(place, each) for each in secret):
+                message = (
+                    f"{other.name} comes from the place that {policy.stream} comes from, which is "
+                    f"under the policy {policy.name}"
+                )
+                hint = f"read {policy.stream}, or {other.name} in a session without the policy"
+                self.findings.error("A126", message, self._of(other.name, policy), hint)
 
     def _readers_of(self, stream: str) -> list[str]:
         """Return the statements that read a stream, or learn from it; not those that own it."""

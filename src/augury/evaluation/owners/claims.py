@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,10 +21,10 @@ from augury.evaluation.encoding import whole
 from augury.evaluation.identifying import Identities
 from augury.evaluation.stream_rows import StreamRows
 from augury.identity.telling import SAMPLED
+from augury.identity.track import Done
 from augury.identity.tracks import (
     ALWAYS,
     Claim,
-    Done,
     Followed,
     TooManyTracksError,
     Tracks,
@@ -42,7 +43,7 @@ from augury.matching.lineage import (
     literals,
     probability,
 )
-from augury.records import Matches
+from augury.records import Matches, Words
 
 
 @dataclass(frozen=True)
@@ -63,23 +64,34 @@ class OwnerRows:
             )
         return StreamRows(self.schema, table, table.slice(0, 0), list(self._formulas(table)))
 
-    def last_told(self, rows: pa.Table, at: int) -> pa.Table:
-        """Return, for rows of the log, what was last told of each event and owner at a time."""
-        last = dict[Any, int]()
-        own = self._named(rows)
-        ids = pc.unique(rows.column(self.schema.id))
-        log = self.log.filter(pc.is_in(self.log.column(self.schema.id), ids))
-        when = whole(log.column(AS_OF)).tolist()
-        for k, (row, told) in enumerate(zip(self._named(log), when, strict=True)):
-            if told <= at or row not in last:
-                last[row] = k
-        return log.take(pa.array([last[row] for row in own], pa.int64()))
+    def last_told(self, rows: pa.Table, at: Words) -> pa.Table:
+        """Return, for rows of the log, what was last told of each event and owner at its time.
 
-    def _named(self, rows: pa.Table) -> list[tuple[Any, ...]]:
-        """Return the event of each row, with the owner that it has there."""
-        schema = self.schema
-        columns = [rows.column(name).to_pylist() for name in (schema.id, *schema.alternatives)]
-        return list(zip(*columns, strict=True))
+        What was told later only is as it was at first.
+        """
+        log = self.log.filter(pc.is_in(self.log.column(self.schema.id), self._ids(rows)))
+        known, asked = np.split(self._numbered(log, rows), [log.num_rows])
+        moments, told = np.unique(whole(log.column(AS_OF)), return_inverse=True)
+        until = np.searchsorted(moments, at, "right") - 1
+        # Tellings of an event come in the order of time, so each owner's are ordered by moment.
+        by_owner = known * (len(moments) + 1) + told
+        order = np.argsort(by_owner, kind="stable")
+        first = np.searchsorted(known[order], asked, "left")
+        last = np.searchsorted(by_owner[order], asked * (len(moments) + 1) + until, "right") - 1
+        return log.take(pa.array(order[np.maximum(first, last)]))
+
+    def _ids(self, rows: pa.Table) -> pa.Array:
+        return pc.unique(rows.column(self.schema.id))
+
+    def _numbered(self, *tables: pa.Table) -> Words:
+        """Return numbers of the rows of all tables: which event, with which owner."""
+        numbers = np.zeros(sum(table.num_rows for table in tables), np.int64)
+        for name in (self.schema.id, *self.schema.alternatives):
+            kind = tables[0].column(name).type
+            chunks = [chunk for table in tables for chunk in table.column(name).cast(kind).chunks]
+            values = pa.chunked_array(chunks, kind).combine_chunks().dictionary_encode()
+            numbers = numbers * len(values.dictionary) + np.asarray(values.indices, np.int64)
+        return numbers
 
     def _formulas(self, table: pa.Table) -> Iterator[Formula]:
         schema, wards = self.schema, self.wards

@@ -24,7 +24,6 @@ from augury.errors import DataError
 from augury.evaluation.answers.answers import Answers
 from augury.evaluation.codec import Format, fingerprint, ipc_bytes, plain, value_of
 from augury.evaluation.encoding import declaration_of, keys_of, whole
-from augury.evaluation.executor import Executor, Tables, travelling
 from augury.evaluation.inferring import Inferring, Steps
 from augury.evaluation.network import Network
 from augury.evaluation.probability.beliefs import KeyedBeliefs, Numbers, keyed_beliefs
@@ -34,6 +33,8 @@ from augury.evaluation.probability.markov_objects import MarkovObject, ObjectSta
 from augury.evaluation.probability.quiet_steps import with_quiet_steps
 from augury.evaluation.row_blocks import Stored
 from augury.evaluation.stream_rows import StreamRows
+from augury.evaluation.travelling import Tables, travelling
+from augury.inference.crowds import Crowds
 from augury.inference.following import Followed
 from augury.matching.marginal import (
     BEGINNING,
@@ -72,8 +73,15 @@ class ChainState:
     kept: Tables
     horizon: int = NEVER_YET
     queries: Mapping[str, QueryState] = field(default_factory=dict)
-    followed: Mapping[str, Followed] = field(default_factory=dict)
+    followed: Mapping[str, Followed | Crowds] = field(default_factory=dict)
     stands: Mapping[str, Mapping[Key, ObjectState]] = field(default_factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes are held in memory."""
+        tables = sum(rows.nbytes for rows in (*self.waiting.values(), *self.kept.values()))
+        states = (each.marginal for each in self.queries.values() if each.marginal is not None)
+        return int(tables + sum(each.mass.nbytes for each in states))
 
     @property
     def is_empty(self) -> bool:
@@ -81,11 +89,6 @@ class ChainState:
         keys = any(each.keys for each in self.followed.values())
         rows = any(table.num_rows for table in (*self.waiting.values(), *self.kept.values()))
         return not (chains or keys or rows or any(self.stands.values()))
-
-
-def shard_for(network: Network) -> Executor | ChainShard:
-    """Return what evaluates a network in a streaming run."""
-    return ChainShard(network) if network.keeps_chains else Executor(network, stores=True)
 
 
 @dataclass(frozen=True)
@@ -234,7 +237,9 @@ class ChainShard:
             about["horizon"],
             {name: self._query_state(name, each, parts) for name, each in about["queries"].items()},
             {
-                name: Followed.load(tuple(value_of(key) for key in keys), parts[k])
+                name: self.inferring[name].follower.load(
+                    tuple(value_of(key) for key in keys), parts[k]
+                )
                 for name, (keys, k) in about["followed"].items()
             },
             {
@@ -270,7 +275,7 @@ class _Turn:
     loaded: dict[str, StreamRows] = field(default_factory=dict)
     objects: dict[str, list[MarkovObject]] = field(default_factory=dict)
     queries: dict[str, QueryState] = field(default_factory=dict)
-    followed: dict[str, Followed] = field(default_factory=dict)
+    followed: dict[str, Followed | Crowds] = field(default_factory=dict)
     stands: dict[str, dict[Key, ObjectState]] = field(default_factory=dict)
     kept: dict[str, pa.Table] = field(default_factory=dict)
 

@@ -86,10 +86,14 @@ class ClosedWindowsStage(WindowStage):
     def _answers(self, kept: Mapping[str, pa.Table], known: Span) -> Iterator[pa.Table]:
         """Yield the answer of each window that was not closed before, and is now."""
         before, until = known
-        beyond = (self.network.memory or 0) - (self.query.within.length if self.query.within else 0)
+        reach = self.network.memory
         for start, (low, high) in self._windows(self.query, kept):
             if before < high <= until:
-                yield self._answer(self._inside(kept, low - beyond, high), (start, high))
+                # Where a query below counts events, nothing says how far back it looks.
+                first = NEVER_YET if reach is None else min(low, high - reach)
+                # What a query below finds in the window may hang on rows that come after it.
+                last = high + high - self.network.known_until(self._name, high)
+                yield self._answer(self._inside(kept, first, last), (start, high))
 
     def _answer(self, rows: Rows, window: tuple[int, int]) -> pa.Table:
         start, end = window

@@ -5,9 +5,9 @@ from __future__ import annotations
 from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.errors import DataError
 from augury.evaluation.evaluator import checked_rows
-from augury.evaluation.forecast_streams import inferring
 from augury.evaluation.network import Network
 from augury.evaluation.stages.forecast import ForecastStage, Learned
+from augury.evaluation.stages.forecast_streams import Filtered
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.planning.forecast_plan import plan_forecast
@@ -36,7 +36,7 @@ def forecast_stage(network: Network, forecast: CheckedForecast) -> ForecastStage
     model = None
     if forecast.future.kind == "MODEL":
         stream = forecast.query.streams[0].name
-        model = inferring(network.catalog, network.tables, stream).follower.model
+        model = Filtered.of(network, stream).model
     history = _history(network, forecast)
     return ForecastStage(plan, network.relations, history, None, acts, model)
 

@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from augury.analysis.declarations.catalog import StreamSchema
-from augury.analysis.declarations.moves import TOLD, P
 from augury.evaluation.answers.answers import Answers
 from augury.evaluation.answers.match_answers import Inputs, match_table
 from augury.evaluation.answers.revisions import floor_of, latest
@@ -32,8 +31,9 @@ from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.identifying import Identities, identify_stage
 from augury.evaluation.network import Network
 from augury.evaluation.owners.claims import OwnerRows, claim_of
+from augury.evaluation.owners.shown import Batch, told_table
 from augury.evaluation.stages.identify import IdentifyStage, Seen
-from augury.evaluation.stages.owner_state import Batch, Number, OwnerMatchState, dumped, loaded
+from augury.evaluation.stages.owner_state import Number, OwnerMatchState, dumped, loaded
 from augury.evaluation.stages.source import cut, in_order, joined
 from augury.evaluation.stream_rows import StreamRows
 from augury.identity.tracks import Claim, Telling, TooManyTracksError, Tracks
@@ -264,27 +264,11 @@ class OwnerMatchStage:
         return table
 
     def _rows(self, state: OwnerMatchState, shown: list[Telling]) -> pa.Table:
-        """Return the rows of tellings, which come in the order of time."""
-        plan, tables = self.network.plans[self.name], list[pa.Table]()
-        log = self._owner_rows(state)
-        start = 0
-        for k in range(1, len(shown) + 1):
-            alike = k < len(shown) and _kind(shown[k]) == _kind(shown[start])
-            if alike:
-                continue
-            own = shown[start:k]
-            batch = state.alive[own[0].claim[0]]
-            matches = batch.matches.only(np.array([each.claim[1] for each in own], np.int64))
-            matches = replace(
-                matches.settled(np.array([each.confidence for each in own])),
-                revision=np.array([each.revision for each in own], np.int64),
-            )
-            inputs = self._as_told(batch.inputs, log, own[0].at)
-            tables.append(match_table(plan, matches, inputs))
-            start = k
-        if tables:
-            return pa.concat_tables(tables)
-        return self._nothing(state)
+        """Return a row for each telling."""
+        if not shown:
+            return self._nothing(state)
+        plan, streams = self.network.plans[self.name], self.network.queries[self.name].streams
+        return told_table(plan, streams, state.alive, self._owner_rows(state), shown)
 
     def _owner_rows(self, state: OwnerMatchState) -> OwnerRows:
         own = self.owners.own
@@ -301,22 +285,6 @@ class OwnerMatchStage:
         evaluator = Evaluator(self.network.catalog, self.network.queries, tables, rows, plans=plans)
         _, _, inputs = evaluator.possible(self.name)
         return match_table(self.network.plans[self.name], Matches.none(), inputs)
-
-    def _as_told(self, inputs: Inputs, log: OwnerRows, at: int) -> Inputs:
-        """Return the rows of matches with what was last told of each at a time."""
-        streams = self.network.queries[self.name].streams
-        tables, p = list(inputs.tables), inputs.p.copy()
-        for k, (stream, first) in enumerate(zip(streams, inputs.first_rows, strict=True)):
-            if stream.of_owners:
-                p[first : first + tables[k].num_rows] = np.nan
-            if not stream.is_identified:
-                continue
-            known = log.last_told(tables[k], at)
-            for name in TOLD:
-                place = tables[k].column_names.index(name)
-                tables[k] = tables[k].set_column(place, name, known.column(name))
-            p[first : first + tables[k].num_rows] = np.asarray(known.column(P))
-        return replace(inputs, p=p, tables=tuple(tables))
 
     # Stored state -----------------------------------------------------------------------------
 
@@ -343,10 +311,6 @@ class OwnerMatchStage:
         memory = self.network.memory
         rows = [own for own in state.kept.values() if own.num_rows]
         return state.reported + memory + 1 if rows and memory is not None else None
-
-
-def _kind(telling: Telling) -> tuple[int, int]:
-    return telling.at, telling.claim[0]
 
 
 def _renumbered(matches: Matches, used: np.ndarray) -> Matches:

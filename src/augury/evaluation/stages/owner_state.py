@@ -18,25 +18,19 @@ from augury.errors import StateError
 from augury.evaluation.answers.match_answers import Inputs
 from augury.evaluation.codec import ipc_bytes
 from augury.evaluation.owners.claims import claim
+from augury.evaluation.owners.shown import Batch
 from augury.identity.identifier import time_of, time_parts
-from augury.identity.owners import Owners, State, Worlds
-from augury.identity.tracks import UNLIMITED, Followed, Live, Past, Telling, Track, Tracks
+from augury.identity.owners import State, Worlds
+from augury.identity.track import Track, following
+from augury.identity.tracks import Followed, Live, Telling, Tracks
 from augury.identity.ward import Act, Row, Ward
 from augury.matching.lineage import All, AtMost, Chances, Formula, Is, Not, Owned, Truth, literals
 from augury.records import Matches
 
-VERSION = 1
+VERSION = 2
 _LENGTH = 8
 # A match by its batch, and its place there.
 Number = tuple[int, int]
-
-
-@dataclass
-class Batch:
-    """The matches of one step that may be told, and the rows that they are made of."""
-
-    matches: Matches
-    inputs: Inputs
 
 
 @dataclass
@@ -84,7 +78,10 @@ def loaded(data: bytes, tracks: Tracks) -> OwnerMatchState:
     first, *parts = _parts(data)
     about = json.loads(first, object_hook=time_of)
     if about["version"] != VERSION:
-        raise StateError(f"matches over owners stored in version {about['version']}")
+        raise StateError(
+            f"matches over owners are stored in version {about['version']}, which this augury does "
+            "not read; start anew without the checkpoint"
+        )
     tables = [pa.ipc.open_stream(part).read_all() for part in parts]
     state = OwnerMatchState(
         {name: tables[k] for name, k in about["kept"].items()},
@@ -148,7 +145,7 @@ def _loaded_batch(about: dict[str, Any], tables: list[pa.Table]) -> Batch:
 
 def _followed(state: OwnerMatchState) -> dict[str, Any]:
     followed = state.followed
-    tracks = [track for _, track in followed.tracks]
+    tracks = [track for own in followed.tracks.values() for track in own]
     numbers = {id(track): k for k, track in enumerate(tracks)}
     return {
         "done": followed.done,
@@ -157,14 +154,15 @@ def _followed(state: OwnerMatchState) -> dict[str, Any]:
             [
                 unit,
                 [_track(mark) for mark in past.marks],
-                [[at, [_row(row) for row in rows]] for at, rows in past.rows.items()],
+                [[at, [_row(row) for row, _ in rows]] for at, rows in past.rows.items()],
+                past.counted - sum(map(len, past.rows.values())),
             ]
             for unit, past in followed.pasts.items()
         ],
-        "tracks": [[unit, _track(track)] for unit, track in followed.tracks],
+        "tracks": [[track.unit, _track(track)] for track in tracks],
         "settling": [[astuple(telling), at] for telling, at in followed.settling],
         "due": [_live(live, numbers) for live in followed.due],
-        "live": [_live(live, numbers) for live in followed.live],
+        "live": [_live(live, numbers) for live in followed.live.values()],
     }
 
 
@@ -172,15 +170,19 @@ def _load_followed(state: OwnerMatchState, about: dict[str, Any], wards: Any) ->
     followed = state.followed
     followed.done = about["done"]
     followed.waiting = [(unit, Row(*row)) for unit, row in about["waiting"]]
-    for unit, marks, rows in about["pasts"]:
-        steps = {at: [Row(*row) for row in own] for at, own in rows}
-        followed.pasts[unit] = Past([_loaded_track(each, wards[unit]) for each in marks], steps)
-    tracks = [_loaded_track(each, wards[unit]) for unit, each in about["tracks"]]
+    for unit, marks, rows, counted in about["pasts"]:
+        past = followed.pasts[unit]
+        past.marks = [_loaded_track(unit, each, past.ward) for each in marks]
+        past.counted = counted
+        for at, own in rows:
+            past.add(at, [Row(*row) for row in own])
+    tracks = [_loaded_track(unit, each, wards[unit]) for unit, each in about["tracks"]]
     followed.settling = [
         (Telling(tuple(number), *told), at) for (number, *told), at in about["settling"]
     ]
     followed.due = [_loaded_live(each, tracks) for each in about["due"]]
-    followed.live = [_loaded_live(each, tracks) for each in about["live"]]
+    for each in about["live"]:
+        followed.keep(_loaded_live(each, tracks))
 
 
 def _row(row: Row) -> list[Any]:
@@ -192,7 +194,6 @@ def _track(track: Track) -> dict[str, Any]:
     named = ("heads", "lost", "is_even", "last_open", "is_astray", "is_changed")
     return {
         "at": track.at,
-        "acts": track.acts,
         "singled": sorted(track.owners.singled),
         "watched": list(track.owners.watched),
         "asks": list(track.asks.items()),
@@ -204,7 +205,7 @@ def _track(track: Track) -> dict[str, Any]:
     }
 
 
-def _loaded_track(about: dict[str, Any], ward: Ward) -> Track:
+def _loaded_track(unit: Any, about: dict[str, Any], ward: Ward) -> Track:
     none = np.zeros((0, len(ward.people)))
     states = {}
     for moved, opened, done, ways, sure, counts, extent in about["states"]:
@@ -216,8 +217,8 @@ def _loaded_track(about: dict[str, Any], ward: Ward) -> Track:
     for number, name, time, step, origins, place, room, is_move in about["open"]:
         acts.append(Act(number, name, time, step, tuple(origins), place, room, is_move))
     worlds = Worlds(heads, states, {act.number: act for act in acts}, [], **own)  # type: ignore[arg-type]
-    owners = Owners(ward, UNLIMITED, frozenset(about["singled"]), frozenset(about["watched"]))
-    return Track(owners, worlds, about["at"], about["acts"], Counter(dict(about["asks"])))
+    owners = following(ward, frozenset(about["singled"]), frozenset(about["watched"]))
+    return Track(unit, owners, worlds, about["at"], Counter(dict(about["asks"])))
 
 
 def _live(live: Live, numbers: dict[int, int]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 from typing import Literal
 
 from augury.analysis.checked import CheckedQuery, EqualityClass
@@ -114,6 +115,23 @@ def _why_whole(query: CheckedQuery) -> str:
     if query.looks_beside:
         return "events beside a match are read, wherever they are"
     return "no attribute is equal over all components, and no window bounds a match"
+
+
+def shard_columns(query: CheckedQuery, cut: Partitioning) -> dict[str, tuple[str, ...]] | None:
+    """Return the columns of each stream whose values are answered apart; None if there are none.
+
+    Matches are of one part each. A probability is of all parts together; a count adds up those that
+    have one key.
+    """
+    if cut.kind != "key" or query.returns in ("PROBABILITY", "PROBABILITY BY TIME"):
+        return None
+    keys, counts = {key.name.lower() for key in query.keys}, query.returns == "COUNT"
+    apart = [
+        not counts or any(name.lower() in keys for _, name in each.members) for each in cut.classes
+    ]
+    if not any(apart):
+        return None
+    return {stream: tuple(compress(columns, apart)) for stream, columns in cut.columns}
 
 
 def counts_every_event(query: CheckedQuery) -> bool:

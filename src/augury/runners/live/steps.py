@@ -16,16 +16,16 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, DataType, StreamSchema
 from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.errors import DataError
+from augury.evaluation.executor import shard_for
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import Network, below
 from augury.evaluation.packing import Packer
-from augury.evaluation.probability.chain_shard import shard_for
 from augury.evaluation.stages.forecasting import taught
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.matcher import ALWAYS
 from augury.planning.graph import lists_matches
 from augury.planning.match_plan import MatchPlan
-from augury.sources.columns import ARROW_TYPES
+from augury.sources.columns import ARROW_TYPES, told
 from augury.sources.intake import Arrival, Values
 from augury.sources.rows import REASON
 from augury.sources.values import stored
@@ -128,7 +128,7 @@ class LiveSteps:
         self.tied += sum(answers.tied.values())
         if self.shard.network.keeps_chains:
             self._put_aside(answers.rejected)
-        return [row for table in answers.found.values() for row in table.to_pylist()]
+        return [row for table in answers.found.values() for row in told(table)]
 
     def _put_aside(self, rejected: Mapping[str, pa.Table]) -> None:
         """Put readings aside that no model takes; all else was checked where it came in."""

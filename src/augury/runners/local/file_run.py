@@ -28,6 +28,7 @@ from augury.runners.local.committing import Committing
 from augury.runners.local.delivery import LocalDelivery
 from augury.runners.local.parts import Part
 from augury.runners.local.saved import Saved
+from augury.runners.untold import without_raw_rows
 from augury.sinks.moments import moment_text
 from augury.sources.declared import FAULT, RAW
 from augury.sources.local_files import LocalFiles
@@ -37,16 +38,6 @@ from augury.sources.values import written
 _PAUSE_S = 0.1
 _MICROSECONDS = 1_000_000
 Progress = Callable[[dict[str, Any], LocalDelivery], None]
-
-# Numbers that rows which a policy suppressed are among.
-OF_RAW_ROWS = (
-    "events",
-    "events_per_second",
-    "watermark",
-    "watermark_lag_seconds",
-    "state_rows",
-    "state_bytes",
-)
 
 
 @dataclass
@@ -298,8 +289,7 @@ class FileRun:
             "new_matches": self.delivery.total("match") - before,
         }
         if self._guarded:
-            # They would tell how many rows there were, and until when.
-            found |= dict.fromkeys(OF_RAW_ROWS)
+            found = without_raw_rows(found)
         self.progress(found, self.delivery)
 
     def _time(self) -> dict[str, Any]:

@@ -23,13 +23,14 @@ from augury.evaluation.asked import Asked
 from augury.evaluation.encoding import declaration_of
 from augury.evaluation.evaluator import Evaluator, checked_rows
 from augury.evaluation.executor import Executor
-from augury.evaluation.forecast_streams import with_step_ids
 from augury.evaluation.identifying import Identities
 from augury.evaluation.learning.forecast_explained import explain_learned
 from augury.evaluation.learning.forecast_scores import ForecastScore, judge, scored
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import Network, below, owned_streams
+from augury.evaluation.stages.beside import BesideStage, BesideState
 from augury.evaluation.stages.forecast import ForecastStage
+from augury.evaluation.stages.forecast_streams import with_step_ids
 from augury.evaluation.stages.owner_match import OwnerMatchStage
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
@@ -39,6 +40,7 @@ from augury.planning.evaluated import refuse_identified, refuse_unfollowed
 from augury.planning.forecast_plan import plan_forecast
 from augury.planning.graph import lists_matches
 from augury.planning.match_plan import refuse_unlearned
+from augury.planning.never_covered import without_skip
 from augury.planning.refusal import NEVER_MET
 from augury.runners.local import threads
 from augury.sources.rows import CODES, conform, sift
@@ -189,7 +191,11 @@ class LocalRunner:
             return {}
         network = self._network(name)
         network = replace(network.only(network.queries), counts_ties=True)
-        return network.tied({**self.coded, **self.checked}.values())
+        rows = {**self.coded, **self.checked}
+        if network.neighbours:
+            beside = BesideStage(network.neighbours)
+            _, rows = beside.advance(BesideState(), rows, ALWAYS)
+        return network.tied(rows.values())
 
     def with_gaps(self, query: CheckedQuery) -> CheckedQuery:
         """Return a query with the gaps that its history teaches."""
@@ -212,8 +218,26 @@ class LocalRunner:
         parts = threads.cut_for_threads(network)
         rows = None if parts is None else self._many(network.queries[name].streams[0])
         if parts is not None and rows is not None:
+            parts = self._without_skip(parts, rows) or parts
             return threads.InThreads(parts, threads.cores()).answer(rows)
         return self._run(network).found[network.queries[name].name]
+
+    def _without_skip(self, network: Network, rows: pa.Table) -> Network | None:
+        """Return a query without AFTER MATCH where that passes over nothing, and costs time."""
+        (name,) = network.names
+        query = without_skip(network.queries[name])
+        if query is None or not threads.is_sorted(
+            rows.column(query.streams[0].time), strictly=True
+        ):
+            return None
+        known = {**network.queries, name: query}
+        return threads.cut_for_threads(
+            replace(
+                Network.of([query.name], known, self.catalog),
+                tables=network.tables,
+                is_behind_policies=True,
+            )
+        )
 
     def _run(self, network: Network) -> Answers:
         network.refuse_unplanned()

@@ -25,6 +25,7 @@ from augury.evaluation.stages.made import Made, Rows
 from augury.evaluation.stages.source import cut, in_order
 from augury.evaluation.stream_rows import NUMBERED, StreamRows, with_event_ids
 from augury.inference.following import Followed
+from augury.inference.model import Model
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.planning.refusal import NOT_EVALUATED, PlanError
@@ -85,6 +86,13 @@ class Filtered:
         return inferring(self.catalog, self.tables, self.stream)
 
     @property
+    def model(self) -> Model:
+        """The model, which goes on by itself."""
+        model = self.steps.follower.model
+        assert isinstance(model, Model)
+        return model
+
+    @property
     def name(self) -> str:
         return f"filter {self.stream}"
 
@@ -99,7 +107,9 @@ class Filtered:
 
     def start(self) -> FilteredState:
         columns = [(c.name, ARROW_TYPES[c.type.value]) for c in self.readings.columns]
-        return FilteredState(self.steps.follower.start(), pa.schema(columns).empty_table())
+        followed = self.steps.follower.start()
+        assert isinstance(followed, Followed)
+        return FilteredState(followed, pa.schema(columns).empty_table())
 
     def advance(
         self, state: FilteredState, fresh: Rows, horizon: int
@@ -115,6 +125,7 @@ class Filtered:
         followed, known = self.steps.advance(state.followed, ready, ends=ends)
         streams = {self.stream.lower(): with_step_ids(known.rows)}
         rejected = _put_aside(ready.table, known.rejected)
+        assert isinstance(followed, Followed)
         after = FilteredState(followed, rows.filter(pc.invert(is_ready)))
         return after, Made(streams, {}, {self.source: rejected} if rejected.num_rows else {})
 
