@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from augury import QueryError, Session
 from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.stages.forecast import ForecastStage
-from augury.evaluation.stream_rows import with_event_ids
+from augury.evaluation.stages.forecast_streams import with_step_ids
 from augury.planning.forecast_plan import plan_forecast
 from oracles.hidden_forecasts import NOWHERE, Hmm, Part, forecast
 from oracles.model import And, Comp, Next, Not, Or, Query, Seq
@@ -167,7 +167,7 @@ def test_a_stage_goes_on_where_it_was_stored() -> None:
     plan = plan_forecast(ag._declared.forecasts["f"][0], catalog)
     stage = ForecastStage(plan, {}, model=evaluator.model("now"))
     rows = evaluator.rows("now")
-    table = with_event_ids(rows.schema, rows.table)
+    table = with_step_ids(rows).table
     state, found = stage.start(), list[dict[str, Any]]()
     for t in range(5):
         part = table.filter(pc.equal(table.column("t"), t))
