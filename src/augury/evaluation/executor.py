@@ -41,7 +41,6 @@ from augury.evaluation.stream_rows import EVENT_ID, StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET, Operator
 from augury.planning.evaluated import reads_owners
-from augury.planning.graph import is_of_windows
 from augury.sources.columns import ARROW_TYPES
 
 FORMAT = Format(b"AUGURYHD", 2)
@@ -131,7 +130,7 @@ class Executor:
 
     def _closes_windows(self, name: str) -> bool:
         """Return whether the answer of a query is that of windows, whose rows are its own."""
-        return is_of_windows(self.network.queries[name]) and self._keeps_rows(name)
+        return self.network.graph.of(name).tells == "windows" and self._keeps_rows(name)
 
     def _keeps_rows(self, name: str) -> bool:
         """Return whether rows are all that a query goes by, and none of their beliefs or owners."""

@@ -18,6 +18,7 @@ from augury.analysis.declarations.catalog import Catalog, DataType
 from augury.analysis.expressions.equalities import equal_attributes, pinned_attribute
 from augury.language import expressions as ex
 from augury.matching.waiting_line import Node, WaitingLine
+from augury.planning.answer_kinds import Tells, tells
 from augury.planning.expressions.typed import Apply, Typed, nodes_within, without_defaults
 from augury.planning.match_plan import Play, plays_of
 from augury.planning.pattern.sequence import Slot, slots_of, unsuited
@@ -70,6 +71,11 @@ class ChainPlan:
     groups: tuple[tuple[int, str], ...]
     over: LookBack | None = None
     by_time: bool = True
+
+    @property
+    def tells(self) -> Tells:
+        """What the answer tells."""
+        return tells(self.query)
 
     @property
     def tables(self) -> set[str]:
@@ -164,6 +170,21 @@ def _unsuited_groups(query: CheckedQuery, columns: Columns) -> str | None:
 def is_of_the_chain(query: CheckedQuery, columns: Mapping[str, tuple[str, ...]], name: str) -> bool:
     """Return whether all events of a chain have one value of an attribute."""
     return all(name in columns.get(stream.name, ()) for stream in query.streams)
+
+
+def is_plain(plan: ChainPlan) -> bool:
+    """Return whether the operator of chains can evaluate the plan."""
+    streams, line = plan.query.streams, plan.line
+    named = (is_of_the_chain(plan.query, plan.partition_by, name) for _, name in plan.groups)
+    markov = any(stream.markov for stream in streams)
+    return (
+        line.window is None
+        and not line.remembers
+        and (plan.over is None or plan.over.unit is not None)
+        and not any(stream.order_by for stream in streams)
+        and all(named)
+        and (not markov or (len(streams) == 1 and plan.by_time))
+    )
 
 
 def _judges_one_event(predicate: Predicate) -> bool:

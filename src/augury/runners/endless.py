@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from augury.evaluation.network import Network, below
-from augury.evaluation.probability.streamable import refuse_unstreamable
 from augury.planning.evaluated import reads_owners, refuse_endless_skips, refuse_unrevised
-from augury.planning.graph import asks_whether
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
+from augury.planning.streamable import refuse_unstreamable
 
 
 def refuse_endless(network: Network) -> None:
@@ -14,7 +13,7 @@ def refuse_endless(network: Network) -> None:
     for name, query in network.queries.items():
         if any(map(reads_owners, below(query, network.queries).values())):
             refuse_unrevised(query)
-        if asks_whether(query):
+        if network.graph.of(name).is_likely:
             refuse_unstreamable(query, network.catalog)
             if network.act is not None:
                 message = f"a rule acts on {query.name}, probabilities by time, in a stream"
