@@ -313,7 +313,7 @@ def _groups(query: CheckedQuery) -> tuple[tuple[int, str], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Position:
     """Waiting for the k-th event of a slot, with what would end the wait."""
 
     slot: int
@@ -348,29 +348,29 @@ def _line(query: CheckedQuery, remembers: int) -> WaitingLine | None:
     return WaitingLine(nodes, first, skipping, window.length if window else None, remembers)
 
 
-def _ahead(slots: list[Slot], last: int) -> Iterator[_Place]:
+def _ahead(slots: list[Slot], last: int) -> Iterator[_Position]:
     """Yield where to wait after slot `last` is complete: the next one, and beyond optional ones."""
     guards = 0
     for k in range(last + 1, len(slots)):
         guards |= slots[k].guards
-        yield _Place(k, 1, guards)
+        yield _Position(k, 1, guards)
         if slots[k].minimum:
             return
 
 
-def _again(slots: list[Slot], place: _Place) -> Iterator[_Place]:
+def _again(slots: list[Slot], place: _Position) -> Iterator[_Position]:
     """Yield the next event of the same slot, if it may hold one more; the last copy loops."""
     slot = slots[place.slot]
     if slot.maximum is None:
-        yield _Place(place.slot, min(place.copy + 1, max(slot.minimum, 1)), 0)
+        yield _Position(place.slot, min(place.copy + 1, max(slot.minimum, 1)), 0)
     elif place.copy < slot.maximum:
-        yield _Place(place.slot, place.copy + 1, 0)
+        yield _Position(place.slot, place.copy + 1, 0)
 
 
-def _beyond(slots: list[Slot], place: _Place) -> Iterable[_Place]:
+def _beyond(slots: list[Slot], place: _Position) -> Iterable[_Position]:
     return _ahead(slots, place.slot) if place.copy >= slots[place.slot].minimum else ()
 
 
-def _is_final(slots: list[Slot], place: _Place) -> bool:
+def _is_final(slots: list[Slot], place: _Position) -> bool:
     enough = place.copy >= slots[place.slot].minimum
     return enough and all(slot.minimum == 0 for slot in slots[place.slot + 1 :])
