@@ -60,7 +60,7 @@ fuzz: $(STAMP)  ## long property runs (AUGURY_FUZZ_EXAMPLES mutations of scripts
 	AUGURY_KILLS=$${AUGURY_KILLS:-100} AUGURY_HOURS=24 $(PYTEST) -q tests/kafka/test_hospital.py
 	AUGURY_ROTATION=all $(PYTEST) -q tests/chain/test_on_spark.py
 
-bench: setup    ## measure all, to the end; AUGURY_BENCH_SCALE=0.05 for a twentieth of the events on Spark
+bench: setup    ## measure all, to the end; AUGURY_BENCH_SCALE=0.05 tries all out on a twentieth
 	$(BIN)/python benchmarks/run_all.py
 
 demo: setup     ## find thieves in a simulated store with known truth; writes out/demo.html
@@ -68,6 +68,7 @@ demo: setup     ## find thieves in a simulated store with known truth; writes ou
 
 docs: $(STAMP)  ## write the outputs that the documents show anew
 	PYTHONPATH=tests $(BIN)/python -m docs.console
+	PYTHONPATH=tests $(BIN)/python -m docs.picture
 
 site: $(STAMP)  ## write the documents as a site into out/site
 	$(BIN)/zensical build --clean --strict

@@ -10,8 +10,9 @@ from augury.analysis.script import check_text
 from augury.errors import Source
 from augury.language.parser import parse
 from generated_script import script_of
+from matching.harness import sized
 
-QUERIES = 1_000
+QUERIES = sized(1_000, 50)
 RUNS = 3
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from matching.harness import record
+from matching.harness import record, sized
 
 MEGABYTES = 1000
 SHARES = (3, 1)
@@ -76,7 +76,7 @@ def matches(folder: Path) -> int:
 
 def main() -> None:
     """Measure, print and write down."""
-    megabytes = float(sys.argv[1]) if len(sys.argv) > 1 else MEGABYTES
+    megabytes = float(sys.argv[1]) if len(sys.argv) > 1 else sized(MEGABYTES)
     if megabytes < MEGABYTES:
         os.environ.setdefault(WHOLE, "1")
     found: list[dict[str, Any]] = []

@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Any
 
 from augury import Session
+from matching.harness import sized
 
 SCRIPT = """
 CREATE STREAM reads (id LONG, tag LONG, reader STRING, at LONG, price DOUBLE, weight LONG, p DOUBLE)
@@ -26,8 +27,8 @@ WHERE [tag] AND y.price > x.price AND z.weight > y.weight
 WITHIN {window} HAVING CONFIDENCE >= 0.2
 RETURN x.price AS price;
 """
-KEYS, PER_KEY, EVENTS, RUNS = 100, 10, 20_000, 7
-LIVE, MANY_KEYS = (1_000, 1_000_000), 2000
+KEYS, PER_KEY, EVENTS, RUNS = 100, 10, sized(20_000, 1_000), 7
+LIVE, MANY_KEYS = (1_000, sized(1_000_000, 1_000)), sized(2_000, 20)
 TYPES = "ABCDEFGH"
 
 

@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow as pa
 
 from augury import Session
-from matching.harness import record
+from matching.harness import record, sized
 
-EVENTS = 100_000
+EVENTS = sized(100_000, 500)
 SCRIPT = """
 CREATE STREAM reads (id LONG, tag STRING, reader STRING, door STRING, t LONG, p DOUBLE)
 ID id KEY tag TIME t TYPE reader PROBABILITY p;

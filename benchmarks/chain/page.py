@@ -6,10 +6,10 @@ python benchmarks/chain/page.py
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).parents[2] / "docs"
+from matching.harness import DOCS
+
 PAGE = """# How the chain scales
 
 Written by `benchmarks/chain/page.py` from the JSON files in `docs/benchmarks`. What the chain is:

@@ -10,12 +10,12 @@ import json
 import sys
 import warnings
 from dataclasses import replace
-from pathlib import Path
 from time import process_time
 from typing import Any
 
 from augury.demo.hospital.pipelines import opened
 from augury.demo.hospital.ward import Care, simulate
+from matching.harness import FIGURES, scale
 
 ONE = Care(corridors=1)
 CASES = {
@@ -47,13 +47,12 @@ def measured(care: Care) -> dict[str, Any]:
 def main() -> None:
     """Measure all cases; write `docs/benchmarks/chain_scaling.json`."""
     warnings.simplefilter("ignore")
-    hours = float(sys.argv[1]) if len(sys.argv) > 1 else 0.5
+    hours = float(sys.argv[1]) if len(sys.argv) > 1 else max(0.05, 0.5 * scale())
     measured(replace(ONE, hours=0.1))
     found = {name: measured(replace(care, hours=hours)) for name, care in CASES.items()}
     text = json.dumps({"hours": hours, "cases": found}, indent=1)
     if len(sys.argv) < 3:
-        figures = Path(__file__).parents[2] / "docs" / "benchmarks" / "chain_scaling.json"
-        figures.write_text(text + "\n", encoding="utf-8")
+        (FIGURES / "chain_scaling.json").write_text(text + "\n", encoding="utf-8")
     print(text)
 
 

@@ -29,9 +29,9 @@ from augury.runners.spark.movement import Movements
 from contracts.movement_cases import loaded, moved, sketches_of
 from dpcep.spark_log import SETTINGS, work_of
 from lahar.lines import draw
-from matching.harness import record
+from matching.harness import record, sized
 
-ROWS = 12_000
+ROWS = sized(12_000, 200)
 STREAMS = ("s1", "s2", "s3", "s4")
 OVERLAPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 RATES = (0.05, 0.1, 0.25, 0.5, 1.0)

@@ -28,9 +28,9 @@ from augury import Session
 from cluster.standalone import cluster
 from dpcep.spark_log import SETTINGS, work_of
 from lahar.lines import draw
-from matching.harness import record
+from matching.harness import record, sized
 
-ROWS = 100_000
+ROWS = sized(100_000, 1_000)
 PARTS = 6
 # Workers of each cluster with four streams and with six, and threads of local Spark.
 WORKERS, MORE_WORKERS, THREADS = (1, 2, 3), (2, 4, 6), (1, 2, 4)

@@ -24,10 +24,10 @@ import pyarrow as pa
 
 from augury import Session
 from forecast.reliability import reliability_chart
-from matching.harness import on_one_core, record
+from matching.harness import on_one_core, record, sized
 
-EVENTS = 260_000
-HISTORY = 400_000
+EVENTS = sized(260_000, 600)
+HISTORY = sized(400_000, 900)
 KEYS = 50
 GAP = 1_000
 HORIZONS = ("2 EVENTS", "10 EVENTS", "30 EVENTS", "10000")

@@ -11,17 +11,15 @@ docs/benchmarks/forecast_standing.json: states without merging and with it, and 
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 
 from augury import Session
 from augury.planning.pattern.alike_states import alike_states
-from matching.harness import record
+from matching.harness import record, sized
 
-SCALE = float(os.environ.get("AUGURY_BENCH_SCALE", "1"))
-SUBSCRIPTIONS, LENGTH, POOL, APART = max(10, int(1_000 * SCALE)), 10, 50, 2
+SUBSCRIPTIONS, LENGTH, POOL, APART = sized(1_000, 10), 10, 50, 2
 SETTINGS: dict[str, list[dict[str, int]]] = {
     "subscriptions": [{"count": max(5, SUBSCRIPTIONS * k // 5)} for k in range(1, 6)],
     "length": [{"length": n} for n in (4, 6, 8, 10)],

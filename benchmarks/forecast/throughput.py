@@ -9,7 +9,6 @@ loading the state takes. The stage is measured, as runners call it, in batches.
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any
 
@@ -20,11 +19,10 @@ from augury import Session
 from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stream_rows import StreamRows
 from augury.planning.forecast_plan import plan_forecast
-from matching.harness import on_one_core, record
+from matching.harness import on_one_core, record, sized
 
-SCALE = float(os.environ.get("AUGURY_BENCH_SCALE", "1"))
-EVENTS = max(2_000, int(1_000_000 * SCALE))
-KEYS = max(20, int(10_000 * SCALE))
+EVENTS = sized(1_000_000, 2_000)
+KEYS = sized(10_000, 20)
 BATCH = 100_000
 ROUNDS = 3
 HORIZONS = (10, 100, 1_000)

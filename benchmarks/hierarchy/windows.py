@@ -25,13 +25,13 @@ import pyarrow as pa
 from augury.evaluation.evaluator import Evaluator
 from hierarchy import plain
 from lahar.lines import draw
-from matching.harness import chart, checked, median_seconds, on_one_core, record
+from matching.harness import chart, checked, median_seconds, on_one_core, record, sized
 
 TYPES = tuple("ABCDEFG")
 SHARE, PRUNES, LETS_THROUGH, COMPARED = 0.05, 0.45, 0.4, 0.2
 WINDOWS = (1000, 2000, 3000, 5000, 7000, 10_000)
 # As many as plain Python takes in seconds, so that planning, which is done once, does not decide.
-FOR_PLAIN = {1000: 1_000_000, 2000: 20_000, 3000: 10_000}
+FOR_PLAIN = {1000: sized(1_000_000, 800), 2000: sized(20_000, 800), 3000: sized(10_000, 800)}
 KINDS = (10, 25, 50, 100)
 PATTERN = "SEQ(" + ", ".join(f"{kind} {kind.lower()}" for kind in TYPES) + ")"
 
@@ -156,7 +156,7 @@ def refuse_difference(found: pa.Table, theirs: plain.Found) -> None:
 
 def main() -> None:
     """Measure, write the figures down, and draw."""
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else sized(200_000, 3_000)
     on_one_core()
     table = events(n, 25)
     figures_of(table.slice(0, 2000), Task(window=1000))

@@ -17,9 +17,9 @@ import numpy as np
 from augury.identity.telling import Tellings
 from identity.ward import Walked, identifier, told_of, walked
 from lahar.lines import draw
-from matching.harness import record
+from matching.harness import record, sized
 
-EVENTS, A_WARD, BINS = 200_000, 2_000, 20
+EVENTS, A_WARD, BINS = sized(200_000, 300), 2_000, 20
 PLACES, STAFF, UNREAD = 10, 12, 0.25
 # What marks an alternative as told first; one told last is odd.
 FIRST = 2

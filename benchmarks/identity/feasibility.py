@@ -22,9 +22,9 @@ from augury.evaluation.identifying import Identifying
 from augury.identity.identifier import Identifier
 from augury.identity.telling import Tellings
 from identity.ward import PEOPLE, Walked, identifier, told_of, walked
-from matching.harness import checked, on_one_core, record
+from matching.harness import checked, on_one_core, record, sized
 
-EVENTS, SEEDS = 10_000, (1, 2, 3)
+EVENTS, SEEDS = sized(10_000, 500), (1, 2, 3)
 SAMPLED, TIMES = 2_000, 10
 AGAINST = 1_500
 SCRIPT = """

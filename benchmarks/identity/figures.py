@@ -21,9 +21,9 @@ import numpy as np
 from augury.identity.identifier import dump, load
 from identity.ward import PEOPLE, ROOMS, Walked, identifier, on_the_owner, told_of, walked
 from lahar.lines import draw
-from matching.harness import on_one_core, record
+from matching.harness import on_one_core, record, sized
 
-EVENTS, SEEDS, BEST = 2_000, (1, 2, 3), 12
+EVENTS, SEEDS, BEST = sized(2_000, 150), (1, 2, 3), 12
 RATIOS = (0.05, 0.10, 0.15, 0.25, 0.35, 0.45, 0.60)
 FAST_RATIOS = (0.05, 0.10, 0.25)
 WINDOWS = (30, 60, 120, 180)

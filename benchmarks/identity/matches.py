@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import sys
 import warnings
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 
 from augury import Session
 from identity.calibration import error
 from identity.ward import Walked, walked
-from matching.harness import record
+from matching.harness import record, sized
 
-EVENTS, A_WARD = 200_000, 500
+EVENTS, A_WARD = sized(200_000, 500), 500
 PLACES, STAFF, UNREAD = 10, 6, 0.25
 SCRIPT = """
 CREATE TABLE staff (person LONG, room STRING);
@@ -64,9 +64,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for seed in range(max(n // size, 1)):
         walk = walked(seed, size, UNREAD, (STAFF, PLACES), is_memoryless=True)
-        began = perf_counter()
+        began = process_time()
         log = told_of(walk, STAFF)
-        spent += perf_counter() - began
+        spent += process_time() - began
         found += judged(log, walk)
     first, last, right = (np.array(each) for each in zip(*found, strict=True))
     figures = {

@@ -20,9 +20,9 @@ import numpy as np
 from augury.identity.identifier import Identifier
 from augury.identity.telling import Strategy
 from augury.identity.ward import Row, Ward, Ways
-from matching.harness import record
+from matching.harness import record, sized
 
-CASES, VERSION = 300, "1.9.1"
+CASES, VERSION = sized(300, 10), "1.9.1"
 HERE = Path(__file__).parent
 ENVIRONMENT = HERE.parents[1] / ".cache" / "stonesoup"
 WEIGHTS = (0.0, 0.5, 1.0, 1.0, 2.0, 5.0)

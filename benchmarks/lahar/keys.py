@@ -24,7 +24,7 @@ from augury.evaluation.network import Network
 from augury.evaluation.probability.chain_shard import ChainShard
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.runners.process.local_spark import start
-from matching.harness import machine, record
+from matching.harness import machine, record, sized
 
 SHARDS, TICKS = 16, 2
 SCRIPT = """
@@ -65,7 +65,7 @@ def written(folder: Path, keys: int, files: int) -> pa.Table:
 
 def main() -> None:
     """Print and store the figures."""
-    keys, files = (int(a) for a in [*sys.argv[1:], *("100000", "6")[len(sys.argv) - 1 :]])
+    keys, files = (int(a) for a in [*sys.argv[1:], *(sized(100_000, 50), 6)[len(sys.argv) - 1 :]])
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "in"
         folder.mkdir()

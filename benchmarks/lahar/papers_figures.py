@@ -25,7 +25,7 @@ from lahar.throughput import (
     sampled_seconds,
     seconds,
 )
-from matching.harness import machine, on_one_core, record
+from matching.harness import machine, on_one_core, record, sized
 
 OBJECTS, SUBGOALS = (1, 5, 10, 25, 50, 100), (1, 2, 3, 4, 5)
 
@@ -80,7 +80,7 @@ def subgoals_figure(steps: int) -> dict[str, dict[str, float]]:
 
 def main() -> None:
     """Print and store the figures and charts."""
-    steps = int([*sys.argv[1:], "200"][0])
+    steps = int([*sys.argv[1:], sized(200, 5)][0])
     on_one_core()
     figures: dict[str, Any] = {
         "machine": machine(),

@@ -38,7 +38,7 @@ from augury.matching.marginal import BEGINNING, Beliefs, Marginaliser
 from augury.matching.waiting_line import WaitingLine
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from lahar.lines import draw
-from matching.harness import machine, record
+from matching.harness import machine, record, sized
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
 TOLERANCES = (5, 15, 30, 60)
@@ -457,7 +457,11 @@ def draw_person(own: Hour) -> None:
 def main() -> None:
     """Print and store the figures and charts."""
     people, seconds, n, n_learned = (
-        int(a) for a in [*sys.argv[1:], *("20", "3600", "10", "10")[len(sys.argv) - 1 :]]
+        int(a)
+        for a in [
+            *sys.argv[1:],
+            *(sized(20, 3), sized(3600, 900), sized(10), sized(10))[len(sys.argv) - 1 :],
+        ]
     )
     building, size = Building(), (people, seconds)
     asked = questions(building)

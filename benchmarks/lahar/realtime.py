@@ -48,7 +48,7 @@ from augury.matching.marginal import automaton, symbol_of
 from lahar import quality
 from lahar.lines import draw
 from lahar.quality import THRESHOLDS, TOLERANCES, Asked, Hour
-from matching.harness import machine, record
+from matching.harness import machine, record, sized
 
 LAG, MORE_LAGS = 10, (2, 5, 20)
 DRAWN = ("filtered", "mle", "exact", "lag 10", "lag 10 alone", "lag 10 mle")
@@ -267,7 +267,11 @@ def draw_scene(within: Mapping[str, Any]) -> None:
 def main() -> None:
     """Print and store the figures and charts."""
     people, seconds, n, n_learned = (
-        int(a) for a in [*sys.argv[1:], *("20", "3600", "10", "10")[len(sys.argv) - 1 :]]
+        int(a)
+        for a in [
+            *sys.argv[1:],
+            *(sized(20, 3), sized(3600, 300), sized(10), sized(10))[len(sys.argv) - 1 :],
+        ]
     )
     building, size = Building(), (people, seconds)
     asked = quality.questions(building)

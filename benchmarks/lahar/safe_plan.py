@@ -24,7 +24,7 @@ from augury.matching.sampled import ends, sample_size
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from lahar.lines import draw
 from lahar.throughput import seconds
-from matching.harness import machine, on_one_core, record
+from matching.harness import machine, on_one_core, record, sized
 
 OBJECTS, STEPS, ERRORS = (1, 3, 10, 30), 60, (0.2, 0.1, 0.01)
 RISK = 0.1
@@ -74,7 +74,7 @@ def safe_feed(length: int, values: list[str], last: float = 1.0) -> tuple[ChainP
 
 def main() -> None:
     """Print and store the figures and charts."""
-    rounds = int([*sys.argv[1:], "8"][0])
+    rounds = int([*sys.argv[1:], sized(8, 3)][0])
     on_one_core()
     names = ["a", *(f"v{k}" for k in range(1, max(OBJECTS)))]
     figures: dict[str, Any] = {

@@ -18,7 +18,7 @@ from augury.matching.sampled import ends, sample_size
 from augury.matching.waiting_line import Node, Sign, WaitingLine
 from augury.matching.worlds import Step
 from lahar.lines import draw
-from matching.harness import Seconds, median_seconds, on_one_core, record
+from matching.harness import Seconds, median_seconds, on_one_core, record, sized
 
 VALUES = 5
 BY_STEPS = (100, 200, 400, 800, 1600)
@@ -105,7 +105,7 @@ def sampled_seconds(rows: Beliefs, chains: int) -> Seconds:
 
 def main() -> None:
     """Print and store the figures."""
-    chains, steps = (int(a) for a in [*sys.argv[1:], "1000", "200"][:2])
+    chains, steps = (int(a) for a in [*sys.argv[1:], sized(1000, 10), 200][:2])
     on_one_core()
     rows, tables = independent(chains, steps), markovian(chains, steps)
     plain, linked = Marginaliser(LINE), Marginaliser(LINE, is_markovian=True)

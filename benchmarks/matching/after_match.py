@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from augury import Session
-from matching.harness import record
+from matching.harness import record, sized
 
 ROUNDS = 5
 KEYS, TYPES, WINDOW = 1000, "ABCD", 20_000
@@ -65,7 +65,7 @@ def in_turns(rows: pa.Table, queries: list[str]) -> list[tuple[float, int]]:
 
 def main() -> None:
     """Measure both queries with and without the clause, and print ratios."""
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else sized(10_000_000, 20_000)
     rows, figures = events(n), {"events": n}
     for name, query in QUERIES.items():
         both = [query, f"{query} {SKIP}"]

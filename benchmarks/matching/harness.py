@@ -1,6 +1,8 @@
 """What the matching benchmarks share: medians of three, the machine, figures and charts.
 
 Figures go to docs/benchmarks/<name>.json, with the number of cores, so that they can be compared.
+AUGURY_BENCH_SCALE (1 unless set) multiplies what a benchmark is asked to do; figures of a shrunken
+run go to the folder AUGURY_BENCH_DOCS (one of its own, unless set), and not to docs.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import json
 import os
 import platform
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from math import floor, log10
@@ -22,7 +25,29 @@ from augury.analysis.script import check_text
 from augury.evaluation.evaluator import Evaluator
 
 ROUNDS = 3
-FIGURES = Path(__file__).parents[2] / "docs" / "benchmarks"
+
+
+def scale() -> float:
+    """Return by how much the work of a benchmark is multiplied."""
+    return float(os.environ.get("AUGURY_BENCH_SCALE", "1"))
+
+
+def sized(n: int, least: int = 1) -> int:
+    """Return a number after AUGURY_BENCH_SCALE, never below the least that says something."""
+    return max(least, round(n * scale()))
+
+
+def _docs() -> Path:
+    """Return the folder of pages: that of the repository is for figures of whole runs."""
+    if "AUGURY_BENCH_DOCS" in os.environ:
+        return Path(os.environ["AUGURY_BENCH_DOCS"])
+    if scale() >= 1:
+        return Path(__file__).parents[2] / "docs"
+    return Path(tempfile.gettempdir()) / "augury-shrunken-benchmarks"
+
+
+DOCS = _docs()
+FIGURES = DOCS / "benchmarks"
 
 
 def on_one_core() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from augury.matching import find
-from matching.harness import answer, chart, checked, median_seconds, on_one_core, record
+from matching.harness import answer, chart, checked, median_seconds, on_one_core, record, sized
 
 WINDOW, TYPES = 3000, "ABCDEFG"
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -90,7 +90,7 @@ def candidates(table: pa.Table) -> int:
 
 def main() -> None:
     """Measure, and draw."""
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else sized(50_000, 3_000)
     on_one_core()
     figures: dict[str, object] = {"events": n, "window": WINDOW}
     for name in PER_WINDOW:

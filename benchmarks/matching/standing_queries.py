@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from augury.evaluation.evaluator import Evaluator
-from matching.harness import checked, median_seconds, on_one_core, rates, record
+from matching.harness import checked, median_seconds, on_one_core, rates, record, sized
 
 QUERIES, LENGTH, POOL, LOOSE, WINDOW = 1000, 10, 50, 2, 100
 STREAM = "CREATE STREAM s (id LONG, v LONG, t LONG) ID id TIME t;"
@@ -53,7 +53,7 @@ def events(n: int, queries: list[list[list[int]]], rng: random.Random) -> pa.Tab
 
 def main() -> None:
     """Measure."""
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else sized(1_000_000, 2_000)
     on_one_core()
     rng = random.Random(3)
     queries = workload(rng)

@@ -24,6 +24,7 @@ from matching.harness import (
     on_one_core,
     rates,
     record,
+    sized,
 )
 
 KEYS, TYPES, WINDOW, THRESHOLD = 1000, "ABCDEFGH", 10_000, 0.2
@@ -103,7 +104,7 @@ class Stopwatch:
 
 def main() -> None:
     """Measure."""
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else sized(10_000_000, 20_000)
     on_one_core()
     table, script = events(n), checked(SCRIPT)
     answer(script, table.slice(0, 1000), "q")

@@ -12,10 +12,10 @@ from itertools import product
 import numpy as np
 
 from augury import Session
-from matching.harness import FIGURES
+from matching.harness import FIGURES, sized
 from missed.simulated import FAMILIES, Case, case, script
 
-SEQUENCES = 200_000
+SEQUENCES = sized(200_000, 2_000)
 RATES = (0.05, 0.1, 0.2, 0.3, 0.4)
 KINDS = ("middle", "first", "last", "negated", "negated first", "negated last")
 BINS = 10

@@ -20,11 +20,11 @@ import numpy as np
 import pyarrow as pa
 
 from augury import Session
-from matching.harness import FIGURES
+from matching.harness import FIGURES, sized
 from missed.room import bed_exits
 from missed.simulated import reads_of
 
-TAGS, RATE, PAID = 150_000, 0.25, 0.7
+TAGS, RATE, PAID = sized(150_000, 2_000), 0.25, 0.7
 # Precision differs from store to store; what is chosen must hold on the next one.
 TO_SPARE = 0.003
 QUERY = "PATTERN SEQ(X x, !Y y, Z z) WHERE [tag] WITHIN 20000"

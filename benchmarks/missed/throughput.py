@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from augury import Session
-from matching.harness import on_one_core, record
+from matching.harness import on_one_core, record, sized
 
-EVENTS = 300_000
+EVENTS = sized(300_000, 600)
 PER_TAG = 6
 ROUNDS = 5
 GAPS = "x BEFORE y EXPONENTIAL(1000), x TO y EXPONENTIAL(1000), y TO z EXPONENTIAL(1000)"

@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from augury import Session
-from matching.harness import chart, median_seconds, on_one_core, record
+from matching.harness import chart, median_seconds, on_one_core, record, sized
 
-EVENTS, WINDOWS = 200_000, (600, 1200, 2400, 4200, 6000)
+EVENTS, WINDOWS = sized(200_000, 600), (600, 1200, 2400, 4200, 6000)
 RATE, PER_TAG = 0.1, 6
 GAPS = """x BEFORE y EXPONENTIAL(60) REACHES 0.9, x TO y EXPONENTIAL(60) REACHES 0.9,
 y TO z EXPONENTIAL(60) REACHES 0.9"""

@@ -22,7 +22,7 @@ from matching import harness
 from privacy.page import page
 from privacy.rounds import METHODS, Setting, by_patience, matches_left, period_found, run
 
-SEEDS, RESAMPLED, DRAWN = 40, 2000, 30
+SEEDS, RESAMPLED, DRAWN = harness.sized(40, 2), 2000, harness.sized(30, 2)
 # Seeds by which it is told what holds the periodic hybrid back, for each that is reported.
 MANY = 5
 # Irregular: acts come by themselves.

@@ -21,9 +21,9 @@ from augury import Session
 from augury.evaluation.stages.suppress import SuppressStage
 from augury.evaluation.stream_rows import StreamRows
 from augury.planning.policy_plan import plan_policy
-from matching.harness import median_seconds, on_one_core, rates, record
+from matching.harness import median_seconds, on_one_core, rates, record, sized
 
-EVENTS, HISTORY = 1_000_000, 20_000
+EVENTS, HISTORY = sized(1_000_000, 3_000), sized(20_000, 300)
 TYPES, WORKERS, A_SECOND = "ABCDEFGHIJKL", 100, 20
 STREAM = """
 CREATE STREAM s (id LONG, type STRING, t LONG, worker LONG) ID id TIME t TYPE type;

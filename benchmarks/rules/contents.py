@@ -17,8 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from augury import Session
+from matching.harness import sized
 
-EVENTS, KEYS = 10_000_000, 100_000
+EVENTS, KEYS = sized(10_000_000, 2_000), sized(100_000, 50)
 SCRIPT = """
 CREATE STREAM doors (id LONG, worker LONG, action STRING, room LONG, t LONG)
 ID id KEY worker TIME t TYPE action;

@@ -23,10 +23,10 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from augury import Session
-from matching.harness import record
+from matching.harness import record, sized
 from rules.contents import RULES, SAFE, SCRIPT, WARNED, doors
 
-EVENTS, KEYS, FILES = 10_000_000, 100_000, 10
+EVENTS, KEYS, FILES = sized(10_000_000, 2_000), sized(100_000, 50), 10
 SCHEMA = "id LONG, worker LONG, action STRING, room LONG, t LONG"
 
 

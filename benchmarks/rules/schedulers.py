@@ -25,8 +25,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from augury import Session
+from matching.harness import sized
 
-EVENTS, KEYS, TABLES, THREADS = 400, 64, 6, 32
+EVENTS, KEYS, TABLES, THREADS = sized(400, 12), 64, 6, 32
 READS, WRITES = (1, 2, 3, 4, 5, 6), (0.125, 0.25, 0.5, 1.0)
 SCHEDULERS, GRAINS, DELAYS = ("sei", "s2pl", "lwm"), ("table", "row"), (0.0, 0.001)
 

@@ -225,6 +225,25 @@ def test_a_file_without_rows_has_no_answers_and_is_told(home: Path, text: str) -
     assert "warning: reads has no rows: there are none in reads.csv\n" in shown.stderr
 
 
+def test_fields_are_parted_by_what_the_script_says(home: Path) -> None:
+    text = "\n".join("\t".join(map(str, each)) for each in [("id", "tag", "reader", "at", "p")])
+    (home / "reads.csv").write_text(text + "\n1\ta\tSHELF\t2026-01-01T00:00:00\t1\n")
+    done = run("--source", "reads=csv:reads.csv")
+    assert done.exit_code == 1
+    assert r"if \t parts the fields, say so, as in OPTIONS (sep = '\t')" in done.stderr
+    place = r"FROM csv 'reads.csv' OPTIONS (sep = '\t');"
+    (home / "store.sql").write_text(READS.replace("LATENESS 1 MINUTE;", place))
+    assert run().exit_code == 0
+
+
+def test_a_place_that_cannot_be_written_is_a_sentence(home: Path) -> None:
+    (home / "full").write_text("no folder")
+    done = run("--source", "reads=json:in", "--sink", "theft=csv:full/found")
+    assert done.exit_code == 1
+    assert "error: full" in done.stderr
+    assert "augury broke" not in done.stderr
+
+
 def test_a_field_of_any_length_is_a_field(home: Path) -> None:
     own = [",".join(map(str, row.values())).replace("+00:00", "Z") for row in rows()]
     long = f"7,{'x' * 5_000_000},SHELF,2026-01-01T00:05:00Z,1.0"

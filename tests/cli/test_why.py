@@ -49,9 +49,16 @@ def test_a_match_says_what_its_confidence_is_made_of(store: tuple[Path, Path]) -
     done = run("why", store[0], found["found"][0], store[1])
     assert done.exit_code == 0, done.output
     assert "confidence  0.9 * 0.5 = 0.45" in done.output
-    assert json.loads(run("why", store[0], found["found"][0], store[1], "--json").output)[
-        "confidence"
-    ] == pytest.approx(0.45)
+    # The beginning of an id will do, as long as no other match begins so.
+    told = json.loads(run("why", store[0], found["found"][0][:6], store[1], "--json").output)
+    assert told["match_id"] == found["found"][0]
+    assert told["confidence"] == pytest.approx(0.45)
+    assert "begins 2 matches of theft" in run("why", store[0], "", _of_two(store[1])).output
+
+
+def _of_two(reads: Path) -> Path:
+    reads.write_text(READS.replace("COUNTER", "DOOR"))
+    return reads
 
 
 def test_what_is_not_there_is_said(store: tuple[Path, Path]) -> None:
@@ -60,3 +67,7 @@ def test_what_is_not_there_is_said(store: tuple[Path, Path]) -> None:
     assert (done.exit_code, "A029" in done.output) == (2, True)
     done = run("why-not", store[0], "theft", store[1], "--key", "t1", "--key", "t2")
     assert "several keys need their columns" in done.output
+    done = run("why-not", store[0], "theft", store[1], "--around", "tomorrow")
+    assert "expected a time, as 2026-01-01T12:00" in done.output
+    done = run("why-not", store[1], "theft")
+    assert (done.exit_code, "holds rows, by its name" in done.output) == (1, True)

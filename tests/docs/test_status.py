@@ -13,8 +13,7 @@ CREATE STREAM reads (tag STRING, kind STRING, t LONG, p DOUBLE)
 KEY tag TIME t TYPE kind PROBABILITY p MISS RATE 0.1;
 """
 REFUSED = {
-    "repetition": "PATTERN AND(A x, B+ b) WHERE [tag] USING SKIP TILL NEXT MATCH"
-    " WITHIN 9 RETURN PROBABILITY",
+    "until": "PATTERN SEQ(A x, B+ b UNTIL (b.t > 9), C z) USING SKIP TILL NEXT MATCH WITHIN 9",
     "next-match": "PATTERN SEQ(A x, B z) WHERE [tag] USING SKIP TILL NEXT MATCH WITHIN 9"
     " ALLOW 1 MISSED OF (z); CREATE GAPS g ON q (x TO z EXPONENTIAL(5))",
     "window of events": "PATTERN SEQ(A x, B z) WHERE [tag] WITHIN 9 EVENTS"
@@ -81,7 +80,6 @@ def test_every_row_that_is_refused_has_a_test() -> None:
     shown = (
         "`B+ b UNTIL (...)`",
         "`AFTER MATCH SKIP`",
-        "repetition",
         "hard queries over `CORRELATED` streams",
         "queries over queries with missed parts",
         "`ALLOW n MISSED` with next-match selection",

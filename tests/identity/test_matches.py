@@ -141,6 +141,26 @@ def test_a_match_weighs_what_its_worlds_weigh(asked: Asked, story) -> None:
         assert abs(found[match, revision] - confidence) <= 1e-9
 
 
+@pytest.mark.filterwarnings("ignore:.*stream known", "ignore:without KEY")
+@pytest.mark.parametrize("name", ["visit", "unwashed", "others"])
+@settings(max_examples=15, deadline=None)
+@given(st.one_of(stories(halls()), stories(graphs())))
+def test_having_shows_what_passes_and_the_first_that_no_longer_does(name: str, story) -> None:
+    setting, events = story
+    asked = QUERIES[name]
+    every = told_matches(setting, events, asked.query, waits=asked.waits)
+    passing, expected = set(), {}
+    for match, revision, confidence in sorted(every, key=lambda each: each[1]):
+        if confidence >= Fraction(2, 5) or match in passing:
+            expected[match, revision] = confidence
+        passing = passing | {match} if confidence >= Fraction(2, 5) else passing - {match}
+    shown = replace(asked, text=f"{asked.text} HAVING CONFIDENCE >= 0.4")
+    found = told(session_of(setting, events), shown)
+    assert found.keys() == expected.keys()
+    for key, confidence in expected.items():
+        assert abs(found[key] - confidence) <= 1e-9
+
+
 WHOLE = Asked(
     "PATTERN SEQ(ENTER x, !WASH s, EXIT e) WHERE [person]",
     Query(Seq((X, Not(S), E)), equate=("person",)),

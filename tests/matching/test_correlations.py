@@ -167,7 +167,9 @@ def test_a_history_that_cannot_teach_the_query_is_refused(script: str, message: 
     assert message in str(caught.value)
 
 
-def test_pushed_events_are_not_taken_as_independent_in_silence() -> None:
+def test_pushed_events_are_as_correlated_as_bound_ones() -> None:
     ag = asked(PAST, NOW)
-    with pytest.raises(QueryError, match="query q is CORRELATED BY moves"):
-        ag.push("s", rows(NOW))
+    expected = {row["match_id"]: row["confidence"] for row in ag.table("q").to_pylist()}
+    found = [*ag.push("s", rows(NOW)), *ag.finish()]
+    assert {row["match_id"]: row["confidence"] for row in found} == pytest.approx(expected)
+    assert expected

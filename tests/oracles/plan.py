@@ -101,15 +101,33 @@ def prepare(query: Query) -> Plan:
 
 
 def unfold(plan: Plan, size: int) -> Iterator[Plan]:
-    """Yield `plan` with each repetition of the match fixed at each permitted number of events."""
-    names = [n for n in plan.repeated if not plan.places[n].scope]
-    ranges = []
-    for least, most in (plan.bounds[n] for n in names):
-        ranges.append(range(least, (size if most is None else min(most, size)) + 1))
+    """Yield `plan` with each repetition of the match fixed at each permitted number.
+
+    A group that repeats is fixed at a number of rounds, whatever these take.
+    """
+    places = {n: plan.places[n] for n in plan.repeated if not plan.places[n].scope}
+    names = [n for n, p in places.items() if all(kind is not Rounds for kind, _ in p.path)]
+    groups = [n for n, _, scope in _walk(plan.root) if isinstance(n, Rounds) and not scope]
+    bounds = [plan.bounds[n] for n in names] + [(g.minimum, g.maximum) for g in groups]
+    # In the other branch of an OR, the least number is not asked for.
+    ranges = [
+        range(least, max(least, size if most is None else min(most, size)) + 1)
+        for least, most in bounds
+    ]
     for counts in product(*ranges):
-        if sum(counts) <= size:
-            fixed = {n: (k, k) for n, k in zip(names, counts, strict=True)}
-            yield replace(plan, bounds={**plan.bounds, **fixed}, memory={})
+        if sum(counts) - sum(each.start for each in ranges) <= size:
+            fixed = {n: (k, k) for n, k in zip(names, counts, strict=False)}
+            rounds = dict(zip(groups, counts[len(names) :], strict=True))
+            root = _with_rounds(plan.root, rounds)
+            yield replace(plan, root=root, bounds={**plan.bounds, **fixed}, memory={})
+
+
+def _with_rounds(node: Any, rounds: Mapping[Any, int]) -> Any:
+    if isinstance(node, Rounds):
+        return replace(node, minimum=rounds[node], maximum=rounds[node])
+    if isinstance(node, Comp | Not):
+        return node
+    return replace(node, parts=tuple(_with_rounds(part, rounds) for part in node.parts))
 
 
 def names_in(node: Any) -> list[str]:

@@ -285,7 +285,9 @@ def cast_text(value: str, kind: str) -> Any:
     if kind == "LONG":
         return fits(int(value)) if INTEGER.match(value) else None
     if kind == "DOUBLE":
-        return float(value) if NUMBER.match(value) else None
+        word = value.strip(" ").lower()
+        no_digits = re.fullmatch("[+-]?inf(inity)?|nan", word)
+        return float(value) if NUMBER.match(value) or no_digits else None
     return TRUTH.get(value.strip(" ").lower()) if kind == "BOOLEAN" else value
 
 

@@ -88,7 +88,14 @@ def test_a_floor_that_makes_no_sense_is_an_error() -> None:
         rooms(ag)
 
 
-def test_as_it_happens_particles_are_left_out() -> None:
-    ag = session("CREATE STREAM at AS PARTICLES (100) reads USING floor;" + ENTERED)
+def test_as_it_happens_paths_are_left_out_and_particles_are_followed() -> None:
+    text = "CREATE STREAM at AS PARTICLES (100) reads USING floor;" + ENTERED
+    ag = session(text, [])
+    found = [row for read in READS for row in ag.push("reads", read)] + ag.finish()
+    wanted = session(text).table("entered").to_pylist()
+    assert [(r["ts"], r["probability"]) for r in found] == [
+        (r["ts"], r["probability"]) for r in wanted if r["probability"] > 0.0
+    ]
+    ag = session("CREATE STREAM at AS PARTICLES (100) reads USING floor SMOOTHED;" + ENTERED)
     with pytest.raises(QueryError, match="stream at, which needs all readings"):
         ag.push("reads", READS[0])

@@ -75,6 +75,11 @@ def test_files_whose_statistics_leave_nan_out_are_read(
     [
         ("a.x = b.x", {(1, 5), (2, 6)}),
         ("a.x <= b.x", {(1, 5), (2, 5), (2, 6), (3, 5), (2, 7), (3, 7)}),
+        ("a.x = CAST(' nan ' AS DOUBLE) AND b.x IN (1, CAST('-Inf' AS DOUBLE) * -1)", {(1, 7)}),
+        (
+            "a.x BETWEEN 0 AND 9 AND b.x BETWEEN 0 AND CAST('NaN' AS DOUBLE)",
+            {(2, 5), (2, 6), (2, 7), (3, 5), (3, 6), (3, 7)},
+        ),
     ],
 )
 def test_nan_is_the_greatest_number(runner: Runner, condition: str, expected: object) -> None:

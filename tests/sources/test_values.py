@@ -51,7 +51,7 @@ TAKEN: dict[str, list[tuple[Any, Any]]] = {
 REFUSED: dict[str, list[Any]] = {
     "LONG": [1.5, float("nan"), float("inf"), 2**63, "1", True, np.True_, Decimal("0.5"), NOON],
     "DOUBLE": ["1.0", False, NOON, [1.0]],
-    "STRING": [1.0, True, NOON, b"\xff", {"a": 1}],
+    "STRING": [1.0, True, NOON, b"\xff", "half \ud800", {"a": 1}],
     "BOOLEAN": [2, "true", 0.5, NOON],
     "TIMESTAMP": [1_769_860_800, 1.5, True, False, "noon", "20260131", "2026-02-30", "12:00:00"],
     "DATE": [20_484, True, NOON, "2026-01-31T12:00:00Z", "2026-02-30", "31.01.2026"],

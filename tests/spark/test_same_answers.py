@@ -108,17 +108,17 @@ def rounded(row: dict[str, Any]) -> str:
     return str({k: round(v, 9) if isinstance(v, float) else v for k, v in row.items()})
 
 
-def test_a_streaming_run_needs_a_window_and_returns_matches(
+def test_a_streaming_run_needs_a_window_and_answers_before_its_end(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     ag = Session(spark)
     ag.sql(
         STREAM
         + "CREATE QUERY endless ON s PATTERN SEQ(A a, B b) WHERE [tag];"
-        + "CREATE QUERY n ON s PATTERN SEQ(A a, B b) WITHIN 9 RETURN COUNT;"
+        + "CREATE QUERY ever ON s PATTERN SEQ(A a, B b) RETURN PROBABILITY;"
     )
     ag.bind("s", files_as_a_stream(spark, tmp_path))
-    for name, code in (("endless", "P004"), ("n", "P003")):
+    for name, code in (("endless", "P004"), ("ever", "P003")):
         with pytest.raises(QueryError) as caught:
             ag.table(name)
         assert [d.code for d in caught.value.diagnostics] == [code]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
-@click.command()
+@click.command(short_help="What rules and policies would do, over rows of the past.")
 @click.argument("file")
 @click.argument("data", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
@@ -44,7 +44,7 @@ def backtest(ctx: click.Context, file: str, data: tuple[str, ...], as_json: bool
     click.echo(json.dumps(report, default=str) if as_json else _text(report))
 
 
-@click.command()
+@click.command(short_help="What two versions of a script do not share.")
 @click.argument("old")
 @click.argument("new")
 @click.argument("data", nargs=-1)

@@ -48,7 +48,7 @@ def read_cases(file: Path) -> list[Case]:
     except OSError as error:
         raise AuguryError(f"{file} cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise AuguryError(f"{file} is no TOML: {error}") from error
+        raise AuguryError(f"{file} is no TOML, which cases are written in: {error}") from error
     strange = sorted(told.keys() - {"script", "case"})
     if strange or not isinstance(told.get("case"), list):
         what = f"has {strange[0]!r}" if strange else "has no case"

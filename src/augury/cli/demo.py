@@ -28,7 +28,7 @@ ENGINES: tuple[Engine, ...] = ("spark", "local")
 ENGINE_NAMES = {"spark": "local Spark", "local": "the local engine"}
 
 
-@click.command()
+@click.command(short_help="Simulated worlds, queried, and a report to look at.")
 @click.option(
     "--scene",
     "scene_names",

@@ -197,7 +197,7 @@ def examine() -> list[Finding]:
     ]
 
 
-@click.command()
+@click.command(short_help="Look at this machine: is it ready?")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.pass_context
 def doctor(ctx: click.Context, as_json: bool) -> None:
@@ -230,7 +230,10 @@ def show(findings: list[Finding]) -> None:
         table.add_row(status, finding.name, Text(finding.found), Text(finding.advice))
     # Only a terminal has a width that lines must be folded to.
     console = Console(width=None if sys.stdout.isatty() else _WIDE_ENOUGH)
-    console.print(table)
+    with console.capture() as drawn:
+        console.print(table)
+    # A table fills its cells up with blanks, which are in the way of who copies a line.
+    click.echo("\n".join(line.rstrip() for line in drawn.get().splitlines()))
     failed = sum(finding.status == "fail" for finding in findings)
     warned = sum(finding.status == "warn" for finding in findings)
     console.print(f"\n{failed or 'nothing'} to repair, {warned or 'nothing'} to consider")

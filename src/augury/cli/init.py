@@ -12,7 +12,7 @@ from augury.errors import AuguryError
 FILES = ("thefts.sql", "reads.csv", "thefts.test.toml", "README.md")
 
 
-@click.command()
+@click.command(short_help="Make a folder to begin with.")
 @click.argument("folder", default=".")
 def init(folder: str) -> None:
     """Make a folder to begin with: a script, rows, a test of it and a README.
@@ -23,6 +23,8 @@ def init(folder: str) -> None:
     augury init shop && cd shop && augury run --engine local thefts.sql
     """
     target, starter = Path(folder), resources.files("augury.cli") / "starter"
+    if target.is_file():
+        raise AuguryError(f"{target} is a file; name a folder")
     there = [name for name in FILES if (target / name).exists()]
     if there:
         raise AuguryError(f"{target / there[0]} is there already; name another folder")

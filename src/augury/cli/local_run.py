@@ -8,11 +8,12 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from augury.cli import findings
+from augury.cli import findings, scripts
 from augury.cli.progress import Reporter
 from augury.cli.signals import ending_on_signals, stopping_on_signals
 from augury.cli.summing_up import measure, sum_up, tell_ties
 from augury.errors import DataError, RowsWarning
+from augury.planning.graph import stage_of
 from augury.planning.refusal import PlanError
 from augury.runners.local.committing import Committing
 from augury.runners.local.delivery import (
@@ -200,6 +201,19 @@ def _tell_of_nothing(run: FileRun, job: Job, reporter: Reporter) -> None:
             reporter.announce(
                 f"warning: {files.declared.name} has no rows: there are none in {place}"
             )
+    # Standard input has been read, and is not there to be asked again.
+    if reporter.is_terminal and run.greatest and job.name != scripts.shown_name("-"):
+        _say_who_knows(run, job, reporter)
+
+
+def _say_who_knows(run: FileRun, job: Job, reporter: Reporter) -> None:
+    """Say what tells why a query has no match."""
+    for query in job.checked.queries:
+        is_asked = query.name in job.queries
+        is_asked = is_asked and stage_of(query, job.checked.catalog).lists_matches
+        if is_asked and not run.delivery.totals.get(("match", query.name.lower())):
+            command = f"augury why-not {job.name} {query.name}"
+            reporter.note(f"no match of {query.name}; {command} says what comes nearest")
 
 
 def _refuse_nothing_but_bad_rows(run: FileRun) -> None:

@@ -50,6 +50,13 @@ class Guarded(click.Group):
         except AuguryError as error:
             click.echo(findings.printable(f"error: {error}"), err=True)
             ctx.exit(EXIT_QUERY if isinstance(error, QueryError) else EXIT_ENVIRONMENT)
+        except OSError as error:
+            # A full disk, a folder that nobody may write: no fault of ours. Pipes have no name.
+            if error.filename is None or os.environ.get("AUGURY_TRACEBACK"):
+                raise
+            text = f"error: {error.filename} cannot be used: {error.strerror}"
+            click.echo(findings.printable(text), err=True)
+            ctx.exit(EXIT_ENVIRONMENT)
         except KeyboardInterrupt:
             click.echo("stopped", err=True)
             ctx.exit(EXIT_INTERRUPTED)

@@ -11,7 +11,7 @@ from augury.cli.scripts import bind, script_errors, session_of
 from augury.errors import AuguryError
 
 
-@click.command()
+@click.command(short_help="Write a page about a script, its rows and answers.")
 @click.argument("file")
 @click.argument("data", nargs=-1)
 @click.option("--out", default="report.html", show_default=True, help="Where the page goes.")
@@ -38,6 +38,8 @@ def report(
     with script_errors(ctx), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ag = session_of(file)
+        if not ag.streams:
+            raise AuguryError(f"{file} declares no stream; there is nothing to report on")
         bind(data, ag)
         page = ag.report(title=title or Path(file).stem, truth=truth)
     click.echo(f"wrote {write(Path(out), page)}")

@@ -48,8 +48,20 @@ def _interval(_: click.Context, __: click.Parameter, given: str | None) -> str |
     metavar="NAME",
     help="Run only this query, forecast, rule or made stream.",
 )
-@click.option("--source", "sources", multiple=True, metavar="STREAM=FORMAT:PLACE")
-@click.option("--sink", "sinks", multiple=True, metavar="QUERY=FORMAT:PLACE")
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="STREAM=FORMAT:PLACE",
+    help="Read a stream from there: csv, jsonl, parquet or kafka.",
+)
+@click.option(
+    "--sink",
+    "sinks",
+    multiple=True,
+    metavar="QUERY=FORMAT:PLACE",
+    help="Write an answer there.",
+)
 @click.option("--checkpoint", metavar="DIR", help="Where a streaming run keeps its state.")
 @click.option("--side-tables", metavar="DIR", help="Where late and rejected rows go.")
 @click.option("--stream/--batch", "streaming", default=None, help="Go on with what arrives.")
@@ -68,8 +80,14 @@ def _interval(_: click.Context, __: click.Parameter, given: str | None) -> str |
 @click.option("--once", is_flag=True, help="Stream what is there now, then end.")
 @click.option("--master", metavar="URL", help="The Spark master; local[*] unless given.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", callback=_pairs, help="Spark setting.")
-@click.option("--packages", multiple=True, metavar="COORDINATES", callback=_listed)
-@click.option("--jars", multiple=True, metavar="PATHS", callback=_listed)
+@click.option(
+    "--packages",
+    multiple=True,
+    metavar="COORDINATES",
+    callback=_listed,
+    help="Packages of Maven for Spark.",
+)
+@click.option("--jars", multiple=True, metavar="PATHS", callback=_listed, help="Jars for Spark.")
 @click.option("--kafka-jars", metavar="DIR", help="A folder with the jars of the Kafka connector.")
 @click.option("--json", "as_json", is_flag=True, help="Progress and answers as JSON lines.")
 @click.pass_context

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from augury.session import Session
 
 STANDARD_INPUT = "-"
+# By their names files hold rows, in these formats.
+ROWS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
 
 
 def read(name: str) -> str:
@@ -25,6 +27,11 @@ def read(name: str) -> str:
 
     if name == STANDARD_INPUT:
         return script_file.decode(sys.stdin.buffer.read(), shown_name(name))
+    if Path(name).suffix in ROWS and Path(name).is_file():
+        raise AuguryError(
+            f"{name} holds rows, by its name; name a script, such as store.sql, which reads it "
+            f"FROM {ROWS[Path(name).suffix]} '{name}'"
+        )
     return script_file.read(name)
 
 
@@ -107,6 +114,6 @@ def rows_of(place: str) -> Any:
     path = Path(place)
     if not path.exists():
         raise AuguryError(f"there is no file {place}")
-    if path.is_dir() or path.suffix in (".parquet", ".csv", ".json", ".jsonl", ".ndjson"):
+    if path.is_dir() or path.suffix in ROWS:
         return str(path)
     raise AuguryError(f"{place} is no file of Parquet, CSV or JSON by its name")

@@ -14,7 +14,7 @@ from augury.cli.scripts import bind, script_errors, session_of
 from augury.errors import AuguryError
 
 
-@click.command()
+@click.command(short_help="Show why a match was found.")
 @click.argument("file")
 @click.argument("match_id")
 @click.argument("data", nargs=-1)
@@ -44,7 +44,7 @@ def why(
     click.echo(_json(told.as_dict()) if as_json else findings.printable(str(told)))
 
 
-@click.command("why-not")
+@click.command("why-not", short_help="Show why there is none, and what would change that.")
 @click.argument("file")
 @click.argument("query")
 @click.argument("data", nargs=-1)

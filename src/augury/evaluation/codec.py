@@ -43,7 +43,8 @@ class Format:
 
     def unseal(self, data: bytes, owner: str, mark: bytes) -> tuple[int, bytes]:
         """Return version and body of bytes that were stored for `owner`."""
-        if len(data) < _HEADER.size or not data.startswith(self.magic):
+        is_stored = isinstance(data, bytes | bytearray) and len(data) >= _HEADER.size
+        if not (is_stored and data.startswith(self.magic)):
             raise StateError(
                 f"what was stored for {owner} is no such state; "
                 "give the bytes that were saved, or start without them"

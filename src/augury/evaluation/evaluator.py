@@ -48,6 +48,7 @@ from augury.evaluation.probability.lineage_probability import (
 )
 from augury.evaluation.probability.linked_lineage import MarkovChances
 from augury.evaluation.probability.markov_objects import MarkovObject, markov_objects
+from augury.evaluation.probability.unfolded import unfolded
 from augury.evaluation.shared_passes import SharedPass, shareable
 from augury.evaluation.skipping import Candidates
 from augury.evaluation.skipping_worlds import InWorlds
@@ -258,7 +259,7 @@ class Evaluator:
         markov = [source for source in enumeration.sources if source.schema.markov]
         first = dict(zip((s.name for s in query.streams), inputs.first_rows, strict=True))
         hidden = [(first[source.schema.name], self._objects(source)) for source in markov]
-        return probability_table(enumeration, inputs, hidden)
+        return probability_table(unfolded(enumeration), inputs, hidden)
 
     def _by_joining(self, query: CheckedQuery) -> pa.Table:
         program = join_program(query, self.catalog)

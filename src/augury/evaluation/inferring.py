@@ -23,6 +23,7 @@ from augury.evaluation.probability.linked_objects import linked_objects
 from augury.evaluation.probability.markov_objects import MarkovObject
 from augury.evaluation.stream_rows import StreamRows
 from augury.inference import particles
+from augury.inference.crowds import NO_PARTICLE, CrowdFollower, Crowds
 from augury.inference.floor import Box, Floor, Plan, Ways, build_floor
 from augury.inference.following import Followed, Follower
 from augury.inference.learning import UNKNOWN, baum_welch, even_model, learn, sensors_of
@@ -46,7 +47,6 @@ from augury.sources.rows import REASON
 Rows = list[tuple[Any, int, Any, Any]]
 Table = list[dict[str, Any]]
 READS = None
-NO_PARTICLE = "no particle explains the readings of this step; more particles may"
 
 
 @dataclass(frozen=True)
@@ -97,16 +97,16 @@ class Inferring:
         schema = self.catalog.models[statement.model.lower()]
         readings = self.catalog.streams[statement.readings.lower()]
         step = 1 if readings.time_is_ticks else schema.step
+        own, value = self.catalog.streams[name.lower()], self._value_column(schema, readings)
+        if statement.particles is not None:
+            floor, seed = self._floor(schema, readings), seed_of(statement.name)
+            return Steps(CrowdFollower(floor, step, statement.particles, seed), own, readings, None)
         model = self._model(schema, readings, step)
         if statement.correlated:
             refuse_nowhere(model)
-        lag, prune = statement.lag or 0, statement.prune or 0.0
-        return Steps(
-            Follower(model, step, lag, prune, statement.correlated),
-            self.catalog.streams[name.lower()],
-            readings,
-            self._value_column(schema, readings),
-        )
+        lag, prune, decides = statement.lag or 0, statement.prune or 0.0, statement.method == "MLE"
+        follower = Follower(model, step, lag, prune, statement.correlated, decides)
+        return Steps(follower, own, readings, value)
 
     def _loaded(
         self, statement: InferStream, model: Stated, belief: Belief, source: StreamRows
@@ -220,19 +220,23 @@ class Steps:
     `value` is the column of what the sensors read, if they read values.
     """
 
-    follower: Follower
+    follower: Follower | CrowdFollower
     schema: StreamSchema
     readings: StreamSchema
     value: str | None
 
-    def advance(self, state: Followed, source: StreamRows, *, ends: bool) -> tuple[Followed, Known]:
-        """Take readings in; return what is known now."""
+    def advance(
+        self, state: Any, source: StreamRows, *, ends: bool
+    ) -> tuple[Followed | Crowds, Known]:
+        """Take readings in, from a state of the follower; return what is known now."""
         follower = self.follower
         after, belief = follower.advance(state, _rows(source, self.value), ends=ends)
         dust = 0.0 if follower.correlated else DUST
         table = alternatives(follower.model, belief, _columns(self.schema), dust)
         rows = _typed(table, self.schema)
-        objects = linked_objects(follower.model, belief) if follower.correlated else None
+        objects = None
+        if isinstance(follower, Follower) and follower.correlated:
+            objects = linked_objects(follower.model, belief)
         loaded = StreamRows(self.schema, rows, rows.slice(0, 0))
         return after, Known(loaded, objects, belief.readings.rejected)
 

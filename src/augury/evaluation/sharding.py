@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from augury.analysis.checked import CheckedQuery
+from augury.analysis.checked import CheckedQuery, EqualityClass
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.evaluation.asked import Asked
 from augury.evaluation.network import Network, ground
 from augury.planning.distribution.layout import Moving
 from augury.planning.distribution.movement import asked_movement, asked_parts, is_moved, moving_of
-from augury.planning.distribution.partitioning import shard_columns
+from augury.planning.distribution.partitioning import Partitioning, shard_columns
 from augury.planning.forecast_plan import plan_forecast
 from augury.planning.forecast_shards import forecast_cut
 from augury.planning.physical import plan_query
@@ -106,7 +106,7 @@ def _settles_apart(network: Network) -> bool:
         return False
     for name in network.names:
         own = tuple(column.lower() for column in shards.queries[name])
-        key = plan_query(network.queries[name], network.catalog).partitioning.key
+        key = _partitioning(network, network.queries[name]).key
         if own != ("match_id",) and own != tuple(column.lower() for column in key):
             return False
     return True
@@ -148,7 +148,7 @@ def _by_group(network: Network) -> Sharding:
 def _key_columns(network: Network, name: str) -> dict[str, tuple[str, ...]] | None:
     """Return the columns of each base stream that cut a query and all below it; None if none do."""
     query = network.queries[name]
-    cut = shard_columns(query, plan_query(query, network.catalog).partitioning)
+    cut = shard_columns(query, _partitioning(network, query))
     if cut is None:
         return None
     found: dict[str, tuple[str, ...]] = {}
@@ -160,6 +160,17 @@ def _key_columns(network: Network, name: str) -> dict[str, tuple[str, ...]] | No
         if own is None or any(found.setdefault(s, c) != c for s, c in own.items()):
             return None
     return found
+
+
+def _partitioning(network: Network, query: CheckedQuery) -> Partitioning:
+    """Return how a query is cut; one event that an owner did lies where all of the owner's do."""
+    stream = query.streams[0]
+    is_one_event = len(query.components) == 1 and not query.components[0].repeats
+    is_listed = network.graph.of(query.name).lists_matches and len(query.streams) == 1
+    if is_one_event and is_listed and stream.is_identified:
+        classes = tuple(EqualityClass(((0, name),), covers_all=True) for name in stream.key)
+        return Partitioning("key", "a match is one event", classes, ((stream.name, stream.key),))
+    return plan_query(query, network.catalog).partitioning
 
 
 def _at_the_ground(network: Network, stream: StreamSchema, columns: tuple[str, ...]) -> Cut | None:

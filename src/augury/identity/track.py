@@ -155,6 +155,8 @@ class Past:
 
     def forget(self, until: int) -> None:
         """Forget the rows of steps before one that no track will begin at any more."""
+        if not self.steps and len(self.marks) == 1:
+            return
         while self._lags(until):
             self._mark(until)
         begun = [k for k, mark in enumerate(self.marks) if mark.at <= until]

@@ -21,7 +21,7 @@ import numpy as np
 from augury.inference.linking import links
 from augury.inference.model import Model
 from augury.inference.readings import Readings, arrange
-from augury.inference.smoothing import UNEXPLAINED, Belief, pruned
+from augury.inference.smoothing import UNEXPLAINED, Belief, decided, pruned
 from augury.kernels.chain import hidden
 from augury.records import Flags, Reals, Words
 
@@ -56,19 +56,27 @@ class Followed:
 
 @dataclass(frozen=True)
 class Follower:
-    """Infers one stream of readings step by step; `lag` 0 is the filter."""
+    """Infers one stream of readings step by step; `lag` 0 is the filter.
+
+    One that `decides` tells the most likely state of each step as if it were certain.
+    """
 
     model: Model
     step: int
     lag: int = 0
     prune: float = 0.0
     correlated: bool = False
+    decides: bool = False
 
     def start(self) -> Followed:
         """Return the state before any reading."""
         none = np.zeros(0, np.int64)
         nothing = np.zeros((0, len(self.model.states)))
         return Followed((), none, np.zeros(1, np.int64), nothing)
+
+    def load(self, keys: tuple[Any, ...], data: bytes) -> Followed:
+        """Return the state of keys that was dumped."""
+        return Followed.load(keys, data)
 
     def advance(
         self, state: Followed, rows: Rows, *, ends: bool = False
@@ -153,9 +161,10 @@ class Follower:
         by_key = np.zeros(len(trace.keys))
         np.maximum.at(by_key, own[is_due], lost)
         tables = self._tables(trace, alpha, gamma, is_due) if self.correlated else ()
-        return Belief(
+        found = Belief(
             told_readings, marginal, tables, trace.impossible[is_due], by_key, np.zeros(len(by_key))
         )
+        return decided(found) if self.decides else found
 
     def _tables(
         self, trace: _Trace, alpha: Reals, gamma: Reals, is_due: Flags

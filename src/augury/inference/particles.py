@@ -45,17 +45,22 @@ class Cloud:
     stepped: Flags
     evidence: float
 
+    @classmethod
+    def of(cls, at: Reals, weight: Reals) -> Cloud:
+        """Return particles of which nothing is known but where they are: others go on from them."""
+        return cls(at, weight, np.arange(len(at)), np.zeros(len(at), np.bool_), 1.0)
+
 
 def filtered(floor: Floor, readings: Readings, n: int, seed: int) -> Belief:
     """Return P(cell at t | readings up to t), by n particles for each key."""
     marginal = np.zeros((len(readings.time), len(floor.states)))
     evidence = np.ones(len(readings.time))
-    for key, start, stop in _spans(readings):
-        clouds = _clouds(floor, readings.codes[start:stop], n, _rng(seed, key))
-        for t, cloud in enumerate(clouds, start):
+    for key, start, stop in readings.spans():
+        rng = random_numbers(seed, key)
+        for t, cloud in enumerate(clouds(floor, readings.codes[start:stop], n, rng), start):
             marginal[t] = np.bincount(floor.cell(cloud.at), cloud.weight, len(floor.states))
             evidence[t] = cloud.evidence
-    return _belief(readings, marginal, (), evidence)
+    return belief(readings, marginal, (), evidence)
 
 
 def smoothed(floor: Floor, readings: Readings, n: int, seed: int) -> Belief:
@@ -63,35 +68,31 @@ def smoothed(floor: Floor, readings: Readings, n: int, seed: int) -> Belief:
     k = len(floor.states)
     marginal = np.zeros((len(readings.time), k))
     evidence, tables = np.ones(len(readings.time)), []
-    for key, start, stop in _spans(readings):
+    for key, start, stop in readings.spans():
         if (stop - start) * n > MOST_POSITIONS:
             raise DataError(
                 f"{n} particles over the {stop - start} steps of one key are more than "
                 f"{MOST_POSITIONS} positions; take fewer particles, or cut the stream"
             )
-        rng = _rng(seed, key)
-        clouds = list(_clouds(floor, readings.codes[start:stop], n, rng))
-        evidence[start:stop] = [cloud.evidence for cloud in clouds]
-        cells = _paths(floor, clouds, rng)
+        rng = random_numbers(seed, key)
+        crowds = list(clouds(floor, readings.codes[start:stop], n, rng))
+        evidence[start:stop] = [cloud.evidence for cloud in crowds]
+        cells = _paths(floor, crowds, rng)
         for t, here in enumerate(cells, start):
             marginal[t] = np.bincount(here, minlength=k) / n
         tables.append(_tables(cells, k))
-    return _belief(readings, marginal, tuple(tables), evidence)
+    return belief(readings, marginal, tuple(tables), evidence)
 
 
-def _spans(readings: Readings) -> Iterator[tuple[Any, int, int]]:
-    yield from zip(
-        readings.keys, readings.first[:-1].tolist(), readings.first[1:].tolist(), strict=True
-    )
-
-
-def _rng(seed: int, key: Any) -> Rng:
+def random_numbers(seed: int, key: Any) -> Rng:
+    """Return the random numbers of a key."""
     return np.random.default_rng([seed, crc32(repr(key).encode())])
 
 
-def _belief(
+def belief(
     readings: Readings, marginal: Reals, tables: tuple[Reals, ...], evidence: Reals
 ) -> Belief:
+    """Return what is known of steps, with P(readings of a step | those before)."""
     none = np.zeros(len(readings.keys))
     logs = np.log(np.where(evidence > 0.0, evidence, 1.0))
     total = np.add.reduceat(logs, readings.first[:-1]) if len(logs) else none
@@ -101,9 +102,13 @@ def _belief(
 # Forward ------------------------------------------------------------------------------------------
 
 
-def _clouds(floor: Floor, codes: Words, n: int, rng: Rng) -> Iterator[Cloud]:
-    """Yield the particles of each step; what none of them explains says nothing."""
-    cloud = None
+def clouds(
+    floor: Floor, codes: Words, n: int, rng: Rng, cloud: Cloud | None = None
+) -> Iterator[Cloud]:
+    """Yield the particles of each step; what none of them explains says nothing.
+
+    `cloud` are those of the step before the first, where there is one.
+    """
     for own in codes:
         if cloud is None:
             at, parent, stepped = floor.begin(n, rng), np.arange(n), np.zeros(n, np.bool_)
@@ -127,11 +132,11 @@ def _drawn(weight: Reals, rng: Rng) -> Words:
 # Backward -----------------------------------------------------------------------------------------
 
 
-def _paths(floor: Floor, clouds: list[Cloud], rng: Rng) -> list[Words]:
+def _paths(floor: Floor, crowds: list[Cloud], rng: Rng) -> list[Words]:
     """Return, step by step, the cells of N paths given all readings."""
-    own = _drawn(clouds[-1].weight, rng)
-    found = [floor.cell(clouds[-1].at[own])]
-    for later, cloud in pairwise(reversed(clouds)):
+    own = _drawn(crowds[-1].weight, rng)
+    found = [floor.cell(crowds[-1].at[own])]
+    for later, cloud in pairwise(reversed(crowds)):
         own = _before(floor, cloud, later, own, rng)
         found.append(floor.cell(cloud.at[own]))
     return found[::-1]

@@ -8,7 +8,7 @@ aside with its reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -47,6 +47,10 @@ class Readings:
     codes: Words
     row_step: dict[int, int] = field(default_factory=dict)
     rejected: dict[int, str] = field(default_factory=dict)
+
+    def spans(self) -> Iterator[tuple[Any, int, int]]:
+        """Yield each key with the first of its steps, and the step behind its last."""
+        yield from zip(self.keys, self.first[:-1].tolist(), self.first[1:].tolist(), strict=True)
 
 
 def arrange(

@@ -33,9 +33,6 @@ def unmatched(query: CheckedQuery) -> str | None:
 
 
 def _refused(query: CheckedQuery) -> Refused | None:
-    asks_whether = query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
-    if asks_whether and query.strategy != "ANY" and any(c.repeats for c in query.components):
-        return Refused(f"RETURN {query.returns} of a repetition under next-match selection")
     if query.strategy == "NEXT" and _ends_by_until(query.shape) and _may_not_happen(query):
         hint = "ask under SKIP TILL ANY MATCH, STRICT or PARTITION CONTIGUITY"
         return Refused("UNTIL under next-match selection of events that may not happen", hint)
@@ -86,8 +83,8 @@ def refuse_unfollowed(below: Mapping[str, CheckedQuery]) -> None:
     refused = None
     if len(owned) > 1:
         names = " and ".join(sorted(owned))
-        hint = "ask of one of them; each is told as the steps of its own wards are complete"
-        refused = Refused(f"the owners of {names} together", hint)
+        hint = "put their places into one model: DOORS is a graph with as many halls as you like"
+        refused = Refused(f"the owners of {names} together, each a closed world of its own", hint)
     for each in (query, *lower):
         if reads_owners(each):
             refused = refused or _unfollowed(each)
@@ -112,12 +109,18 @@ def refuse_unrevised(query: CheckedQuery) -> None:
 
 def _unfollowed(query: CheckedQuery) -> Refused | None:
     first, why = query.streams[0], None
+    hint = f"ask for matches of {first.name} alone, or for its table"
     if scores_unseen(query) or query.allow:
-        why = "together with missed events"
+        why = "together with missed events, of which its worlds have none"
+        hint = "leave that out: an event that nobody reported shows as a reset of its owner"
     elif query.correlated_by is not None:
         why = "together with CORRELATED BY"
-    elif query.after_match is not None or query.each_event:
-        why = "together with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
+    elif query.after_match is not None:
+        why = "together with AFTER MATCH SKIP, where each match hangs on who did all before it"
+        hint = "remove AFTER MATCH, and choose among the matches that are told"
+    elif query.each_event:
+        why = "together with ALL EVENTS PER MATCH"
+        hint = "read the column `events`, which has them"
     elif query.looks_beside:
         why = "together with PREV or NEXT outside the match"
     elif query.strategy == "NEXT" and _ends_by_until(query.shape):
@@ -125,7 +128,6 @@ def _unfollowed(query: CheckedQuery) -> Refused | None:
     if why is None and (told := _told_condition(query)) is not None:
         hint = "ask for sure matches with HAVING CONFIDENCE, which is revised as they are"
         return Refused(f"a condition on {told}, which is told again as more is known", hint)
-    hint = f"ask for matches of {first.name} alone, or for its table"
     return None if why is None else Refused(f"the owners of {first.name} {why}", hint)
 
 

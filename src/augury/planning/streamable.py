@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
+from augury.language.tree import InferStream
 from augury.matching.marginal import MOST_STATES, waiting_sets
 from augury.planning.answer_kinds import tells
 from augury.planning.chain_plan import ChainPlan, Obstacle, is_plain, plan_chain
@@ -68,9 +69,7 @@ def _of_stream(plan: ChainPlan, stream: StreamSchema, catalog: Catalog) -> str |
     if how is not None:
         if len(plan.query.streams) > 1:
             return f"reads stream {stream.name} beside others, and an inferred key is known later"
-        if how.statement.method in ("VITERBI", "MLE", "PARTICLES") or (
-            how.statement.method == "SMOOTH" and how.statement.lag is None
-        ):
+        if _looks_at_the_end(how.statement):
             return f"reads stream {stream.name}, which needs all readings (FILTER and LAG do not)"
         if catalog.models[how.statement.model.lower()].statement.learn_from is not None:
             return f"reads stream {stream.name}, whose model is learned from other rows"
@@ -79,3 +78,9 @@ def _of_stream(plan: ChainPlan, stream: StreamSchema, catalog: Catalog) -> str |
     if stream.alternatives and stream.id is not None:
         return f"reads stream {stream.name}, whose alternatives share an ID across times"
     return None
+
+
+def _looks_at_the_end(statement: InferStream) -> bool:
+    """Whether what is told of a step hangs on all later readings."""
+    is_smoothed = statement.method == "SMOOTH" and statement.lag is None
+    return is_smoothed or statement.smoothed or statement.method == "VITERBI"

@@ -37,6 +37,11 @@ class Score:
         return self.right / self.wanted if self.wanted else None
 
 
+def f1(found: Score) -> float:
+    """Return the harmonic mean of precision and recall."""
+    return 2 * found.right / (found.accused + found.wanted) if found.wanted else 1.0
+
+
 def score(judged: Iterable[Judged], wanted: int, threshold: float) -> Score:
     """Return how good the answers at or above a threshold are.
 

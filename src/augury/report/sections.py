@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from augury.report.charts.judgement import against_each_other, by_threshold, calibration
+from augury.report.charts.lanes import Lanes
 from augury.report.charts.plot import UNIT_TICKS, Axis, Plot
 from augury.report.charts.script_text import marked
 from augury.report.gathered import Answer, Row, StreamRows, Truth
@@ -232,6 +233,15 @@ def probabilities(answer: Answer) -> Section:
         "highest values.",
         drawn + table(head, lines, bar=len(head) - 1),
     )
+
+
+def people(lanes: Lanes, stream: str) -> Section:
+    """Return where people may have been, as told first and as told last."""
+    lead = (
+        "Where each may have been, over the events that were most in doubt: as told at first, and "
+        "as told last, when badges that were read later had said more."
+    )
+    return Section(f"Who was where: {stream}", lead, lanes.drawn(f"where people of {stream} were"))
 
 
 def plain_rows(title: str, lead: str, rows: Sequence[Row], total: int | None = None) -> Section:

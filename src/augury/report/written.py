@@ -19,6 +19,7 @@ from augury.report.gathered import (
 )
 from augury.report.page import Frame, page
 from augury.report.parts import Cut, Figure, Section, Story
+from augury.report.people import lanes_of
 from augury.report.scores import score
 from augury.report.sections import percent
 
@@ -183,6 +184,19 @@ def _others(ag: Any) -> Iterator[Section]:
         yield from _rows_of(
             ag, stream, f"Owners: {stream}", "Who did it, as far as one knows.", None
         )
+        if name not in catalog.guarded:
+            yield from _people(ag, stream)
+
+
+def _people(ag: Any, stream: str) -> Iterator[Section]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            lanes = lanes_of(ag, stream)
+    except AuguryError:
+        return
+    if lanes is not None:
+        yield sections.people(lanes, stream)
 
 
 def _rows_of(ag: Any, name: str, title: str, lead: str, order: str | None) -> Iterator[Section]:

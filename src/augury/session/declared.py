@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 Engine = Literal["spark", "local"]
 
 
+def refuse_no_text(name: object) -> None:
+    """Raise for what stands where a name is needed, and is none."""
+    if not isinstance(name, str):
+        kind = type(name).__name__
+        raise AuguryError(f"a name is needed here, as text; got {name!r:.60}, which is {kind}")
+
+
 class Declared:
     """The catalog with its checked queries; a script is taken as a whole or not at all."""
 

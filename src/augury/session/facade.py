@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, overload
 
 from augury.errors import AuguryError, Diagnostic, QueryError, Source, warn
-from augury.session.declared import Engine, blamed
+from augury.session.declared import Engine, blamed, refuse_no_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -204,6 +204,7 @@ class Session(Generic[Rows]):
         With `analyze` it is evaluated, now, over the bound rows, and what each stage did is shown:
         rows in and out, milliseconds, and the most bytes that it remembered.
         """
+        refuse_no_text(query)
         return self._explanations.explain(query, format, analyze=analyze)
 
     def _explained(self, statement: Explain) -> str:
@@ -212,6 +213,7 @@ class Session(Generic[Rows]):
 
     def gaps(self, query: str) -> str:
         """Return the gaps of a query as a statement: as written, or as its history teaches them."""
+        refuse_no_text(query)
         from augury.planning.missed.written_gaps import gaps_text
 
         checked, _ = self._declared.readable(query)
@@ -234,6 +236,7 @@ class Session(Generic[Rows]):
         DataFrame of Spark too, static or streaming. Binding again replaces the rows. Rows are
         checked when a query first reads them: bad ones do not stop it, see `rejected`.
         """
+        refuse_no_text(name)
         declared = self._bound.bindable(name)
         self._pushed.refuse_bound(declared.name)
         self._bound.bind(declared, data)
@@ -249,6 +252,7 @@ class Session(Generic[Rows]):
         events of equal time are in no sequence, for want of ORDER BY. A stream AS SUPPRESS has a
         table, too: the events that its policy has kept.
         """
+        refuse_no_text(query)
         answer: Rows = self._answers.table(query, columns)
         return answer
 
@@ -259,6 +263,7 @@ class Session(Generic[Rows]):
         the first call on. Each component behind the first has a query of its own, which this
         declares: `q_without_b` has the partial matches after which no b came.
         """
+        refuse_no_text(query)
         from augury.runners.local.expired import in_one_pass, joined
 
         checked, _ = self._declared.readable(query)
@@ -277,6 +282,7 @@ class Session(Generic[Rows]):
 
         Log loss, Brier score and reliability, each against the base rate; what is bound stays.
         """
+        refuse_no_text(forecast)
         return self._answers.score(forecast, rows)
 
     def revisions(self, name: str) -> Any:
@@ -284,6 +290,7 @@ class Session(Generic[Rows]):
 
         `table` has the last revision of each event or match; here are those before it, too.
         """
+        refuse_no_text(name)
         return self._answers.revisions(name)
 
     def audit(self, policy: str) -> Any:
@@ -291,6 +298,7 @@ class Session(Generic[Rows]):
 
         It holds what was suppressed, and is as secret as the raw stream.
         """
+        refuse_no_text(policy)
         return self._answers.audit(policy)
 
     def changes(self, table: str) -> Any:
@@ -299,6 +307,7 @@ class Session(Generic[Rows]):
         Over the bound rows, or, once events are pushed, those so far. `seq` counts the changes of a
         key from 1. The row is as it became; of a DELETE, as it last was.
         """
+        refuse_no_text(table)
         return self._acted.changes(table)
 
     def rejected(self, stream: str) -> Any:
@@ -306,10 +315,12 @@ class Session(Generic[Rows]):
 
         Of a rule with ON ERROR REJECT: the firings that could not be done.
         """
+        refuse_no_text(stream)
         return self._answers.rejected(stream)
 
     def late(self, stream: str) -> Any:
         """Return the rows of a stream that came after the watermark, with the reason."""
+        refuse_no_text(stream)
         return self._answers.late(stream)
 
     def analyze(self, queries: Sequence[str]) -> None:
@@ -353,6 +364,7 @@ class Session(Generic[Rows]):
 
         Who names the `query` saves looking for the match in the others.
         """
+        refuse_no_text(match_id)
         from augury.why.found import why
 
         opened = self._opened()
@@ -365,6 +377,7 @@ class Session(Generic[Rows]):
         `p` is how likely the event was a person's, `without` how likely it were had the badge of
         that read not been read. Over bound rows, on the local engine.
         """
+        refuse_no_text(stream)
         return self._answers.deciding_reads(stream, event_id)
 
     def why_not(self, query: str, *, key: Any = None, around: Any = None) -> WhyNot:
@@ -373,6 +386,7 @@ class Session(Generic[Rows]):
         `key` is the value of the key, or a dict of columns and values; `around` a time. The rows of
         four windows to both sides of it are looked at.
         """
+        refuse_no_text(query)
         from augury.why.why_not import why_not
 
         return why_not(self._opened(), self._declared.readable(query)[0], key, around)
@@ -409,6 +423,7 @@ class Session(Generic[Rows]):
         one cannot be, it fails, or leaves it out with a warning (`Session(partly=True)`). Rows that
         are bad or too late are put aside: see `rejected` and `late`.
         """
+        refuse_no_text(stream)
         return self._pushed.push(stream, rows)
 
     def advance(self, time: Any = None, *, stream: str | None = None) -> list[dict[str, Any]]:

@@ -71,7 +71,9 @@ def _files(declared: Any, form: str, place: Path) -> LocalFiles:
     if reason is not None:
         raise DataError(f"the rows of {declared.name} cannot be read here from {reason}")
     is_stream = hasattr(declared, "time")
-    return LocalFiles(declared, source, tuple(needed(declared)) if is_stream else ())
+    found = LocalFiles(declared, source, tuple(needed(declared)) if is_stream else ())
+    found.refuse_unread()
+    return found
 
 
 def _with_all_columns(files: LocalFiles) -> LocalFiles:
@@ -84,7 +86,7 @@ def _with_all_columns(files: LocalFiles) -> LocalFiles:
 
 def _names(files: LocalFiles) -> tuple[str, ...]:
     """Return the columns that a file has by its first line."""
-    with open(files.root, "rb") as file:
+    with files.opened(files.root) as file:
         first = Lines(file).line()
     if files.source.format == "csv":
         return files.csv_form(first, files.root).names if first.strip() else ()

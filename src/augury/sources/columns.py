@@ -146,3 +146,20 @@ def fit_values(values: Sequence[Any], name: str, kind: str) -> Fitted:
         found.append(inside)
     words = pa.array(found, _WORDS.get(kind, ARROW_TYPES[kind]))
     return Fitted(pa.chunked_array([words.cast(ARROW_TYPES[kind])]), faults)
+
+
+def told(table: pa.Table) -> list[dict[str, Any]]:
+    """Return rows as Python has them: a time before year 1, or after 9999, is NULL there."""
+    try:
+        rows: list[dict[str, Any]] = table.to_pylist()
+    except (OverflowError, ValueError):
+        columns = [_within_years(table.column(k)) for k in range(table.num_columns)]
+        rows = pa.table(columns, names=table.column_names).to_pylist()
+    return rows
+
+
+def _within_years(column: Any) -> Any:
+    if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
+        return column
+    years = pc.year(column)
+    return pc.if_else(pc.and_(pc.greater(years, 0), pc.less(years, 10_000)), column, None)

@@ -65,3 +65,21 @@ def needed(declared: DeclaredStream) -> list[str]:
     """Return the columns that must be there: without them a row is no event."""
     roles = (declared.id, *declared.key, declared.time, declared.type, declared.probability)
     return list(dict.fromkeys(name for name in roles if name is not None))
+
+
+def header_advice(names: Sequence[str]) -> str:
+    """Return what a header has in place of the declared columns, and what to do.
+
+    >>> header_advice(["tag;at"])
+    "its header is tag;at: if ; parts the fields, say so, as in OPTIONS (sep = ';')"
+    >>> header_advice(["tag", "time"])
+    'its header has tag, time: rename one, or change the declaration'
+    """
+    other = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
+    if other is not None:
+        mark = "\\t" if other == "\t" else other
+        return (
+            f"its header is {names[0]}: if {mark} parts the fields, say so, "
+            f"as in OPTIONS (sep = '{mark}')"
+        )
+    return f"its header has {', '.join(names)}: rename one, or change the declaration"

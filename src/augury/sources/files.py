@@ -21,7 +21,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from augury.errors import DataError
 from augury.language.tree import External, Option
-from augury.sources.declared import DeclaredTable, kinds
+from augury.sources.declared import DeclaredTable, header_advice, kinds
 from augury.sources.strays import glob, own_files, warn_of_strays
 from augury.sources.texts import SPARK_TYPES, Forms, quoted, read_fields, read_objects
 
@@ -213,4 +213,4 @@ def _other_header(names: list[str], source: External) -> str:
     """Return what is there in place of the declared columns."""
     if _encoding(source) is None and any(_REPLACED in name or "\0" in name for name in names):
         return "its text is not UTF-8: say what it is, as in OPTIONS (encoding = 'UTF-16')"
-    return f"its header has {', '.join(names)}: rename one, or change the declaration"
+    return header_advice(names)

@@ -22,7 +22,13 @@ import pyarrow.parquet as pq
 from augury.errors import DataError
 from augury.language.tree import External
 from augury.sources.csv_lines import CsvForm, header_of, read_lines
-from augury.sources.declared import DeclaredStream, DeclaredTable, kinds, needed
+from augury.sources.declared import (
+    DeclaredStream,
+    DeclaredTable,
+    header_advice,
+    kinds,
+    needed,
+)
 from augury.sources.json_lines import read_texts
 from augury.sources.rows import Declaration, conform
 from augury.sources.strays import own_files, warn_of_strays
@@ -65,8 +71,12 @@ class LocalFiles:
         reason = why_not_local(source)
         if reason is not None:
             raise DataError(f"{declared.name} is read from {reason}; use --engine spark")
-        found._forms.refuse_unread(declared.name)
+        found.refuse_unread()
         return found
+
+    def refuse_unread(self) -> None:
+        """Raise for times that are written in a form that is not read in this process."""
+        self._forms.refuse_unread(self.declared.name)
 
     @property
     def is_standard_input(self) -> bool:
@@ -125,7 +135,7 @@ class LocalFiles:
         if self.source.format == "parquet":
             yield from self._groups(file, begin)
             return
-        with self._opened(file) as stream:
+        with self.opened(file) as stream:
             yield from self.lines(stream, file, begin, takes_rest=takes_rest)
 
     def lines(
@@ -169,18 +179,30 @@ class LocalFiles:
             with pq.ParquetFile(file, coerce_int96_timestamp_unit="us") as stored:
                 for group in range(begin, stored.num_row_groups):
                     yield conform(stored.read_row_group(group), declared), group + 1
-        except (OSError, pa.ArrowException) as problem:
+        except (OSError, UnicodeError, pa.ArrowException) as problem:
             raise DataError(f"{own} cannot be read as Parquet ({problem})") from problem
 
-    def _opened(self, file: str) -> Any:
+    def opened(self, file: str) -> Any:
+        """Open a file as bytes of UTF-8, whatever it is compressed by or encoded in."""
         try:
             raw = pa.input_stream(file, compression="detect", buffer_size=2**16)
         except OSError as problem:
             raise DataError(f"{self.declared.name} cannot be read: {problem}") from problem
         encoding = self._setting("encoding", self._setting("charset"))
-        if encoding is None or codecs.lookup(encoding).name == "utf-8":
+        if encoding is None or self._known(encoding) == "utf-8":
             return raw
         return _Decoded(raw, encoding)
+
+    def _known(self, encoding: str) -> str:
+        """Return the name of an encoding as Python has it; raise where there is none."""
+        try:
+            "".encode(encoding)
+            return codecs.lookup(encoding).name
+        except (LookupError, ValueError) as problem:
+            raise DataError(
+                f"{self.declared.name} cannot be read: there is no encoding {encoding!r}; write "
+                "that of the file, such as OPTIONS (encoding = 'windows-1252')"
+            ) from problem
 
     def csv_form(self, first: bytes, file: str) -> CsvForm:
         """Return how the lines of a file are read, whose first line is given."""
@@ -205,7 +227,7 @@ class LocalFiles:
     def _plain_form(self) -> CsvForm:
         return CsvForm(
             self.fields or tuple(self.columns),
-            self._setting("sep", self._setting("delimiter", ",")) or ",",
+            _mark(self._setting("sep", self._setting("delimiter", ",")) or ","),
             self._setting("quote", '"') or "",
             self._setting("escape", "\\") or "",
             self._setting("nullvalue", "") or "",
@@ -217,7 +239,7 @@ class LocalFiles:
         is_utf8 = self._plain_form.is_utf8
         if is_utf8 and any("\ufffd" in name or "\0" in name for name in names):
             return "its text is not UTF-8: say what it is, as in OPTIONS (encoding = 'UTF-16')"
-        return f"its header has {', '.join(names)}: rename one, or change the declaration"
+        return header_advice(names)
 
     @property
     def _forms(self) -> TextForms:
@@ -293,13 +315,25 @@ class _Decoded:
     """Bytes of another encoding as UTF-8."""
 
     def __init__(self, raw: Any, encoding: str) -> None:
-        self._raw, self._held = raw, b""
+        self._raw, self._held, self._encoding = raw, b"", encoding
         self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+
+    def _decoded(self, found: bytes) -> bytes:
+        try:
+            return self._decoder.decode(found, final=not found).encode(errors="replace")
+        except UnicodeError as problem:
+            # Without the mark of their order UTF-16 and UTF-32 have the higher byte first.
+            if "BOM" not in str(problem):
+                raise DataError(
+                    f"a file is not in the encoding {self._encoding}: {problem}"
+                ) from None
+            self._decoder = codecs.getincrementaldecoder(f"{self._encoding}-be")(errors="replace")
+            return self._decoded(found)
 
     def read(self, count: int = -1) -> bytes:
         while count < 0 or len(self._held) < count:
             found = self._raw.read(BLOCK if count < 0 else max(count, 2**16))
-            self._held += self._decoder.decode(bytes(found), final=not found).encode()
+            self._held += self._decoded(bytes(found))
             if not found:
                 break
         end = len(self._held) if count < 0 else count
@@ -323,12 +357,17 @@ def why_not_local(source: External) -> str | None:
     for name, value in _lowered(source).items():
         if name not in _OPTIONS[source.format]:
             return f"a place with the option {name}, which Spark knows"
-        is_mark = len(value) <= 1 and value.isascii()
+        is_mark = len(_mark(value)) <= 1 and value.isascii()
         if name in ("sep", "delimiter", "quote", "escape") and not is_mark:
             return f"a place with {name} = {value!r}, which Spark knows"
         if source.format == "csv" and name == "multiline" and value.lower() == "true":
             return "CSV with fields over several lines, which Spark reads"
     return None
+
+
+def _mark(text: str) -> str:
+    r"""Return a mark between fields; `\t` is a tab, as Spark has it."""
+    return "\t" if text == r"\t" else text
 
 
 def _lowered(source: External) -> Mapping[str, str]:

@@ -88,6 +88,9 @@ def _expect_number(value: Any) -> None:
 
 def _string(value: Any) -> str:
     if isinstance(value, str):
+        if not value.isascii():
+            # Half of a pair, as JSON's escapes may have it, is no text that can be kept.
+            value.encode()
         return value
     if isinstance(value, bytes):
         return value.decode()

@@ -27,8 +27,9 @@ CLOSE = 1e-9
 
 
 def why(opened: Opened, match_id: str, names: Iterable[str]) -> Why:
-    """Return why a match was found that is among those of some queries."""
+    """Return why a match was found that is among those of some queries; its id may be cut short."""
     name, told = _found(opened, match_id, list(names))
+    match_id = told["match_id"]
     checked = opened.queries[name.lower()]
     name = checked.name
     own = {each.lower(): value for each, value in told.items()}
@@ -65,12 +66,17 @@ def _found(opened: Opened, match_id: str, names: list[str]) -> tuple[str, Match]
         table = opened.table(name)
         if "match_id" not in table.column_names:
             continue
-        rows = table.filter(pc.equal(table.column("match_id"), match_id))
-        if rows.num_rows:
+        rows = table.filter(pc.starts_with(table.column("match_id"), match_id))
+        ids = rows.column("match_id").unique().to_pylist()
+        if len(ids) > 1:
+            raise AuguryError(
+                f"{match_id} begins {len(ids)} matches of {name}; give more of the id"
+            )
+        if ids:
             return name, rows.slice(0, 1).to_pylist()[0]
     raise AuguryError(
         f"there is no match {match_id} of {', '.join(names) or 'any query'}; match_id is a column "
-        "of each answer"
+        "of each answer, which augury run --wide shows"
     )
 
 

@@ -199,7 +199,9 @@ def _time(checked: CheckedQuery, around: Any) -> Any:
     try:
         return int(around) if checked.streams[0].time_is_ticks else _moment(around)
     except (ValueError, TypeError) as problem:
-        kind = "a whole number" if checked.streams[0].time_is_ticks else "a time"
+        kind = (
+            "a whole number" if checked.streams[0].time_is_ticks else "a time, as 2026-01-01T12:00"
+        )
         raise AuguryError(f"around is {around!r}; expected {kind}") from problem
 
 

@@ -108,7 +108,7 @@ def _lines(told: WhyNot) -> list[str]:
     lines += ["", "there would be a match", *(f"  {says}" for says in nearest.says)]
     lines += [f"  with confidence {nearest.confidence:.6g}"]
     if len(told.changes) > 1:
-        lines += ["", "or", *(f"  {each.text}" for each in told.changes[1:])]
+        lines += ["", "or, each by itself", *(f"  {each.text}" for each in told.changes[1:])]
     return [*lines, *(f"not tried: {each}" for each in told.unknown)]
 
 

@@ -37,8 +37,9 @@ def why_not(opened: Opened, checked: CheckedQuery, key: Any = None, around: Any 
 def _own_ids(asked: Asked) -> list[str]:
     """Return the ids of the matches that are meant, as the query itself tells them."""
     told = asked.trials.session_matches(asked.checked.name, asked.rows)
-    meant = asked.meant(told, asked.rows)
-    return [each["match_id"] for each in meant if "match_id" in each]
+    # One that asks for a probability or a count tells no matches.
+    listed = [each for each in told if "match_id" in each]
+    return [each["match_id"] for each in asked.meant(listed, asked.rows)]
 
 
 # Rows that were put aside -------------------------------------------------------------------------

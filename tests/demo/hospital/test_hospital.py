@@ -7,10 +7,12 @@ from datetime import timedelta
 import pytest
 
 from augury import Session
+from augury.demo.hospital.by_unread import AUGURY, DROPPED
 from augury.demo.hospital.pipelines import Violation, opened, truth, violations_of
-from augury.demo.hospital.play import Hospital, Judgement, f1
+from augury.demo.hospital.play import Hospital, Judgement
 from augury.demo.hospital.ward import Act, Care, Ward, simulate
 from augury.report.page import Frame, page
+from augury.report.scores import f1
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stream known", "ignore:.*without KEY")
 SMALL = Care(corridors=2, workers=6, hours=0.6)
@@ -50,6 +52,14 @@ def test_the_chain_finds_more_than_simpler_ways(judged: tuple[Ward, Judgement]) 
     assert all(f1(verdict.best) >= f1(other) for other in verdict.others.values())
 
 
+def test_the_more_badges_go_unread_the_more_augury_finds_that_others_do_not(
+    judged: tuple[Ward, Judgement],
+) -> None:
+    _, verdict = judged
+    few, *_, many = verdict.answers.by_unread
+    assert f1(few.scores[AUGURY]) > f1(many.scores[AUGURY]) > f1(many.scores[DROPPED])
+
+
 def test_no_private_match_can_be_put_together_of_what_is_published() -> None:
     ward = simulate(3, SMALL)
     ag = opened(ward)
@@ -69,5 +79,7 @@ def test_a_report_tells_of_the_ward(judged: tuple[Ward, Judgement]) -> None:
     frame = Frame(scene.title, scene.lead, "the local engine", "augury demo")
     html = page(frame, scene.story(ward, verdict.answers, verdict))
     assert scene.lines(ward, verdict)[-1] in html
+    assert "Who was where: known" in html
+    assert "With worse badge readers" in html
     assert f"The first of {len(verdict.answers.chain.alarms):,}." in html
     assert scene.figures(ward, verdict)["violations"] == len(verdict.true)

@@ -45,10 +45,10 @@ def script(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def opened(ward: Ward) -> Session:
-    """Return a session in which the whole chain stands over what the readers told."""
-    session = Session(engine="local")
-    session.sql(script("ward.sql"), name="ward.sql")
+def opened(ward: Ward, session: Session | None = None, text: str | None = None) -> Session:
+    """Return a session, a local one if none is given, with the whole chain over what was told."""
+    session = session or Session(engine="local")
+    session.sql(text or script("ward.sql"), name="ward.sql")
     session.bind("staff", ward.staff)
     session.bind("contagious", [{"room": f"R{k + 1}"} for k in range(ward.care.contagious)])
     session.bind("doors", table_of(ward.told))

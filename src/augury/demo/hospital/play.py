@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from augury.demo.hospital import story as page
+from augury.demo.hospital.by_unread import Share, by_unread
 from augury.demo.hospital.pipelines import (
     Chain,
     Violation,
@@ -19,8 +20,10 @@ from augury.demo.hospital.pipelines import (
     truth,
 )
 from augury.demo.hospital.ward import Ward, simulate
+from augury.report.charts.lanes import Lanes
 from augury.report.parts import Story
-from augury.report.scores import Band, Judged, Score, bands, score
+from augury.report.people import lanes_of
+from augury.report.scores import Band, Judged, Score, bands, f1, score
 from augury.session import Session
 
 THRESHOLDS = (0.2, 0.4, 0.6, 0.8, 0.95)
@@ -33,6 +36,8 @@ class Answers:
 
     chain: Chain
     others: dict[str, dict[Violation, float]]
+    by_unread: list[Share]
+    lanes: Lanes | None
 
 
 @dataclass(frozen=True)
@@ -69,11 +74,6 @@ class Judgement:
         return bands(self.judged, 5)
 
 
-def f1(found: Score) -> float:
-    """Return the harmonic mean of precision and recall."""
-    return 2 * found.right / (found.accused + found.wanted) if found.wanted else 1.0
-
-
 class Hospital:
     """A ward whose badge readers do not read every badge."""
 
@@ -90,7 +90,7 @@ class Hospital:
         return simulate(seed)
 
     def run(self, world: Ward, session: Session) -> Answers:
-        # A policy on owners is in force in this process only, as yet.
+        # What is asked for is little and of many kinds; on Spark each would be a job of its own.
         del session
         own = opened(world)
         others = {
@@ -98,7 +98,8 @@ class Hospital:
             "an unread badge is anybody's": anybody(world),
             "the likeliest owner of each": most_likely(world, own),
         }
-        return Answers(chain(world, own), others)
+        found = chain(world, own)
+        return Answers(found, others, by_unread(world.care), lanes_of(own, "known"))
 
     def judge(self, world: Ward, answer: Answers) -> Judgement:
         return Judgement(answer, frozenset(truth(world)))
@@ -138,6 +139,8 @@ class Hospital:
             best=verdict.best,
             others=verdict.others,
             calibration=verdict.calibration,
+            by_unread=answer.by_unread,
+            lanes=answer.lanes,
             script=script("ward.sql"),
             alarms=answer.chain.alarms,
             suppressed=answer.chain.suppressed,

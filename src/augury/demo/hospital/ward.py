@@ -75,7 +75,7 @@ class Ward:
 def simulate(seed: int, care: Care | None = None) -> Ward:
     """Return a ward's hours: always the same ones for a seed."""
     care, rng = care or Care(), np.random.default_rng(seed)
-    corridors = [chr(ord("A") + k) for k in range(care.corridors)]
+    corridors = [_letters(k) for k in range(care.corridors)]
     people = {c: [f"{c}{k + 1}" for k in range(care.workers)] for c in corridors}
     days = [(c, step) for c in corridors for p in people[c] for step in _day(p, care, rng)]
     true = [
@@ -90,6 +90,12 @@ def simulate(seed: int, care: Care | None = None) -> Ward:
         for person in own
     ]
     return Ward(care, true, _told(true, people, care, rng), staff)
+
+
+def _letters(k: int) -> str:
+    """Return the name of a corridor: A to Z, AA, AB, and so on."""
+    before, own = divmod(k, 26)
+    return (_letters(before - 1) if before else "") + chr(ord("A") + own)
 
 
 def _day(person: str, care: Care, rng: np.random.Generator) -> list[tuple[int, str, str, str]]:

@@ -21,28 +21,30 @@ USING SKIP TILL NEXT MATCH WITHIN 60 SECONDS
 RETURN x.person AS person, x.room AS room;
 
 -- The badge: green (no row), yellow after the first contact, red after the next one, green again with clean hands.
-CREATE TABLE badges (person STRING, state STRING) KEY person;
+-- Its KEY begins with the corridor, as all that is asked does: corridors can go to different machines.
+CREATE TABLE badges (corridor STRING, person STRING, state STRING) KEY corridor, person;
 CREATE TABLE alarms (id STRING, person STRING, room STRING, at TIMESTAMP) KEY id;
 CREATE QUERY cleaned ON known PATTERN SANITIZE s WITHIN 1 SECOND RETURN s.person AS person;
 
 CREATE QUERY again ON known
 PATTERN SEQ(EXIT x, !SANITIZE s, ENTER e)
 WHERE [corridor] AND [person] AND x.room <> e.room
-  AND (SELECT state FROM badges WHERE person = e.person) IN ('warning', 'violation')
+  AND (SELECT state FROM badges WHERE corridor = e.corridor AND person = e.person) IN ('warning', 'violation')
 WITHIN 45 SECONDS
 RETURN e.person AS person, e.room AS room;
 
-CREATE RULE safe ON cleaned WHEN new.confidence >= 0.5 DO DELETE FROM badges WHERE person = new.person;
+CREATE RULE safe ON cleaned WHEN new.confidence >= 0.5
+DO DELETE FROM badges WHERE corridor = new.corridor AND person = new.person;
 CREATE RULE warn ON contact WHEN new.confidence >= 0.8
-DO INSERT INTO badges VALUES (new.person, 'warning') ON CONFLICT DO NOTHING;
+DO INSERT INTO badges VALUES (new.corridor, new.person, 'warning') ON CONFLICT DO NOTHING;
 CREATE RULE alarm ON again WHEN new.confidence >= 0.8
 BEGIN
-    INSERT INTO badges VALUES (new.person, 'violation') ON CONFLICT DO UPDATE;
+    INSERT INTO badges VALUES (new.corridor, new.person, 'violation') ON CONFLICT DO UPDATE;
     INSERT INTO alarms VALUES (new.match_id, new.person, new.room, new.end_ts);
 END;
 CREATE RULE mask ON unmasked AFTER REVISIONS WHEN new.confidence >= 0.8
 BEGIN
-    INSERT INTO badges VALUES (new.person, 'violation') ON CONFLICT DO UPDATE;
+    INSERT INTO badges VALUES (new.corridor, new.person, 'violation') ON CONFLICT DO UPDATE;
     INSERT INTO alarms VALUES (new.match_id, new.person, new.room, new.end_ts);
 END;
 

@@ -34,6 +34,7 @@ from augury.evaluation.probability.markov_objects import MarkovObject, ObjectSta
 from augury.evaluation.probability.quiet_steps import with_quiet_steps
 from augury.evaluation.row_blocks import Stored
 from augury.evaluation.stream_rows import StreamRows
+from augury.inference.crowds import Crowds
 from augury.inference.following import Followed
 from augury.matching.marginal import (
     BEGINNING,
@@ -72,7 +73,7 @@ class ChainState:
     kept: Tables
     horizon: int = NEVER_YET
     queries: Mapping[str, QueryState] = field(default_factory=dict)
-    followed: Mapping[str, Followed] = field(default_factory=dict)
+    followed: Mapping[str, Followed | Crowds] = field(default_factory=dict)
     stands: Mapping[str, Mapping[Key, ObjectState]] = field(default_factory=dict)
 
     @property
@@ -234,7 +235,9 @@ class ChainShard:
             about["horizon"],
             {name: self._query_state(name, each, parts) for name, each in about["queries"].items()},
             {
-                name: Followed.load(tuple(value_of(key) for key in keys), parts[k])
+                name: self.inferring[name].follower.load(
+                    tuple(value_of(key) for key in keys), parts[k]
+                )
                 for name, (keys, k) in about["followed"].items()
             },
             {
@@ -270,7 +273,7 @@ class _Turn:
     loaded: dict[str, StreamRows] = field(default_factory=dict)
     objects: dict[str, list[MarkovObject]] = field(default_factory=dict)
     queries: dict[str, QueryState] = field(default_factory=dict)
-    followed: dict[str, Followed] = field(default_factory=dict)
+    followed: dict[str, Followed | Crowds] = field(default_factory=dict)
     stands: dict[str, dict[Key, ObjectState]] = field(default_factory=dict)
     kept: dict[str, pa.Table] = field(default_factory=dict)
 

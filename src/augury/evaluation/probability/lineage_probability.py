@@ -30,6 +30,7 @@ from augury.evaluation.probability.chains import (
     seed_of,
 )
 from augury.evaluation.probability.sampled_worlds import Hidden, is_told_by, sampled_worlds
+from augury.evaluation.probability.unfolded import is_unfolded
 from augury.language.expressions import Attribute
 from augury.language.tree import Approximate
 from augury.matching.lineage import (
@@ -95,7 +96,7 @@ def _may_be_sampled(evaluation: Enumeration, hidden: Hidden) -> bool:
     Where events hang together, worlds are drawn of rows, not of what matches are made of.
     """
     query = evaluation.plan.query
-    if query.approximate is None:
+    if query.approximate is None or is_unfolded(evaluation.plan):
         return False
     if isinstance(evaluation.chances, HangingTogether):
         return bool(hidden) and all(source.formulas is None for source in evaluation.sources)

@@ -14,7 +14,9 @@ from augury.planning.expressions.arrow_api import Column, pa, pc
 
 # What a text must look like to be read as a number; spaces around it are passed over.
 WHOLE_NUMBER = r" *[+-]?[0-9]+ *"
-REAL_NUMBER = r" *[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)? *"
+_FINITE = r"([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
+# The texts that CAST writes for what is not finite are read again, in any case, as by Spark SQL.
+REAL_NUMBER = rf" *([+-]?({_FINITE}|[iI][nN][fF]([iI][nN][iI][tT][yY])?)|[nN][aA][nN]) *"
 DAY = r" *[0-9]{4}-[0-9]{2}-[0-9]{2} *"
 MOMENT = r" *[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)? *"
 TRUE_TEXTS = ("true", "t", "yes", "y", "1")
@@ -95,19 +97,28 @@ FUNCTIONS: dict[str, Callable[..., Column]] = {
 
 
 def cast(column: Column, before: DataType, after: DataType) -> Column:
-    """Return the column to or from STRING; a text that is no such value is NULL."""
+    """Return the column to or from STRING.
+
+    A text that is no such value is NULL, as is the text of a time before year 1 or after 9999.
+    """
     if before is not DataType.STRING:
         return by_value(column, _WRITE[before], pa.string())
     kinds = {DataType.DOUBLE: pa.float64(), DataType.BOOLEAN: pa.bool_()}
     return by_value(column, _READ[after], kinds.get(after, pa.int64()))
 
 
-def _write_date(days: int) -> str:
-    return str(date(1970, 1, 1) + timedelta(days=days))
+def _write_date(days: int) -> str | None:
+    try:
+        return str(date(1970, 1, 1) + timedelta(days=days))
+    except OverflowError:
+        return None
 
 
-def _write_moment(microseconds: int) -> str:
-    moment = _EPOCH + timedelta(microseconds=microseconds)
+def _write_moment(microseconds: int) -> str | None:
+    try:
+        moment = _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return None
     text = moment.strftime("%H:%M:%S")
     fraction = f".{moment.microsecond:06}".rstrip("0").rstrip(".")
     return f"{moment.date()} {text}{fraction}"
@@ -159,7 +170,7 @@ def _read_boolean(text: str) -> bool | None:
     return True if word in TRUE_TEXTS else False if word in FALSE_TEXTS else None
 
 
-_WRITE: dict[DataType, Callable[[Any], str]] = {
+_WRITE: dict[DataType, Callable[[Any], str | None]] = {
     DataType.LONG: str,
     DataType.BOOLEAN: lambda truth: "true" if truth else "false",
     DataType.DATE: _write_date,

@@ -290,7 +290,7 @@ _CASTS: dict[tuple[DataType, DataType], Callable[[Any], str]] = {
     (_D, _B): lambda x: f"({x} <> 0D)",
     (_L, _S): _to("STRING"),
     (_B, _S): _to("STRING"),
-    (_G, _S): _to("STRING"),
+    (_G, _S): lambda x: f"CASE WHEN year({x}) BETWEEN 1 AND 9999 THEN CAST({x} AS STRING) END",
     (_S, _L): _matched(WHOLE_NUMBER, "BIGINT"),
     (_S, _D): _matched(REAL_NUMBER, "DOUBLE"),
     (_S, _B): _truth,

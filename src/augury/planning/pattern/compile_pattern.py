@@ -97,12 +97,19 @@ def _grown(bare: Pattern, query: CheckedQuery, shape: Shape, automaton: Automato
     known = replace(bare, positive=bare.positive | _bits(own))
     guards = tuple(_guard(known, query, guard) for guard in automaton.guards)
     return replace(
-        known,
-        edges=tuple(map(_edge, sorted(automaton.transitions, key=_as_written))),
-        accepting=tuple(state.accepting for state in automaton.states),
+        with_automaton(known, automaton),
         guards=guards,
         most_events=_most_events(query, own),
         waits=any(guard.later == 0 for guard in guards),
+    )
+
+
+def with_automaton(pattern: Pattern, automaton: Automaton) -> Pattern:
+    """Return a pattern whose events come as an automaton has it."""
+    return replace(
+        pattern,
+        edges=tuple(map(_edge, sorted(automaton.transitions, key=_as_written))),
+        accepting=tuple(state.accepting for state in automaton.states),
     )
 
 

@@ -107,12 +107,14 @@ def residual_of(shape: Shape, components: Sequence[Component]) -> Residual:
     """Return the residual of the whole shape, before any event."""
     if isinstance(shape, Leaf):
         component = components[shape.component]
-        return Take(component.index, component.minimum, component.maximum)
+        take = Take(component.index, component.minimum, component.maximum)
+        return DONE if component.maximum == 0 else take
     if isinstance(shape, Negated):
         return DONE
     if shape.times is not None:
         once = [replace(c, minimum=1, maximum=1) for c in components]
-        return Loop(residual_of(replace(shape, times=None), once), *shape.times)
+        loop = Loop(residual_of(replace(shape, times=None), once), *shape.times)
+        return DONE if loop.room == 0 else loop
     parts = [residual_of(p, components) for p in shape.parts if not isinstance(p, Negated)]
     if shape.operator == "AND":
         return _shuffle(parts)

@@ -115,17 +115,17 @@ class Timeline:
         first, last = self._ends()
         return [
             f'<text class="time" x="{self.share(at):.2f}%" y="{self.height - 5}">'
-            f"{_clock(at, last - first)}</text>"
+            f"{clock(at, last - first)}</text>"
             for at in (first, last)
         ]
 
 
-def _clock(at: Any, span: Any) -> str:
+def clock(at: Any, span: Any) -> str:
     """Return a time so far as it tells two ends of a span apart.
 
-    >>> _clock(datetime(2026, 1, 2), timedelta(days=1))
+    >>> clock(datetime(2026, 1, 2), timedelta(days=1))
     '01-02 00:00'
-    >>> _clock(datetime(2026, 1, 2), timedelta(seconds=3))
+    >>> clock(datetime(2026, 1, 2), timedelta(seconds=3))
     '00:00:00'
     """
     if not isinstance(at, datetime):

@@ -316,10 +316,13 @@ _VALUES: dict[DataType, Callable[[int], Any]] = {DataType.DOUBLE: real_of, DataT
 
 
 def outside(value: Any, kind: str) -> Any:
-    """Return a value as Arrow would give it."""
-    if kind == "INTERVAL" and value is not None:
-        return timedelta(microseconds=value)
-    return as_stored(value, kind)
+    """Return a value as Arrow would give it; NULL where Python has no such time."""
+    try:
+        if kind == "INTERVAL" and value is not None:
+            return timedelta(microseconds=value)
+        return as_stored(value, kind)
+    except (OverflowError, ValueError):
+        return None
 
 
 def _null(_: Held) -> None:
