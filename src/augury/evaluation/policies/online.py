@@ -37,6 +37,7 @@ class Online:
         shape = len(patterns), max(self.lengths) + 1
         # The mass of what can play each step, and of what ends the wait for it.
         self.steps, self.ends = np.zeros(shape), np.zeros(shape)
+        self.is_left = _is_left(columns, shape)
         names = sorted({name for pattern in patterns for name in pattern.equated})
         self.values = {name: Codes() for name in names}
         self.seen, self.first, self.last = 0, 0, 0
@@ -128,33 +129,33 @@ class Online:
         last = np.concatenate([[self.last], time[begin : end - 1]])
         first = self.first if self.seen else int(time[begin])
         length = np.where(seen > 1, (last - first) * (seen / np.maximum(seen - 1, 1)), 0.0)
-        share = np.repeat(length[:, None], len(patterns), 1)
+        share = np.repeat(length[None, :], len(patterns), 0)
         for number, pattern in enumerate(patterns):
             for name in pattern.equated:
-                share[:, number] *= np.maximum(1, known[name][begin:end])
-        per = np.divide(1.0, share, out=np.zeros_like(share), where=share > 0.0)[:, :, None]
-        return self._expected(masses.steps * per, masses.ends * per, like)._replace(
-            base=begin, per_event=len(patterns)
+                share[number] *= np.maximum(1, known[name][begin:end])
+        per = np.divide(1.0, share, out=np.zeros_like(share), where=share > 0.0)[:, None, :]
+        rates = masses.steps * per
+        found = like._replace(
+            product=_by_event(self._products(rates)),
+            is_left=np.tile(self.is_left, (end - begin, 1)),
+            base=begin,
+            per_event=len(patterns),
         )
+        if not self.is_left.any():
+            # Then nothing else of the rates is looked at.
+            return found
+        leaving = masses.ends * per
+        return found._replace(rates=_by_event(rates[:, :-1]), leaving=_by_event(leaving))
 
-    def _expected(self, rates: np.ndarray, leaving: np.ndarray, like: Learned) -> Learned:
-        """Return the products of rates, and what ends waits, one event after the other."""
-        size, patterns, width = rates.shape
-        product = np.ones_like(rates)
+    def _products(self, rates: np.ndarray) -> np.ndarray:
+        """Return what the rates from each step on come to, over the factorial of their number."""
+        found = np.ones_like(rates)
         for number, length in enumerate(self.lengths):
             for place in range(length - 1, -1, -1):
-                own = product[:, number, place + 1] * rates[:, number, place]
-                product[:, number, place] = own
-            for place in range(length):
-                product[:, number, place] /= math.factorial(length - place)
-        is_left = np.flip(np.cumsum(np.flip(leaving, 2), 2), 2) > 0.0
-        rows = size * patterns
-        return like._replace(
-            product=product.reshape(rows, width),
-            rates=np.ascontiguousarray(rates[:, :, : width - 1]).reshape(rows, width - 1),
-            leaving=leaving.reshape(rows, width),
-            is_left=np.ascontiguousarray(is_left).reshape(rows, width),
-        )
+                # Each is the one after it, by a rate more.
+                own = rates[number, place] / (length - place)
+                np.multiply(found[number, place + 1], own, out=found[number, place])
+        return found
 
     # As arrays --------------------------------------------------------------------------------
 
@@ -190,17 +191,35 @@ class Masses:
         batch, patterns = events.batch, online.columns.plan.policy.sequences
         own = slice(int(batch.begin[begin]), int(batch.begin[end]))
         event = np.repeat(np.arange(end - begin), np.diff(batch.begin[begin : end + 1]))
-        steps = np.zeros((end - begin + 1, *online.steps.shape))
+        steps = np.zeros((*online.steps.shape, end - begin + 1))
         ends = np.zeros_like(steps)
-        steps[0], ends[0] = online.steps, online.ends
+        steps[:, :, 0], ends[:, :, 0] = online.steps, online.ends
         for (number, is_end, place), rows in who(online.columns, batch, stretch):
             masses = np.bincount(event[rows], batch.chance[own][rows], end - begin)
             if not is_end:
-                steps[1:, number, place] += masses
+                steps[number, place, 1:] += masses
             # Where the next event that fits is taken, that ends the wait for it as well.
             if is_end or patterns[number].takes_next:
-                ends[1:, number, place] += masses
-        np.cumsum(steps, 0, out=steps)
-        np.cumsum(ends, 0, out=ends)
-        self.steps, self.ends = steps[:-1], ends[:-1]
-        self.after = steps[-1].copy(), ends[-1].copy()
+                ends[number, place, 1:] += masses
+        np.cumsum(steps, 2, out=steps)
+        if online.is_left.any():
+            np.cumsum(ends, 2, out=ends)
+        self.steps, self.ends = steps[:, :, :-1], ends[:, :, :-1]
+        self.after = steps[:, :, -1].copy(), ends[:, :, -1].copy()
+
+
+def _is_left(columns: Columns, shape: tuple[int, int]) -> np.ndarray:
+    """Return whether a wait from a step on may be ended, by pattern and step."""
+    found = np.zeros(shape, np.bool_)
+    patterns = columns.plan.policy.sequences
+    for plays in columns.plays:
+        for number, place, is_end, _ in plays:
+            if is_end or patterns[number].takes_next:
+                found[number, : place + 1] = True
+    return found
+
+
+def _by_event(found: np.ndarray) -> np.ndarray:
+    """Return what is known of patterns and steps, event after event, as rows of patterns."""
+    patterns, width, size = found.shape
+    return np.ascontiguousarray(found.transpose(2, 0, 1)).reshape(size * patterns, width)
