@@ -84,6 +84,7 @@ class ColumnDecider:
         self.chains = Chains(len(self.policy.sequences), self.longest)
         self._learned: Learned | None = None
         self._known_keys = (0, 0)
+        self._weighings: dict[tuple[bool, frozenset[str], float], Weighing] = {}
         self.online = Online(self.columns) if learns_later(self.policy) else None
         if history is not None and self.policy.method != "GREEDY":
             self._learn(history)
@@ -230,6 +231,15 @@ class ColumnDecider:
 
     def _weighing(self, *, all_patterns: bool = False) -> Weighing:
         """Return the policy as kernels read it: those patterns that matter, or all of them."""
+        now = all_patterns, self.level.dropped, self.patience
+        if now not in self._weighings:
+            self._weighings = {
+                own: each for own, each in self._weighings.items() if own[1:] == now[1:]
+            }
+            self._weighings[now] = self._as_arrays(all_patterns=all_patterns)
+        return self._weighings[now]
+
+    def _as_arrays(self, *, all_patterns: bool) -> Weighing:
         policy, columns, sequences = self.policy, self.columns, self.policy.sequences
         weighted = (*policy.public, *policy.private)
         never = [-1] * len(policy.public) + [

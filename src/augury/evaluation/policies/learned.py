@@ -78,6 +78,8 @@ def who(columns: Columns, batch: Batch, events: tuple[int, int]) -> Iterator[tup
     kind = np.repeat(batch.kind[first:last], np.diff(batch.begin[first : last + 1]))
     for number, plays in enumerate(columns.plays):
         of_type = kind == number
+        if not of_type.any():
+            continue
         for pattern, place, ends, condition in plays:
             rows = of_type & (batch.key[columns.keys.index(columns.equated[pattern]), own] >= 0)
             rows = rows & batch.passes[condition, own] if condition >= 0 else rows
