@@ -61,7 +61,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "privacy.figures": (
         ["2"],
         {
-            "PERIODICITIES": (0.0, 0.9, 1.0),
+            "PERIODICITIES": (0.0, 0.4, 0.9, 1.0),
             "COUNTS": (0, 2),
             "COSTS": (100.0,),
             "DRAWN": 2,
