@@ -168,7 +168,7 @@ def measured(ward: Ward, home: Path, server: Server, rate: int, seconds: int) ->
         looks.join()
     batches = [each for each in driver.said if "batch" in each]
     if os.environ.get("AUGURY_BENCH_SAYS"):
-        print(driver.errors(), *driver.said, sep="\n", file=sys.stderr)
+        print(*driver.said, sep="\n", file=sys.stderr)
     found = latencies(home / "changes", commits, arrivals)
     late = [took for at, took in found if at >= arrivals.walls[0] + WARM_S]
     return {
