@@ -80,7 +80,8 @@ def with_end(ward: Small) -> list[dict[str, Any]]:
 
 def heard_with_end(ward: Small) -> list[dict[str, Any]]:
     """Return what the other sensor said; the watermark of a run is the least of all streams."""
-    return [*heard_of(ward), {"person": "O1", "said": "x", "t": END}]
+    end = {"person": "O1", "said": "x", "t": END}
+    return [*sorted(heard_of(ward), key=lambda each: each["t"]), end]
 
 
 def given(ag: Session, names: list[str], folder: Path | None, *, audits: bool) -> dict[str, Any]:
