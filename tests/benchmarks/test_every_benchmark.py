@@ -273,8 +273,8 @@ def test_the_page_of_scaling_is_written_from_its_figures(
 ) -> None:
     docs = repository / "docs"
     (tmp_path / "benchmarks").mkdir()
-    for name in ("scaling", "hospital", "week", "latency"):
-        shutil.copy(docs / "benchmarks" / f"chain_{name}.json", tmp_path / "benchmarks")
+    for figures in (docs / "benchmarks").glob("chain_*.json"):
+        shutil.copy(figures, tmp_path / "benchmarks")
     page = importlib.import_module("chain.page")
     monkeypatch.setattr(page, "DOCS", tmp_path)
     page.main()
