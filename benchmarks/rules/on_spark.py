@@ -1,10 +1,10 @@
 """Rules on Spark: events a second in batch, and what they cost in a stream.
 
-The workload of `contents.py`: two queries read a table, two rules write it. Printed are seconds of
-the same queries without rules and with them, by the clock: in batch over files, and as a stream
-that reads the same files one after another.
+The workload of `contents.py`: two queries read a table, two rules write it. Measured is
+the same without rules and with them, by the clock: in batch over files, and as a stream that reads
+the same files one after another.
 
-    PYTHONPATH=benchmarks python benchmarks/rules/on_spark.py [events] [keys] [files]
+    PYTHONPATH=benchmarks python benchmarks/rules/on_spark.py [batch|stream] [events] [keys] [files]
 """
 
 from __future__ import annotations
@@ -81,28 +81,34 @@ def answers(ag: Session, *, acts: bool) -> Any:
 
 
 def main() -> None:
-    """Print what rules cost."""
-    given = [int(each) for each in sys.argv[1:]]
+    """Measure what rules cost, in batch and in a stream, or in one of them."""
+    kinds = [each for each in sys.argv[1:] if each in RUNS] or list(RUNS)
+    given = [int(each) for each in sys.argv[1:] if each not in RUNS]
     events, keys, files = (*given, *(EVENTS, KEYS, FILES)[len(given) :])
-    spark, found = session(), dict[str, Any]()
+    spark = session()
     with tempfile.TemporaryDirectory() as folder:
         table, size = doors(events, keys), -(-events // files)
         for k in range(files):
             own = table.slice(k * size, size)
             plain = own.set_column(2, "action", own.column("action").cast(pa.string()))
             pq.write_table(plain, Path(folder) / f"{k:03}.parquet")
-        for name, run in (("batch", batch), ("stream", stream)):
+        for kind in kinds:
+            run = RUNS[kind]
             # The first pass starts workers.
             run(spark, Path(folder), keys, acts=True)
             without, took = (run(spark, Path(folder), keys, acts=a) for a in (False, True))
-            print(
-                f"{name:6} {events:,} events, {keys:,} keys: without rules {events / without:,.0f} "
-                f"events/s, with rules {events / took:,.0f}, {took / without:.2f} times the time",
-                flush=True,
-            )
-            found[name] = {"without_s": round(without, 2), "with_s": round(took, 2)}
+            figures = {
+                "events": events,
+                "keys": keys,
+                "without_events_per_second": round(events / without),
+                "with_events_per_second": round(events / took),
+                "times_the_time": round(took / without, 2),
+            }
+            record(f"rules_on_spark_{kind}", figures)
     spark.stop()
-    record("rules_on_spark", {"events": events, "keys": keys, **found})
+
+
+RUNS = {"batch": batch, "stream": stream}
 
 
 if __name__ == "__main__":

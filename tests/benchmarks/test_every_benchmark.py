@@ -61,7 +61,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "privacy.figures": (
         ["2"],
         {
-            "PERIODICITIES": (0.0, 0.9, 1.0),
+            "PERIODICITIES": (0.0, 0.4, 0.9, 1.0),
             "COUNTS": (0, 2),
             "COSTS": (100.0,),
             "DRAWN": 2,
@@ -72,9 +72,10 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "chain.hospital": (["2", "0.1"], {}),
     "rules.contents": (["2000", "50"], {}),
     "rules.schedulers": (
-        ["12"],
+        ["12", "1"],
         {"READS": (1,), "WRITES": (0.5,), "DELAYS": (0.001,), "GRAINS": ("row",)},
     ),
+    "rules.latency": (["0.1"], {"LENGTHS": (2, 3), "RATES": (50, 200), "MOST": 20}),
     "privacy.throughput": (["3000"], {"HISTORY": 300, "WINDOWS": (60_000,)}),
     "identity.feasibility": (["150"], {"SEEDS": (1,)}),
     "identity.figures": (["150"], {"SEEDS": (1,), "RATIOS": (0.1, 0.6), "WINDOWS": (30,)}),
@@ -93,6 +94,8 @@ ON_SPARK: dict[str, tuple[list[str], dict[str, Any]]] = {
         {"OVERLAPS": (0.0, 0.5, 1.0), "RATES": (0.5, 1.0), "ON_SPARK": ((1.0, 0.5, 1),)},
     ),
     "identity.wards": (["3", "12"], {"SHARDS": 2, "PARTS": 2}),
+    "chain.week": (["1", "0.2"], {"SHARDS": 2}),
+    "chain.latency": (["4", "80", "20"], {"WARM_S": 0}),
     "dpcep.workers": (
         ["1000"],
         {"WORKERS": (1,), "MORE_WORKERS": (1,), "THREADS": (2,)},
@@ -118,6 +121,7 @@ WITH_DATA = {
     "forecast.heat_waves",
     "forecast.page",
     "identity.page",
+    "rules.page",
 }
 
 
@@ -254,13 +258,23 @@ def test_the_page_of_identities_is_written_from_its_figures(
     assert (tmp_path / "identities.md").read_text() == (figures / "identities.md").read_text()
 
 
+def test_the_page_of_rules_is_written_from_its_figures(
+    small: Any, repository: Path, tmp_path: Path
+) -> None:
+    figures = repository / "docs" / "benchmarks"
+    for each in figures.glob("rules_*.json"):
+        shutil.copy(each, tmp_path)
+    small("rules.page").main()
+    assert (tmp_path / "rules.md").read_text() == (figures / "rules.md").read_text()
+
+
 def test_the_page_of_scaling_is_written_from_its_figures(
     repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     docs = repository / "docs"
     (tmp_path / "benchmarks").mkdir()
-    for name in ("chain_scaling.json", "chain_hospital.json"):
-        shutil.copy(docs / "benchmarks" / name, tmp_path / "benchmarks")
+    for figures in (docs / "benchmarks").glob("chain_*.json"):
+        shutil.copy(figures, tmp_path / "benchmarks")
     page = importlib.import_module("chain.page")
     monkeypatch.setattr(page, "DOCS", tmp_path)
     page.main()

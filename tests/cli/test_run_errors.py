@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from augury import AuguryError, Session
 from augury.cli.progress import Reporter, as_json
 from cli.terminal import STORE, augury
 
@@ -158,3 +159,20 @@ def test_an_option_that_spark_refuses_is_to_be_corrected(
     assert shown.exit_code == 1
     assert "what was written stays; correct the cause" in shown.stderr
     assert "STREAM_FAILED" not in shown.stderr
+
+
+def test_spark_that_is_not_installed_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "store.sql").write_text(STORE)
+    monkeypatch.setattr("augury.cli.run.find_spec", lambda _: None)
+    reads = "reads=parquet:reads"
+    shown = augury("run", str(tmp_path / "store.sql"), "--engine", "spark", "--source", reads)
+    assert shown.exit_code == 1
+    assert "error: Spark is not installed: pip install 'augury[spark]'" in shown.stderr
+    monkeypatch.setattr("augury.session.bound.find_spec", lambda _: None)
+    ag = Session()
+    ag.sql(STORE)
+    ag.bind("reads", [])
+    with pytest.raises(AuguryError, match=r"Session\(engine='local'\)"):
+        ag.table("theft")

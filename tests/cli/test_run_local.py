@@ -332,6 +332,23 @@ def test_a_run_behind_a_policy_does_not_tell_how_many_rows_there_were(home: Path
     assert {each[name] for each in told for name in hidden} == {None}
 
 
+def test_tables_in_worlds_are_written_as_they_are_at_the_end(home: Path) -> None:
+    rules = RULES.replace("KEY tag STORE ward", "KEY tag UNCERTAIN")
+    script = rules + "WRITE wanted TO json 'seen';"
+    (home / "store.sql").write_text(script)
+    told = run()
+    assert told.exit_code == 0, told.output
+    session = library.Session(engine="local")
+    session.sql(rules.replace("FROM json 'in'", ""))
+    session.bind("reads", rows())
+    (path,) = home.glob("seen/batch=*/*.json")
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    assert found == session.table("wanted").to_pylist() != []
+    streamed = run("--stream", "--once", "--checkpoint", "state")
+    assert streamed.exit_code == 2
+    assert "is UNCERTAIN" in streamed.output
+
+
 def test_rules_act_as_rows_arrive(home: Path) -> None:
     (home / "store.sql").write_text(RULES)
     (home / "in" / "reads.json").write_text("\n".join(lines()[:4]) + "\n")

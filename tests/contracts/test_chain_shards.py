@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from augury import Session
 from augury.errors import StateError
 from augury.evaluation.encoding import declaration_of
+from augury.evaluation.executor import shard_for
 from augury.evaluation.network import Network
-from augury.evaluation.probability.chain_shard import ChainShard, shard_for
+from augury.evaluation.probability.chain_shard import ChainShard
 from augury.evaluation.sharding import Sharding, sharding_of
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.matcher import ALWAYS

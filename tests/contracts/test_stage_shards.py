@@ -27,7 +27,7 @@ from augury.evaluation.stages.forecasting import taught as taught_forecasts
 from augury.matching.matcher import ALWAYS
 from augury.planning.acting.world import acting_of
 from augury.runners.spark.live_shards import Step, advanced
-from augury.runners.spark.tasks import Answer, Blob, blobs_of
+from augury.runners.spark.tasks import Answer, Blob, BoundedTask, blobs_of, listed
 from augury.sources.rows import conform
 from augury.sources.tables import arrow_table
 from contracts.test_shards import Store, micro_batches, shard_numbers
@@ -45,6 +45,7 @@ from rules.acting import session as rule_session
 from rules.cases import Case as RuleCase
 from rules.test_examples import FINE
 from rules.test_examples import rows_of as rows_of_rules
+from rules.test_uncertain_tables import EVENTS, OF_BEHAVIOUR, worked
 
 PUBLISHED = "CREATE STREAM published AS SUPPRESS s USING pol;"
 Bound = dict[str, Any]
@@ -204,6 +205,12 @@ def acting_bound(ag: Session, case: RuleCase) -> Bound:
     return bound
 
 
+def asks_of(ag: Session) -> dict[str, Any]:
+    """Return how a session is asked for what the act stage tells."""
+    tables = dict.fromkeys(("settled", "firings"), ag.table)
+    return {**tables, "aside": ag.rejected, "changes": ag.changes}
+
+
 @pytest.mark.parametrize("size", [1, 3, 100])
 @pytest.mark.parametrize("number", range(len(FINE)))
 def test_the_worked_rules_act_in_steps(number: int, size: int) -> None:
@@ -214,13 +221,53 @@ def test_the_worked_rules_act_in_steps(number: int, size: int) -> None:
     found = answers_of(network, bound, 3, size)
     bind(ag, rows_of_rules(case))
     for each in network.asked:
-        expected = {
-            "settled": ag.table,
-            "firings": ag.table,
-            "aside": ag.rejected,
-            "changes": ag.changes,
-        }[each.kind](each.name)
+        expected = asks_of(ag)[each.kind](each.name)
         assert told(found, each.key) == ordered(expected.to_pylist()), each
+
+
+LIKELY = """
+CREATE STREAM s (id LONG, who STRING, kind STRING, t LONG, p DOUBLE)
+ID id KEY who TIME t TYPE kind PROBABILITY p;
+CREATE TABLE seen (who STRING, n LONG) KEY who;
+CREATE QUERY ever ON s PATTERN SEQ(A a, B b) WHERE [who]
+GROUP BY who RETURN PROBABILITY BY TIME;
+CREATE QUERY lately ON s PATTERN SEQ(A a, B b) WITHIN 4 RETURN PROBABILITY BY TIME;
+CREATE QUERY told ON s PATTERN SEQ(C c)
+WHERE 2 <= (SELECT n FROM seen WHERE who = c.who) WITHIN 1;
+CREATE RULE one ON ever WHEN new.probability > 0.3
+DO INSERT INTO seen VALUES (new.who, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+CREATE RULE two ON lately WHEN new.probability > 0.5
+DO INSERT INTO seen VALUES ('any', 1) ON CONFLICT DO UPDATE SET n = n + 1;
+CREATE RULE three ON told DO UPDATE seen SET n = 0 WHERE who = new.who;
+"""
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_rules_hear_probabilities_in_steps(size: int) -> None:
+    rng = random.Random(size)
+    rows = [
+        {"id": t, "who": rng.choice("uv"), "kind": rng.choice("ABC"), "t": t, "p": rng.choice(PS)}
+        for t in range(1, 60)
+    ]
+    ag, bound = rule_session(LIKELY, {}), {"s": rows}
+    network = acting_network(ag, bound)
+    found = answers_of(network, bound, 3, size)
+    ag.bind("s", rows)
+    for each in network.asked:
+        if each.name in ("ever", "lately"):
+            # No table tests these rows; they are told beside all that acts.
+            continue
+        expected = ordered(asks_of(ag)[each.kind](each.name).to_pylist())
+        assert near(told(found, each.key)) == near(expected), each
+        assert expected or each.kind == "aside"
+
+
+PS = (0.5, 0.9, 1.0)
+
+
+def near(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows without the last digits of numbers."""
+    return [{k: round(v, 9) if isinstance(v, float) else v for k, v in r.items()} for r in rows]
 
 
 def test_contents_are_told_at_the_end() -> None:
@@ -233,6 +280,32 @@ def test_contents_are_told_at_the_end() -> None:
     assert told(answers_of(network, bound, 1, 2), asked.key) == [
         {"worker": "w7", "status": "warning"}
     ]
+
+
+@pytest.mark.parametrize("kinds", [("settled", "firings"), ("contents",)])
+def test_tables_in_worlds_are_settled_over_all_rows(kinds: tuple[str, ...]) -> None:
+    ag, rows = worked(), [dict(zip(OF_BEHAVIOUR, each, strict=True)) for each in EVENTS]
+    rows += [{**row, "id": row["id"] + 4, "worker": "w8"} for row in rows]
+    bound: Bound = {
+        "behaviour": rows,
+        "worker_status": [{"worker": each, "status": "safe"} for each in ("w7", "w8", "w9")],
+    }
+    for name, own in bound.items():
+        ag.bind(name, own)
+    network = acting_network(ag, bound)
+    every = [*network.asked, Asked("contents", "worker_status")]
+    network = network.only(network.names, [each for each in every if each.kind in kinds])
+    sharding = sharding_of(network, bounded=True)
+    assert sharding.kind == ("single" if kinds == ("contents",) else "key")
+    found = [
+        answer
+        for blobs in packed(network, bound, 3).values()
+        for _, step in BoundedTask(network, sharding).steps(iter(blobs))
+        for answer in listed(step)
+    ]
+    for each in network.asked:
+        expected = ordered(ag.table(each.name).to_pylist())
+        assert near(told(found, each.key)) == near(expected) != []
 
 
 def test_what_reads_by_key_is_cut_by_it() -> None:

@@ -94,7 +94,6 @@ def test_every_row_that_is_refused_has_a_test() -> None:
         "a query over a query that has active conjuncts",
         "a subquery of a table that no rule writes",
         "`UNCERTAIN` tables",
-        "rules on forecasts",
     )
     assert len(rows) == len(shown)
     assert all(what in row for what, row in zip(shown, rows, strict=True))

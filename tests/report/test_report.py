@@ -165,3 +165,14 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "<title>store" in page.read_text()
     assert CliRunner().invoke(cli, [*command, str(page), "--truth", "x"]).exit_code == 1
+
+
+def test_what_is_certain_has_no_slider_and_words_stand_below_words() -> None:
+    sure = [row | {"p": 1.0} for row in ROWS if row["reader"] != "COUNTER"]
+    page = session(rows=sure).report()
+    assert 'id="cut"' not in page
+    assert "sure enough" not in text_of(page)
+    assert 'id="cut"' in session().report()
+    doubted = session(rows=[*ROWS, {**ROWS[0], "id": None}]).report()
+    assert '<th scope="col" class="words">reason</th>' in doubted
+    assert '<th scope="col">rows</th>' in doubted

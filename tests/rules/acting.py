@@ -7,11 +7,18 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+from hypothesis import settings
+
 from augury import Session
 from augury.errors import DataError
 from augury.runners.local.acting import ActingRun
 
 Rows = list[tuple[str, dict[str, Any]]]
+
+
+def many(examples: int) -> int:
+    """Return how many random scripts are tried: so many, and a thousand in `make fuzz`."""
+    return max(examples, settings().max_examples // 5)
 
 
 def session(script: str, before: dict[str, list[tuple[Any, ...]]]) -> Session:

@@ -17,7 +17,7 @@ from augury.evaluation.acting.placed import TIME, placed
 from augury.evaluation.stages.act import Acted, ActStage, ActState
 from augury.matching.matcher import ALWAYS
 from oracles.rules import Event, Script
-from rules.acting import bind, session
+from rules.acting import bind, many, session
 from rules.cases import CASES
 from rules.test_examples import bounded
 from rules.test_reference import cases, opened, rows_of
@@ -76,7 +76,7 @@ def stepped(
 
 
 @given(cases(), st.lists(st.integers(0, 16), max_size=5), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=many(40), deadline=None)
 def test_steps_and_stored_states_change_nothing(
     case: tuple[Script, list[Event]], cuts: Cuts, late: bool
 ) -> None:
@@ -89,7 +89,7 @@ def test_steps_and_stored_states_change_nothing(
 
 
 @given(cases(), st.integers(2, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 def test_shards_change_nothing(case: tuple[Script, list[Event]], count: int) -> None:
     script, events = case
     stage, candidates = stage_of(bind(opened(script), rows_of(events)))

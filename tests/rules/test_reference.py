@@ -13,7 +13,7 @@ from augury import Session
 from augury.errors import DataError
 from augury.runners.local.acting import ActingRun
 from oracles.rules import Act, Ask, Event, Outcome, Query, Rule, Script, reference, text_of
-from rules.acting import bind, contents_of, pushed, session
+from rules.acting import bind, contents_of, many, pushed, session
 
 pytestmark = pytest.mark.filterwarnings("ignore::augury.errors.RowsWarning")
 COLOURS, WORKERS, KINDS = ("red", "green", "blue"), ("u", "v"), ("A", "B", "C")
@@ -150,7 +150,7 @@ def stops(ag: Session, expected: Outcome) -> bool:
 
 
 @given(cases())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=many(40), deadline=None)
 def test_bound_rows_give_what_the_reference_gives(case: tuple[Script, list[Event]]) -> None:
     script, events = case
     expected, names = expected_of(script, events)
@@ -163,7 +163,7 @@ def test_bound_rows_give_what_the_reference_gives(case: tuple[Script, list[Event
 
 
 @given(cases())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=many(25), deadline=None)
 def test_every_read_is_that_of_the_reference(case: tuple[Script, list[Event]]) -> None:
     script, events = case
     expected, _ = expected_of(script, events)
@@ -181,7 +181,7 @@ def test_every_read_is_that_of_the_reference(case: tuple[Script, list[Event]]) -
 
 
 @given(cases(), st.lists(st.integers(1, 4), max_size=9), st.integers(0, 9))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=many(40), deadline=None)
 def test_pushed_rows_give_what_the_reference_gives(
     case: tuple[Script, list[Event]], cuts: list[int], broken: int
 ) -> None:

@@ -17,7 +17,7 @@ from augury.errors import DataError
 from augury.rules.flights import Flights, in_order
 from augury.rules.locks import Lock, Scheduler, waits_for
 from oracles.rules import Event, Script, text_of
-from rules.acting import pushed
+from rules.acting import many, pushed
 from rules.cases import CASES, Case
 from rules.test_examples import FINE, check_effects, check_matches, rows_of
 from rules.test_reference import cases, expected_of
@@ -197,7 +197,7 @@ def any_order(chance: random.Random) -> Callable[..., None]:
 @given(
     cases(), st.sampled_from(SCHEDULERS), st.sampled_from(GRAINS), st.integers(0, 2**32), st.data()
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=many(100), deadline=None)
 def test_no_order_that_locks_allow_changes_anything(
     case: tuple[Script, list[Event]], scheduler: Any, grain: Any, seed: int, data: Any
 ) -> None:

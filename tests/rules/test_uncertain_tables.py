@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from augury import QueryError, Session
 from augury.errors import DataError
 from oracles.rules import Act, Ask, Event, Outcome, Script, reference, text_of
-from rules.acting import bind, session
+from rules.acting import bind, many, session
 from rules.test_reference import cases, names_of, rows_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::augury.errors.RowsWarning")
@@ -41,6 +41,7 @@ BEGIN
 END;
 """
 )
+OF_BEHAVIOUR = ("id", "action", "t", "seq", "worker", "room", "p")
 EVENTS = [
     (1, "EXIT", 2, 1, "w7", "A", 0.9),
     (2, "ENTER", 10, 2, "w7", "B", 0.5),
@@ -51,8 +52,7 @@ EVENTS = [
 
 def worked(script: str = N16) -> Session:
     ag = session(script, {"worker_status": [("w7", "safe")]})
-    columns = ("id", "action", "t", "seq", "worker", "room", "p")
-    ag.bind("behaviour", [dict(zip(columns, each, strict=True)) for each in EVENTS])
+    ag.bind("behaviour", [dict(zip(OF_BEHAVIOUR, each, strict=True)) for each in EVENTS])
     return ag
 
 
@@ -85,6 +85,18 @@ def test_each_world_has_changes_of_its_own_and_pushed_rows_have_not_all_worlds()
     pushing.sql(N16)
     with pytest.raises(QueryError, match="P003"):
         pushing.push("behaviour", [])
+
+
+def test_a_table_that_no_rule_writes_is_whole_in_every_world() -> None:
+    script = N16.replace(
+        "WITHIN 45 RETURN b.worker",
+        "AND 1 <= (SELECT COUNT(*) FROM rooms WHERE size = 3) WITHIN 45 RETURN b.worker",
+    )
+    for kind in ("", " UNCERTAIN"):
+        rooms = f"CREATE TABLE rooms (room STRING, size LONG) KEY room{kind};"
+        ag = worked(rooms + script)
+        ag.bind("rooms", [{"room": "A", "size": 3}])
+        assert ag.table("masked").column("confidence").to_pylist() == pytest.approx([0.45])
 
 
 def test_too_many_worlds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +148,7 @@ def worlds_of(events: list[Event]) -> list[tuple[float, list[Event]]]:
 
 
 @given(cases())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=many(25), deadline=None)
 def test_what_comes_of_worlds_is_what_comes_of_each_weighed(
     case: tuple[Script, list[Event]],
 ) -> None:

@@ -10,7 +10,8 @@ import pytest
 from augury import DataError, QueryError, Session
 from augury.analysis.policies.bindings import bound_by
 from augury.analysis.script import check_text
-from augury.runners.local import threads
+from augury.planning.never_covered import without_skip
+from augury.runners.local import runner, threads
 from runners.every_runner import Runner, every_runner
 
 STREAM = (
@@ -103,6 +104,47 @@ def test_threads_take_the_same(skip: str, monkeypatch: pytest.MonkeyPatch) -> No
         return str(row["match_id"])
 
     assert sorted(together, key=order) == sorted(alone, key=order)
+
+
+RUNS = {
+    "SEQ(A a, B+ b, C c)": True,
+    "SEQ(A a, OR(B b, C c))": True,
+    "SEQ(OR(A a, B b), C+ c)": True,
+    "SEQ(A a, B* b, A c)": False,
+    "SEQ(A+ a, B b)": False,
+    "AND(A a, B b)": False,
+    "SEQ(A a, _ b)": False,
+    "(SEQ(A a, B b))+ g": False,
+}
+
+
+@pytest.mark.parametrize("pattern", RUNS)
+@pytest.mark.parametrize("strategy", ["STRICT", "PARTITION CONTIGUITY"])
+@pytest.mark.parametrize("apart", [1, 2])
+@pytest.mark.rotating(3)
+def test_what_cannot_cover_is_not_asked_what_it_covers(
+    pattern: str, strategy: str, apart: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With `apart` 2, every other event is at once with the one before it.
+    rows = [row | {"t": row["t"] // apart} for row in rows_of(2000)]
+    query = f"CREATE QUERY q ON s PATTERN {pattern} WHERE [tag] USING {strategy}"
+    script = f"{STREAM} {query} {PAST} WITHIN 20;"
+    for name, value in (("MANY", 10), ("FEW", 700), ("LEAST_PART", 100)):
+        monkeypatch.setattr(threads, name, value)
+    tried = []
+
+    def spied(asked: Any) -> Any:
+        found = without_skip(asked)
+        tried.append(found is not None)
+        return found
+
+    monkeypatch.setattr(runner, "without_skip", spied)
+    found = {m["match_id"] for m in local(script, rows)}
+    # STRICT runs over all rows, and no key cuts them.
+    assert tried == ([RUNS[pattern]] if strategy != "STRICT" else [])
+    monkeypatch.setattr(runner, "without_skip", lambda _: None)
+    assert found == {m["match_id"] for m in local(script, rows)}
+    assert found
 
 
 @pytest.mark.parametrize("cut", [3, 17, 40])

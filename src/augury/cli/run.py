@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -149,6 +150,10 @@ def _run(job: Any, flags: Any, given: dict[str, Any], reporter: Reporter) -> Non
 
         run_here(job, flags, given, reporter)
         return
+    if find_spec("py4j") is None:
+        raise AuguryError(
+            "Spark is not installed: pip install 'augury[spark]', or see: augury doctor"
+        )
     from augury.cli.spark_run import run_on_spark
 
     run_on_spark(job, flags, given, reporter)

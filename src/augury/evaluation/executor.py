@@ -19,17 +19,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from augury.analysis.declarations.catalog import StreamSchema
+from augury.evaluation.acting.worlds import Worlds
 from augury.evaluation.answers.answers import Answers, Clock, Measured
 from augury.evaluation.answers.asked_rows import acted_rows
 from augury.evaluation.asked import ACTED
 from augury.evaluation.codec import Format, fingerprint
+from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.made_streams import StreamStage, stream_stages
 from augury.evaluation.memory_guard import memory_errors_named
 from augury.evaluation.network import Network, below
+from augury.evaluation.probability.chain_shard import ChainShard
 from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
-from augury.evaluation.stages.act import ActState
+from augury.evaluation.stages.act import Acted, ActState
 from augury.evaluation.stages.beside import BesideStage, BesideState
+from augury.evaluation.stages.chain import ChainStage
 from augury.evaluation.stages.closed_windows import ClosedWindowsStage
 from augury.evaluation.stages.count import CountStage
 from augury.evaluation.stages.forecasting import forecast_stages
@@ -37,16 +40,15 @@ from augury.evaluation.stages.match import MatchStage
 from augury.evaluation.stages.owner_match import OwnerMatchStage
 from augury.evaluation.stages.source import SourceStage, SourceState
 from augury.evaluation.stages.window import WindowStage
-from augury.evaluation.stream_rows import EVENT_ID, StreamRows, with_event_ids
+from augury.evaluation.stream_rows import StreamRows, with_event_ids
+from augury.evaluation.travelling import Tables, travelling
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET, Operator
 from augury.planning.evaluated import reads_owners
-from augury.sources.columns import ARROW_TYPES
 
 FORMAT = Format(b"AUGURYHD", 2)
 # Rows of fewer windows than that are not worth steps.
 FEW_WINDOWS = 4
-Tables = Mapping[str, pa.Table]
 # A stage that answers queries: new rows of streams in, answers out.
 QueryStage = Operator[Mapping[str, StreamRows], Any, Answers]
 
@@ -119,6 +121,8 @@ class Executor:
                 found[stage.name] = MatchStage(network.plans[name], network.relations)
             elif stage.kind == "count" and self._keeps_rows(name):
                 found[stage.name] = CountStage(network.only([name]))
+            elif self.stores and not network.policies and network.carries(name):
+                found[stage.name] = ChainStage(network.chain_of(name))
             elif self._closes_windows(name):
                 found[stage.name] = ClosedWindowsStage(network.only([name]))
             else:
@@ -232,7 +236,7 @@ class Executor:
     ) -> dict[str, pa.Table]:
         """Let candidates be settled, where something acts; return what was asked for of it."""
         stage, network = self.network.act, self.network
-        if stage is None or state.acted is None:
+        if stage is None or state.acted is None or self._acts_in_worlds:
             return found
         acting = stage.acting.candidates
         candidates = {name: found[made.name] for name, made in acting.items()}
@@ -247,6 +251,26 @@ class Executor:
         rows = {each: acted_rows(stage, state.acted, acted, each) for each in asked}
         ends = horizon == ALWAYS
         return {a.key: table for a, table in rows.items() if ends or a.kind != "contents"}
+
+    @property
+    def _acts_in_worlds(self) -> bool:
+        return self.network.act is not None and self.network.act.acting.uncertain is not None
+
+    def _in_worlds(self, fresh: Mapping[str, StreamRows], clock: Clock) -> dict[str, pa.Table]:
+        """Settle candidates in every world: over rows that have an end, which are all there."""
+        stage, network = self.network.act, self.network
+        assert stage is not None
+        rows = Evaluator(network.catalog, network.queries, dict(network.tables), dict(fresh))
+        with clock.stage("act in worlds"):
+            outcome = Worlds.of(stage, rows).run()
+        acted = Acted(outcome.found, outcome.firings, outcome.rejected)
+        asked = [each for each in network.asked if each.kind in ACTED]
+        return {
+            each.key: outcome.table(network.catalog, each.name)
+            if each.kind == "contents"
+            else acted_rows(stage, stage.start(), acted, each)
+            for each in asked
+        }
 
     def _shown(self, clock: Clock) -> dict[str, Measured]:
         """Return what was measured, but how many rows came to a policy: that is secret, too."""
@@ -300,6 +324,8 @@ class Executor:
         self, state: ExecutorState, fresh: Mapping[str, StreamRows], horizon: int, clock: Clock
     ) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
         """Let every stage take new rows in; return answers, and rows that stages put aside."""
+        if self._acts_in_worlds:
+            return self._in_worlds(fresh, clock), {}
         found, rejected = dict[str, pa.Table](), dict[str, pa.Table]()
         stages = self._stages(state, horizon)
         for name, stage in stages.items():
@@ -483,10 +509,6 @@ def steps_of(network: Network, step: int, first: int | None, last: int | None) -
     return step if network.memory < (last - first) // FEW_WINDOWS else ALWAYS
 
 
-def travelling(network: Network, stream: StreamSchema) -> pa.Schema:
-    """Return the columns of a stream that its rows take along; a row without ID brings a hash."""
-    kinds = {column.name: ARROW_TYPES[column.type.value] for column in stream.columns}
-    fields = [(name, kinds[name]) for name in network.columns(stream)]
-    if stream.id is None:
-        fields.append((EVENT_ID, pa.string()))
-    return pa.schema(fields)
+def shard_for(network: Network) -> Executor | ChainShard:
+    """Return what evaluates a network in a streaming run."""
+    return ChainShard(network) if network.keeps_chains else Executor(network, stores=True)

@@ -200,10 +200,15 @@ class Network:
     @property
     def keeps_chains(self) -> bool:
         """Whether all queries ask for probabilities by time, along chains."""
-        return not (self.asked or self.policies) and all(
-            name in self.chains and is_carried(query, self.catalog)
-            for name, query in self.queries.items()
-        )
+        return not (self.asked or self.policies) and all(map(self.carries, self.queries))
+
+    def carries(self, name: str) -> bool:
+        """Return whether a query asks for probabilities by time, along chains."""
+        return name in self.chains and is_carried(self.queries[name], self.catalog)
+
+    def chain_of(self, name: str) -> Network:
+        """Return the network of one such query; nothing acts in it."""
+        return replace(self, act=None).only([name])
 
     @cached_property
     def only_chains(self) -> frozenset[str]:

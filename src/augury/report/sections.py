@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -151,7 +152,8 @@ def by_key(answer: Answer) -> Section | None:
     head = (*answer.keys, "matches", "to expect", "surest")
     return Section(
         "By key",
-        f"{len(groups):,} keys have matches. To expect: the sum of the confidences.",
+        f"{counted(len(groups), 'key has', 'keys have')} matches. To expect: the sum of the "
+        "confidences.",
         table(head, lines, bar=len(head) - 1),
         wide=len(answer.keys) > 1,
     )
@@ -258,23 +260,39 @@ def plain_rows(title: str, lead: str, rows: Sequence[Row], total: int | None = N
 
 def table(head: Iterable[str], lines: Iterable[Iterable[str]], bar: int | None = None) -> str:
     """Return a table of texts; column `bar` has shares that are drawn, too."""
-    heads = "".join(f'<th scope="col">{escape(each)}</th>' for each in head)
-    body = "".join(_line(list(line), bar) for line in lines)
+    rows = [list(line) for line in lines]
+    # Numbers and times stand below each other by their last digits, words by their first letter.
+    words = {
+        k for row in rows for k, cell in enumerate(row) if k and not _NUMERIC.fullmatch(cell)
+    } - {bar}
+    heads = "".join(
+        f'<th scope="col"{_of_words(k in words)}>{escape(each)}</th>' for k, each in enumerate(head)
+    )
+    body = "".join(_line(row, bar, words) for row in rows)
     return (
         f'<div class="scroll" tabindex="0"><table><thead><tr>{heads}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
 
-def _line(cells: Sequence[str], bar: int | None) -> str:
+# Numbers, shares, times, and the dash of what is not there.
+_NUMERIC = re.compile(r"[\d\s.,:%+e\N{EN DASH}-]*")
+
+
+def _of_words(is_of_words: bool) -> str:
+    return ' class="words"' if is_of_words else ""
+
+
+def _line(cells: Sequence[str], bar: int | None, words: set[int]) -> str:
     first = f'<th scope="row">{escape(cells[0])}</th>' if cells else ""
-    rest = "".join(_cell(cell, is_bar=k == bar) for k, cell in enumerate(cells[1:], 1))
+    rest = "".join(
+        _share(cell) if k == bar else f"<td{_of_words(k in words)}>{escape(cell)}</td>"
+        for k, cell in enumerate(cells[1:], 1)
+    )
     return f"<tr>{first}{rest}</tr>"
 
 
-def _cell(text: str, *, is_bar: bool) -> str:
-    if not is_bar:
-        return f"<td>{escape(text)}</td>"
+def _share(text: str) -> str:
     width = 100 * min(1.0, max(0.0, float(text)))
     return f'<td class="share"><i style="width:{width:.1f}%"></i><span>{escape(text)}</span></td>'
 
@@ -290,8 +308,9 @@ def axis_of(times: Sequence[Any]) -> Axis:
         return Axis("", ())
     low, high = place(min(times)), place(max(times))
     high = high if high > low else low + 1
-    steps = [low + (high - low) * k / 4 for k in range(5)]
     is_clock = isinstance(times[0], datetime)
+    apart = (high - low) / 4 if is_clock else max(1.0, (high - low) // 4)
+    steps = [low + apart * k for k in range(5) if low + apart * k <= high]
     form = "%H:%M:%S" if high - low < 600 else "%H:%M"
     form = form if high - low < 2 * 86_400 else "%m-%d" if high - low < 400 * 86_400 else "%Y-%m"
     ticks = [
@@ -299,6 +318,11 @@ def axis_of(times: Sequence[Any]) -> Axis:
         for at in steps
     ]
     return Axis("", ticks, low, high)
+
+
+def counted(number: int, one: str, several: str) -> str:
+    """Return `1 query`, `2 queries`."""
+    return f"{number:,} {one if number == 1 else several}"
 
 
 def percent(share: float | None) -> str:
@@ -311,5 +335,5 @@ def shown(value: Any) -> str:
     if value is None:
         return "\N{EN DASH}"
     if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M:%S")
+        return value.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds")
     return f"{value:.6g}" if isinstance(value, float) else str(value)

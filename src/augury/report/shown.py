@@ -70,5 +70,5 @@ def _cell(value: Any, *, is_share: bool) -> str:
 
 def _text(value: Any) -> str:
     if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M:%S")
+        return value.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds")
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -21,7 +21,7 @@ from augury.report.page import Frame, page
 from augury.report.parts import Cut, Figure, Section, Story
 from augury.report.people import lanes_of
 from augury.report.scores import score
-from augury.report.sections import percent
+from augury.report.sections import counted, percent
 
 HEADLINE = 0.8
 
@@ -39,9 +39,8 @@ def page_about(ag: Any, *, title: str = "Answers", truth: str | None = None) -> 
         sections.asked(script_of(ag), first),
         *([sections.rows_in(streams)] if streams else []),
     ]
-    lead = (
-        f"{sum(each.good for each in streams):,} rows, {counted(len(answers), 'query', 'queries')}"
-    )
+    rows = counted(sum(each.good for each in streams), "row", "rows")
+    lead = f"{rows}, {counted(len(answers), 'query', 'queries')}"
     story = _story(ag, first, streams, opening, is_first=True)
     frame = Frame(title, f"{lead}.", _made(first), "augury report")
     chapters = [
@@ -57,11 +56,6 @@ def page_about(ag: Any, *, title: str = "Answers", truth: str | None = None) -> 
     return page(frame, story, chapters)
 
 
-def counted(number: int, one: str, several: str) -> str:
-    """Return `1 query`, `2 queries`."""
-    return f"{number:,} {one if number == 1 else several}"
-
-
 def _made(first: Answer | None) -> str:
     return "" if first is None else f"Query {first.name}: {_lead(first)}"
 
@@ -74,7 +68,7 @@ def _lead(answer: Answer) -> str:
     matches = counted(len(answer.rows), "match", "matches")
     if not answer.rows:
         return f"{matches}."
-    if all(row["confidence"] == 1 for row in answer.rows):
+    if _is_certain(answer):
         return f"{matches}, certain."
     expected = sum(row["confidence"] for row in answer.rows)
     return f"{matches}, of which {expected:,.1f} are to be expected true."
@@ -91,7 +85,7 @@ def _story(
     if answer is None:
         return Story((), tuple(opening), {})
     cut = HEADLINE if answer.threshold is None else max(answer.threshold, HEADLINE)
-    has_slider = is_first and answer.kind == "matches" and bool(answer.rows)
+    has_slider = is_first and answer.kind == "matches" and not _is_certain(answer)
     own = [*opening, *_sections(ag, answer, cut, is_moved=has_slider)]
     if not opening and answer.picture:
         own.insert(0, sections.asked(answer.statement, answer))
@@ -103,6 +97,11 @@ def _story(
         data = {"items": _pairs((row["confidence"], True) for row in answer.rows)}
     slider = Cut("Answers with confidence of at least", cut, 0.0) if has_slider else None
     return Story(head, tuple(own), data, slider)
+
+
+def _is_certain(answer: Answer) -> bool:
+    """Whether no threshold would make a difference."""
+    return all(row["confidence"] == 1 for row in answer.rows)
 
 
 def _pairs(judged: Any) -> list[list[float]]:
@@ -149,6 +148,8 @@ def _head(
     sure = sum(row["confidence"] >= cut - 1e-9 for row in answer.rows)
     yield Figure("matches", f"{len(answer.rows):,}", answer.name)
     mark = "accused" if has_slider else ""
+    if answer.truth is None and _is_certain(answer):
+        return
     if answer.truth is None:
         noted = f"of {len(answer.rows):,}"
         yield Figure("sure enough", f"{sure:,}", noted, id=mark)

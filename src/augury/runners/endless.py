@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from augury.evaluation.network import Network, below
+from augury.planning.acting.refusals import refuse_worlds
 from augury.planning.evaluated import reads_owners, refuse_endless_skips, refuse_unrevised
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
 from augury.planning.streamable import refuse_unstreamable
@@ -10,15 +11,13 @@ from augury.planning.streamable import refuse_unstreamable
 
 def refuse_endless(network: Network) -> None:
     """Raise where a query cannot be answered over rows that have no end."""
+    if network.act is not None:
+        refuse_worlds(network.act.acting)
     for name, query in network.queries.items():
         if any(map(reads_owners, below(query, network.queries).values())):
             refuse_unrevised(query)
         if network.graph.of(name).is_likely:
             refuse_unstreamable(query, network.catalog)
-            if network.act is not None:
-                message = f"a rule acts on {query.name}, probabilities by time, in a stream"
-                hint = "run it over bounded rows, or push them"
-                raise PlanError(NOT_EVALUATED, message, hint)
             continue
         if any(stream.name.lower() in network.inferred for stream in query.streams):
             message = f"query {query.name} lists matches of an inferred stream, in a streaming run"

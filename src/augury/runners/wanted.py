@@ -105,6 +105,7 @@ def _asked(
     if name in catalog.suppressed:
         return Asked("stream", name)
     if name in catalog.tables and acting_names(catalog, queries):
-        return Asked("changes", name)
+        # Each world has changes of its own: such a table is given as it is at the end.
+        return Asked("contents" if catalog.tables[name].uncertain else "changes", name)
     message = f"{name} is nothing that a run can give"
     raise PlanError(NOT_EVALUATED, message, "name a query, a forecast, a rule or a made stream")

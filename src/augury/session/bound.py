@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from augury.errors import AuguryError, QueryError
@@ -38,6 +39,7 @@ class BoundRows:
         if self.engine != "spark":
             raise AuguryError("the engine 'local' has no Spark session")
         if self._spark is None:
+            _refuse_without_spark()
             from augury.runners.process.local_spark import start
 
             self._spark = start()
@@ -112,6 +114,7 @@ class BoundRows:
         return self._runner
 
     def _new_spark(self) -> SparkRunner:
+        _refuse_without_spark()
         from augury.runners.spark.runner import SparkRunner
 
         declared = self._declared
@@ -199,3 +202,12 @@ class BoundRows:
             for stream in self.local_runner().streams_read
             if (bad := stream.rejected).num_rows
         }
+
+
+def _refuse_without_spark() -> None:
+    """Raise where this session is one of Spark, and that is not installed."""
+    if find_spec("pyspark") is None:
+        raise AuguryError(
+            "this session runs on Spark, which is not installed: pip install 'augury[spark]', or "
+            "stay in this process with Session(engine='local')"
+        )

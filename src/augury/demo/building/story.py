@@ -9,6 +9,7 @@ from augury.demo.building.judgement import THRESHOLDS, Verdict
 from augury.report.charts.plot import UNIT_TICKS, Axis, Plot
 from augury.report.charts.script_text import marked
 from augury.report.parts import Figure, Section, Story
+from augury.report.sections import percent
 
 NAMES = {
     "filtered": "filtered, as it happens",
@@ -91,8 +92,8 @@ def _curves(verdict: Verdict) -> Section:
 
 def _table(verdict: Verdict) -> Section:
     rows = "".join(
-        f"<tr><th>{escape(NAMES[name])}</th><td>{threshold}</td><td>{score.precision:.1%}</td>"
-        f"<td>{score.recall:.1%}</td><td>{score.f1:.2f}</td></tr>"
+        f"<tr><th>{escape(NAMES[name])}</th><td>{threshold}</td><td>{percent(score.precision)}</td>"
+        f"<td>{percent(score.recall)}</td><td>{score.f1:.2f}</td></tr>"
         for name, threshold in verdict.shown
         if (score := verdict.scores[name, threshold])
     )

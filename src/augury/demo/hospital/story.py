@@ -14,7 +14,7 @@ from augury.report.charts.plot import UNIT_TICKS, Axis, Plot
 from augury.report.charts.script_text import marked
 from augury.report.parts import Figure, Section, Story
 from augury.report.scores import Band, Score, f1
-from augury.report.sections import people, percent
+from augury.report.sections import people, percent, table
 
 LOWEST = 0.05
 SHOWN = 12
@@ -105,15 +105,10 @@ def _by_unread(told: Told) -> Section:
 
 
 def _alarms(told: Told) -> Section:
-    rows = "".join(
-        f"<tr><th>{each['at']:%H:%M:%S}</th><td>{escape(each['person'])}</td>"
-        f"<td>{escape(each['room'])}</td></tr>"
-        for each in told.alarms[:SHOWN]
-    )
+    rows = [(f"{each['at']:%H:%M:%S}", each["person"], each["room"]) for each in told.alarms]
     return Section(
         "The alarms",
         f"The first of {len(told.alarms):,}. A rule fires once for a match, when it is told "
         "surely enough, also if that is later.",
-        '<div class="scroll"><table><thead><tr><th>at</th><th>who</th><th>where</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>",
+        table(("at", "who", "where"), rows[:SHOWN]),
     )

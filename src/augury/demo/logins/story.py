@@ -51,7 +51,8 @@ def _trace(told: Told) -> Section:
     """Return the forecast around one break-in, login by login."""
     minutes = [at for at, _, _ in told.traced]
     low, high = min(minutes), max(*minutes, 1.0)
-    ticks = [(low * k / 4, f"{low * k / 4:.0f}") for k in range(5)]
+    apart = next(each for each in (5, 10, 30, 60, 120, 240, -low) if -low <= 6 * each)
+    ticks = [(-apart * k, f"{-apart * k:.0f}") for k in range(int(-low // apart) + 1)]
     plot = Plot(Axis("minutes from the break-in", ticks, low, high), Axis("", PERCENT_TICKS))
     pieces = [plot.curve([(at, forecast) for at, forecast, _ in told.traced], "precision")]
     pieces += [

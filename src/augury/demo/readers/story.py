@@ -11,6 +11,7 @@ from augury.report.charts.judgement import against_each_other, calibration
 from augury.report.charts.script_text import marked
 from augury.report.parts import Figure, Section, Story
 from augury.report.scores import Band, Score
+from augury.report.sections import percent
 
 LOWEST = 0.1
 
@@ -37,17 +38,13 @@ def story(told: Told) -> Story:
     return Story(_head(told), sections, {})
 
 
-def _percent(share: float | None) -> str:
-    return "\N{EN DASH}" if share is None else f"{100 * share:.1f} %"
-
-
 def _head(told: Told) -> tuple[Figure, ...]:
     plain, own = told.plain, told.as_precise
     return (
         Figure("really stolen", f"{plain.wanted:,}", f"of {told.items:,} items"),
         Figure("reads missed", f"{told.unheard:,}", "nobody knows which"),
-        Figure("plain matching finds", f"{plain.right:,}", f"{_percent(plain.precision)} is right"),
-        Figure("augury finds", f"{own.right:,}", f"{_percent(own.precision)} is right"),
+        Figure("plain matching finds", f"{plain.right:,}", f"{percent(plain.precision)} is right"),
+        Figure("augury finds", f"{own.right:,}", f"{percent(own.precision)} is right"),
     )
 
 
@@ -106,7 +103,7 @@ def _row(name: str, found: Score, kind: str = "") -> str:
     cells = "".join(f"<td>{number:,}</td>" for number in numbers)
     shares = "".join(
         f'<td class="share {what}"><i style="width:{100 * (share or 0):.1f}%"></i>'
-        f"<span>{_percent(share)}</span></td>"
+        f"<span>{percent(share)}</span></td>"
         for what, share in (("precision", found.precision), ("recall", found.recall))
     )
     return f"<tr{kind}><th>{escape(name)}</th>{cells}{shares}</tr>"

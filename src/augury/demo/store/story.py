@@ -18,6 +18,7 @@ from augury.report.charts.script_text import marked
 from augury.report.charts.timeline import Mark, Span, Timeline
 from augury.report.parts import Cut, Figure, Section, Story
 from augury.report.scores import Score
+from augury.report.sections import percent
 
 LANES = ("SHELF", "COUNTER", "EXIT")
 LOWEST = THRESHOLDS[0]
@@ -41,11 +42,6 @@ def story(day: Day, answers: Answers, verdict: Judgement) -> Story:
     }
     cut = Cut("Accuse when the confidence is at least", HEADLINE, LOWEST)
     return Story(_head(day, verdict), sections, data, cut)
-
-
-def percent(share: float | None) -> str:
-    """Return a share for people."""
-    return "\N{EN DASH}" if share is None else f"{share:.1%}".replace("%", " %")
 
 
 def _head(day: Day, verdict: Judgement) -> tuple[Figure, ...]:

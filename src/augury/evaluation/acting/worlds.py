@@ -10,7 +10,7 @@ Oracle: tests/oracles/rules.py, in every world by itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, product
 from typing import Any
 
@@ -24,7 +24,7 @@ from augury.evaluation.acting import tables
 from augury.evaluation.acting.placed import placed
 from augury.evaluation.answers.match_answers import match_table
 from augury.evaluation.evaluator import Evaluator
-from augury.evaluation.stages.act import CandidateReader, shown
+from augury.evaluation.stages.act import ActStage, CandidateReader, shown
 from augury.language.tree import Having
 from augury.matching.lineage import NEVER, All, AtMost, Block, Formula, Is, Not, Truth, literals
 from augury.planning.acting.shards import Shards
@@ -76,6 +76,17 @@ class Worlds:
     rows: Evaluator
     start: State
     queries: Mapping[str, CheckedQuery]
+
+    @classmethod
+    def of(cls, stage: ActStage, rows: Evaluator) -> Worlds:
+        """Return what settles the candidates of a stage."""
+        acting = stage.acting
+        # What HAVING keeps is known when all worlds are.
+        whole = {name: replace(query, having=None) for name, query in acting.searched.items()}
+        start = tables.start(acting.world, stage.catalog, stage.bound)
+        rules = Stage(acting.world, stage.seen, stage.script)
+        found = replace(rows, queries={**rows.queries, **whole})
+        return cls(acting, stage.shards, rules, found, start, stage.queries)
 
     def run(self) -> Outcome:
         """Settle all there is."""
@@ -192,8 +203,13 @@ class Worlds:
         """Return the tables as a group may see them."""
         keys = set(self._keys(group).values())
         ids = {each.match_id for each in group}
+        written = {change.table for rule in self.acting.world.rules for change in rule.changes}
         begin = {}
         for name, contents in self.start.tables.items():
+            if name not in written:
+                # It is the same in all worlds, whole.
+                begin[name] = contents
+                continue
             made = Contents(name, contents.key)
             for place, row in contents.rows():
                 key = contents.key_of(row)

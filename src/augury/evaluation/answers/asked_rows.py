@@ -52,4 +52,6 @@ def _act_schema(stage: ActStage, asked: Asked) -> pa.Schema:
         found = without_owners(stage.acting.candidates[asked.name].query)
         plan = plan_match(found, stage.catalog)
         return shown(answer_schema(plan).empty_table()).schema
-    return acted_rows(stage, stage.start(), Acted({}, [], []), asked).schema
+    found = acted_rows(stage, stage.start(), Acted({}, [], []), asked).schema
+    in_worlds = asked.kind == "contents" and stage.catalog.tables[asked.name].uncertain
+    return found.append(pa.field("probability", pa.float64())) if in_worlds else found

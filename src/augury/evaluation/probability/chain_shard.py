@@ -24,7 +24,6 @@ from augury.errors import DataError
 from augury.evaluation.answers.answers import Answers
 from augury.evaluation.codec import Format, fingerprint, ipc_bytes, plain, value_of
 from augury.evaluation.encoding import declaration_of, keys_of, whole
-from augury.evaluation.executor import Executor, Tables, travelling
 from augury.evaluation.inferring import Inferring, Steps
 from augury.evaluation.network import Network
 from augury.evaluation.probability.beliefs import KeyedBeliefs, Numbers, keyed_beliefs
@@ -34,6 +33,7 @@ from augury.evaluation.probability.markov_objects import MarkovObject, ObjectSta
 from augury.evaluation.probability.quiet_steps import with_quiet_steps
 from augury.evaluation.row_blocks import Stored
 from augury.evaluation.stream_rows import StreamRows
+from augury.evaluation.travelling import Tables, travelling
 from augury.inference.crowds import Crowds
 from augury.inference.following import Followed
 from augury.matching.marginal import (
@@ -77,16 +77,18 @@ class ChainState:
     stands: Mapping[str, Mapping[Key, ObjectState]] = field(default_factory=dict)
 
     @property
+    def nbytes(self) -> int:
+        """About how many bytes are held in memory."""
+        tables = sum(rows.nbytes for rows in (*self.waiting.values(), *self.kept.values()))
+        states = (each.marginal for each in self.queries.values() if each.marginal is not None)
+        return int(tables + sum(each.mass.nbytes for each in states))
+
+    @property
     def is_empty(self) -> bool:
         chains = any(each.chains for each in self.queries.values())
         keys = any(each.keys for each in self.followed.values())
         rows = any(table.num_rows for table in (*self.waiting.values(), *self.kept.values()))
         return not (chains or keys or rows or any(self.stands.values()))
-
-
-def shard_for(network: Network) -> Executor | ChainShard:
-    """Return what evaluates a network in a streaming run."""
-    return ChainShard(network) if network.keeps_chains else Executor(network, stores=True)
 
 
 @dataclass(frozen=True)

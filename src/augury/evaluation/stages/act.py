@@ -31,7 +31,6 @@ from augury.evaluation.encoding import whole
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.planning.acting.columns import HIDDEN, TOLD_HOW, TOLD_SHOWN
-from augury.planning.acting.refusals import refuse_worlds
 from augury.planning.acting.shards import Shards, shards_of
 from augury.planning.acting.whom import tested_names
 from augury.planning.acting.world import Acting, acting_of
@@ -111,7 +110,6 @@ class ActStage:
             for each in catalog.tables.values()
         ]
         own = {name: table for name, table in bound.items() if name in catalog.tables}
-        refuse_worlds(acting_of(catalog, queries))
         mark = fingerprint(tables_of, script_texts(catalog))
         return cls(plain(catalog), dict(queries), own, mark, script=script_hash(catalog))
 

@@ -45,11 +45,12 @@ def refuse_places(tables: Iterable[str], catalog: Catalog, over: bool = False) -
 
 
 def refuse_worlds(acting: Acting) -> None:
-    """Refuse tables that are in each world by themselves, where rows come bit by bit."""
+    """Refuse tables that are in each world by themselves, over rows that have no end."""
     if acting.uncertain:
         raise not_yet(
-            f"table {acting.uncertain} is UNCERTAIN, and rows come bit by bit, or on Spark",
-            "bind the rows and ask for the table, with the engine 'local'",
+            f"table {acting.uncertain} is UNCERTAIN, and is settled over all rows at once: as rows "
+            "come, worlds would double with every event that hangs together by it",
+            "run it over rows that have an end",
         )
 
 

@@ -15,10 +15,10 @@ import pyarrow as pa
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, DataType, StreamSchema
 from augury.errors import DataError
+from augury.evaluation.executor import shard_for
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import Network, below
 from augury.evaluation.packing import Packer
-from augury.evaluation.probability.chain_shard import shard_for
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.matcher import ALWAYS
 from augury.planning.match_plan import MatchPlan

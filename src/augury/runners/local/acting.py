@@ -7,16 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from augury.evaluation.acting import tables
 from augury.evaluation.acting.opened import with_stores
-from augury.evaluation.acting.version import script_hash
 from augury.evaluation.acting.worlds import Outcome, Worlds
 from augury.evaluation.answers.answers import Clock, as_rows
 from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.stages.act import Acted, ActStage, shown
 from augury.matching.matcher import ALWAYS
-from augury.planning.acting.shards import shards_of
-from augury.rules.stage import Stage, State
+from augury.rules.stage import State
 from augury.runners.live.acting import Used
 from augury.runners.local.runner import LocalRunner
 
@@ -68,14 +65,9 @@ class ActingRun:
     def _in_worlds(self) -> tuple[State, Acted]:
         """Settle in every world by itself."""
         used, runner = self.used, self.runner
-        shards = shards_of(used.acting, used.catalog, used.queries)
-        # What HAVING keeps is known when all worlds are.
-        whole = {n: replace(query, having=None) for n, query in used.acting.searched.items()}
-        queries = {**used.queries, **whole}
-        rows = Evaluator(used.catalog, queries, runner.bound)
-        start = tables.start(used.acting.world, used.catalog, runner.bound)
-        stage = Stage(used.acting.world, self.seen, script_hash(used.catalog))
-        self._worlds = Worlds(used.acting, shards, stage, rows, start, used.queries).run()
+        stage = replace(ActStage.of(used.catalog, used.queries, runner.bound), seen=self.seen)
+        rows = Evaluator(used.catalog, used.queries, runner.bound)
+        self._worlds = Worlds.of(stage, rows).run()
         found = Acted(self._worlds.found, self._worlds.firings, self._worlds.rejected)
         return State({}, firings=found.firings, rejected=found.rejected), found
 

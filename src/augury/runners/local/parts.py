@@ -21,11 +21,10 @@ from augury.evaluation.acting.opened import with_stores
 from augury.evaluation.answers.answers import Answers
 from augury.evaluation.answers.asked_rows import asked_schema
 from augury.evaluation.answers.schemas import network_schema
-from augury.evaluation.executor import Executor
+from augury.evaluation.executor import Executor, shard_for
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import Network, below
 from augury.evaluation.packing import Packer
-from augury.evaluation.probability.chain_shard import shard_for
 from augury.evaluation.row_filter import RowFilter
 from augury.evaluation.stages.act import ActStage
 from augury.evaluation.stages.forecasting import taught

@@ -39,6 +39,7 @@ from augury.planning.evaluated import refuse_identified, refuse_unfollowed
 from augury.planning.forecast_plan import plan_forecast
 from augury.planning.graph import stage_of
 from augury.planning.match_plan import refuse_unlearned
+from augury.planning.never_covered import without_skip
 from augury.planning.refusal import NEVER_MET
 from augury.runners.local import threads
 from augury.sources.rows import CODES, conform, sift
@@ -217,8 +218,26 @@ class LocalRunner:
         parts = threads.cut_for_threads(network)
         rows = None if parts is None else self._many(network.queries[name].streams[0])
         if parts is not None and rows is not None:
+            parts = self._without_skip(parts, rows) or parts
             return threads.InThreads(parts, threads.cores()).answer(rows)
         return self._run(network).found[network.queries[name].name]
+
+    def _without_skip(self, network: Network, rows: pa.Table) -> Network | None:
+        """Return a query without AFTER MATCH where that passes over nothing, and costs time."""
+        (name,) = network.names
+        query = without_skip(network.queries[name])
+        if query is None or not threads.is_sorted(
+            rows.column(query.streams[0].time), strictly=True
+        ):
+            return None
+        known = {**network.queries, name: query}
+        return threads.cut_for_threads(
+            replace(
+                Network.of([query.name], known, self.catalog),
+                tables=network.tables,
+                is_behind_policies=True,
+            )
+        )
 
     def _run(self, network: Network) -> Answers:
         network.refuse_unplanned()

@@ -201,6 +201,7 @@ def _one(times: pa.ChunkedArray, place: int) -> int:
     return int(whole(times.slice(place, 1))[0])
 
 
-def is_sorted(times: pa.ChunkedArray) -> bool:
-    """Return whether rows are in the order of time."""
-    return follow(np.less_equal, [whole(chunk) for chunk in times.chunks])
+def is_sorted(times: pa.ChunkedArray, *, strictly: bool = False) -> bool:
+    """Return whether rows are in the order of time; `strictly`: and no two of them at once."""
+    how = np.less if strictly else np.less_equal
+    return follow(how, [whole(chunk) for chunk in times.chunks])

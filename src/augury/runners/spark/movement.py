@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from augury.evaluation.executor import travelling
 from augury.evaluation.network import Network
 from augury.evaluation.packing import blob_of
 from augury.evaluation.sharding import Sharding, sharding_of
+from augury.evaluation.travelling import travelling
 from augury.planning.distribution.layout import Movement, Moving, Sketch, Sketches
 from augury.planning.distribution.movement import (
     Price,

@@ -22,9 +22,9 @@ from augury.evaluation.answers.answers import Measured, as_rows, joined
 from augury.evaluation.answers.asked_rows import asked_schema
 from augury.evaluation.answers.schemas import chosen, network_schema, spark_schema
 from augury.evaluation.asked import Asked
+from augury.evaluation.executor import shard_for
 from augury.evaluation.network import Network
 from augury.evaluation.packing import BLOBS, FAULT, ROW_TEXT, SHARD, Packer
-from augury.evaluation.probability.chain_shard import shard_for
 from augury.evaluation.sharding import Sharding, sharding_of
 from augury.language.nearest import did_you_mean
 from augury.planning.distribution.layout import Sketches

@@ -20,10 +20,10 @@ from augury.evaluation.answers.answers import Answers
 from augury.evaluation.answers.match_answers import Inputs
 from augury.evaluation.encoding import declaration_of, whole
 from augury.evaluation.evaluator import Evaluator
-from augury.evaluation.executor import travelling
 from augury.evaluation.network import Network
 from augury.evaluation.packing import rows_of
 from augury.evaluation.stream_rows import StreamRows
+from augury.evaluation.travelling import travelling
 from augury.records import Matches, Words
 from augury.runners.spark.range_packing import KINDS
 from augury.sources.rows import sift

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from secrets import token_hex
 from typing import Any, NamedTuple
 
@@ -28,13 +28,15 @@ from pyspark.sql.streaming.stateful_processor import (
 
 from augury.errors import AuguryError, StateError
 from augury.evaluation.answers.schemas import spark_schema
+from augury.evaluation.executor import shard_for
 from augury.evaluation.network import Network
-from augury.evaluation.probability.chain_shard import shard_for
 from augury.runners.process.worker_process import settle_in
 from augury.runners.spark.live_shards import LIVE, AnyShard, AnyState, Outcome, StateAddress, Step
+from augury.runners.spark.sent import Sent, received, sent
 from augury.runners.spark.shard_ids import ids_by_partition
 from augury.runners.spark.tasks import ANSWERS, Answer, Blob, only_reported
 from augury.runners.spark.watermark import EXACT, horizon_of, moment_of
+from augury.sources.parquet_frames import is_remote
 
 HEAD = "shards bigint, alarm bigint, holder string, token binary, head binary"
 NUMBER, BLOCK = "number bigint", "rows binary"
@@ -65,16 +67,18 @@ def stateful(parts: Sequence[StreamingPart], shards: int) -> DataFrame:
     ]
     _expect_rocksdb(parts[0].blobs.sparkSession)
     task = StreamingTask(tuple((part.network, part.reported) for part in parts), shards)
+    first = parts[0].blobs
+    context = None if is_remote(first) else first.sparkSession.sparkContext
     return (
         _never_late(reduce(lambda one, other: one.unionByName(other), blobs))
         .groupBy("shard")
         .transformWithStateInPandas(
-            processor_of(task), spark_schema(ANSWERS), "append", "EventTime"
+            processor_of(sent(task, context)), spark_schema(ANSWERS), "append", "EventTime"
         )
     )
 
 
-def processor_of(task: StreamingTask) -> StatefulProcessor:
+def processor_of(task: StreamingTask | Sent) -> StatefulProcessor:
     """Return what Spark calls; benchmarks put others in its place."""
     return ShardProcessor(task)
 
@@ -165,10 +169,16 @@ class StreamingTask:
 class ShardProcessor(StatefulProcessor):
     """The shards of one partition: Spark's store on one side, live states on the other."""
 
-    def __init__(self, task: StreamingTask) -> None:
-        self.task = task
+    def __init__(self, task: StreamingTask | Sent) -> None:
+        self._sent = task
         # Who starts from a checkpoint loads what is stored, and checks whose it is.
         self.run = token_hex(8)
+
+    @cached_property
+    def task(self) -> StreamingTask:
+        """What is done with a micro-batch; not asked for on the driver, where nothing is done."""
+        found: StreamingTask = received(self._sent)
+        return found
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Name what is stored."""

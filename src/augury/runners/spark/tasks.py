@@ -113,6 +113,9 @@ class BoundedTask:
     @property
     def goes_on_in_steps(self) -> bool:
         """Matches may be found bit by bit; a count, a probability and a belief are of the whole."""
+        act = self.network.act
+        if act is not None and act.acting.uncertain:
+            return False
         return all(self.network.graph.of(name).step != "all" for name in self.network.queries)
 
     def _in_range(self, blobs: list[Blob]) -> tuple[list[Answer], Answers]:
