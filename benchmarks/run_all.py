@@ -49,6 +49,8 @@ BENCHMARKS = (
     "identity/page",
     "chain/scaling",
     "chain/hospital",
+    "chain/week",
+    "chain/latency",
     "chain/page",
     "forecast/throughput",
     "forecast/standing",

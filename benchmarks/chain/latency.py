@@ -40,7 +40,7 @@ FILES_A_SECOND = 4
 # What arrives while workers start and kernels are loaded does not count.
 WARM_S = 30
 # Memory is looked at so often; after the last arrival there is so much time to commit.
-PART_S, DRAIN_S = 10, 15
+PART_S, DRAIN_S = 10, 120
 TABLES = "(CREATE TABLE {} \\([^)]*\\)( KEY [\\w, ]+)?)"
 LOOK_S = 0.05
 
@@ -158,7 +158,9 @@ def measured(ward: Ward, home: Path, server: Server, rate: int, seconds: int) ->
             arrive(ward, home / "doors", arrivals, rate, part)
             memory.append(resident(driver.process.pid))
         behind = time.time() - (arrivals.of(commits.moment) or time.time())
-        time.sleep(DRAIN_S)
+        ends = time.time() + DRAIN_S
+        while commits.moment < arrivals.moments[-FILES_A_SECOND] and time.time() < ends:
+            time.sleep(LOOK_S)
         driver.stop()
     finally:
         driver.close()
@@ -166,7 +168,7 @@ def measured(ward: Ward, home: Path, server: Server, rate: int, seconds: int) ->
         looks.join()
     batches = [each for each in driver.said if "batch" in each]
     if os.environ.get("AUGURY_BENCH_SAYS"):
-        print(driver.errors(), *driver.said, sep="\n", file=sys.stderr)
+        print(*driver.said, sep="\n", file=sys.stderr)
     found = latencies(home / "changes", commits, arrivals)
     late = [took for at, took in found if at >= arrivals.walls[0] + WARM_S]
     return {

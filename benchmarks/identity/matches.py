@@ -74,7 +74,7 @@ def main() -> None:
         "matches in doubt": len(found),
         "error, told first": round(error(first, right)[0], 5),
         "error, told last": round(error(last, right)[0], 5),
-        "events a second": round(n / spent),
+        "events a core-second": round(n / spent),
     }
     record("identity_matches", figures)
 

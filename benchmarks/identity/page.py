@@ -75,7 +75,7 @@ APART = """
 Matches over owners (visits: in and out of a room by the same person),
 `benchmarks/identity/matches.py`, {match_events} events in wards of 6 people and 10 rooms,
 {matches} matches in doubt: {match_first} as told first, {match_last} as told last (target .01)
-([figures](identity_matches.json)). From rows to tellings of matches: {match_rate} events a second.
+([figures](identity_matches.json)). From rows to tellings of matches: {match_rate}.
 
 ## From outside
 
@@ -114,12 +114,20 @@ def beside() -> dict[str, Any]:
         "matches": format(matches["matches in doubt"], ","),
         "match_first": matches["error, told first"],
         "match_last": matches["error, told last"],
-        "match_rate": format(matches["events a second"], ","),
+        "match_rate": rate_of(matches),
         "outside_cases": outside["cases"],
         "outside_apart": outside["furthest apart"],
         "wards": format(wards["wards"], ","),
         "ward_events": format(wards["events"], ","),
     }
+
+
+def rate_of(matches: dict[str, Any]) -> str:
+    """Return how fast matches were told, and by which clock."""
+    if "events a core-second" in matches:
+        return f"{matches['events a core-second']:,} events a second"
+    load = matches["measured_on"]["load"]
+    return f"{matches['events a second']:,} events a second by the clock, under a load of {load}"
 
 
 def shown(rate: float | None) -> str:

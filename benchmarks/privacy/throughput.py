@@ -4,10 +4,11 @@
 
 A ward: twenty events a second, of twelve types and a hundred workers, who are equated. Ten public
 and four private sequences of two to six types, in windows of half a minute to two hours, as in
-figure 4.8 of Wang's thesis. Rows come as an Arrow table, and what is measured ends with the kept
-rows and the log of decisions. Then the window grows while prefixes do not: first events become as
-much rarer as it grows. Then fifty sequences in short windows, whose public matches are asked for
-with and without the policy. Writes docs/benchmarks/privacy-throughput.json.
+figure 4.8 of Wang's thesis; then the same where every prefix is kept, one by one. Rows come as an
+Arrow table, and what is measured ends with the kept rows and the log of decisions. Then the window
+grows while prefixes do not: first events become as much rarer as it grows. Then fifty sequences in
+short windows, whose public matches are asked for with and without the policy. Writes
+docs/benchmarks/privacy-throughput.json.
 """
 
 from __future__ import annotations
@@ -34,7 +35,15 @@ METHODS = {
     "types": "TYPES LEARN FROM h",
     "rates": "HYBRID RATES LEARN FROM h PATIENCE 1",
     "periodic": "HYBRID PERIODIC PERIOD 250000 LEARN FROM h PATIENCE 1",
+    "rates, learning on": "HYBRID RATES LEARN FROM h ONLINE PATIENCE 1",
 }
+# What is decided about prefix by prefix, over so many times fewer events.
+BY_PREFIX = {
+    "rates of the last ten minutes": "HYBRID RATES LEARN ONLINE OVER 600000 PATIENCE 1",
+    "cycles, learning on": "HYBRID PERIODIC PERIOD 250000 LEARN FROM h ONLINE PATIENCE 1",
+    "conditions between events": METHODS["rates"],
+}
+FEWER = 100
 # Times are milliseconds.
 LONG, SHORT = (30_000, 7_200_000), (2_000, 30_000)
 WINDOWS, FIRST_EVERY = (60_000, 600_000, 6_000_000), 1.5
@@ -105,6 +114,18 @@ def by_method(count: int) -> dict[str, dict[str, float]]:
     }
 
 
+def by_prefix(count: int) -> dict[str, dict[str, float]]:
+    """Return the figures of what keeps every prefix, with the same sequences."""
+    rng, found = np.random.default_rng(48), {}
+    queries, policy = declared(sequences(10, LONG, rng), sequences(4, LONG, rng))
+    joined = queries.replace("[worker]", "[worker] AND x0.id <= x1.id")
+    rows, before = ward(count // FEWER, 0, 1), ward(HISTORY // FEWER, -2_000_000, 2)
+    for name, method in BY_PREFIX.items():
+        own = joined if name.startswith("conditions") else queries
+        found[name] = decided(f"{own}\n{policy}{method};", rows, before)
+    return found
+
+
 def by_window(count: int) -> dict[str, dict[str, float]]:
     """Return the figures for windows that grow while the events that begin prefixes grow rarer."""
     found = {}
@@ -157,6 +178,7 @@ def main() -> None:
         {
             "events": count,
             "ten_public_four_private": by_method(count),
+            "prefix_by_prefix": by_prefix(count),
             "by_window_in_ms_greedy": by_window(count),
             "fifty_sequences": behind(count),
         },

@@ -61,7 +61,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "privacy.figures": (
         ["2"],
         {
-            "PERIODICITIES": (0.0, 0.9, 1.0),
+            "PERIODICITIES": (0.0, 0.4, 0.9, 1.0),
             "COUNTS": (0, 2),
             "COSTS": (100.0,),
             "DRAWN": 2,
@@ -94,6 +94,8 @@ ON_SPARK: dict[str, tuple[list[str], dict[str, Any]]] = {
         {"OVERLAPS": (0.0, 0.5, 1.0), "RATES": (0.5, 1.0), "ON_SPARK": ((1.0, 0.5, 1),)},
     ),
     "identity.wards": (["3", "12"], {"SHARDS": 2, "PARTS": 2}),
+    "chain.week": (["1", "0.2"], {"SHARDS": 2}),
+    "chain.latency": (["4", "80", "20"], {"WARM_S": 0}),
     "dpcep.workers": (
         ["1000"],
         {"WORKERS": (1,), "MORE_WORKERS": (1,), "THREADS": (2,)},
@@ -271,8 +273,8 @@ def test_the_page_of_scaling_is_written_from_its_figures(
 ) -> None:
     docs = repository / "docs"
     (tmp_path / "benchmarks").mkdir()
-    for name in ("chain_scaling.json", "chain_hospital.json"):
-        shutil.copy(docs / "benchmarks" / name, tmp_path / "benchmarks")
+    for figures in (docs / "benchmarks").glob("chain_*.json"):
+        shutil.copy(figures, tmp_path / "benchmarks")
     page = importlib.import_module("chain.page")
     monkeypatch.setattr(page, "DOCS", tmp_path)
     page.main()

@@ -20,10 +20,10 @@ from augury.evaluation.encoding import declaration_of
 from augury.evaluation.executor import shard_for
 from augury.evaluation.network import Network
 from augury.evaluation.probability.chain_shard import ChainShard
-from augury.evaluation.probability.streamable import why_not_streamable
 from augury.evaluation.sharding import Sharding, sharding_of
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.matcher import ALWAYS
+from augury.planning.streamable import why_not_streamable
 from augury.sources.rows import REASON, conform
 
 SCRIPT = """

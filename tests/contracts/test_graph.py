@@ -11,6 +11,7 @@ import pytest
 from augury import Session
 from augury.evaluation.answers.answers import Answers
 from augury.evaluation.executor import Executor
+from augury.evaluation.network import Network
 from augury.evaluation.stream_rows import StreamRows
 from augury.sources.columns import ARROW_TYPES
 
@@ -21,13 +22,14 @@ ID id KEY tag TIME t TYPE kind PROBABILITY p;
 CREATE STREAM w (l STRING, t LONG, p DOUBLE) TIME t PROBABILITY p;
 CREATE QUERY plain ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 9 RETURN a.tag AS tag;
 CREATE QUERY above ON plain, s PATTERN SEQ(plain x, C c) WITHIN 20;
+CREATE QUERY third ON above PATTERN SEQ(above z) WITHIN 30;
 CREATE QUERY many ON s PATTERN SEQ(A a, B b) WHERE [tag] WITHIN 9 RETURN COUNT;
 CREATE QUERY chain ON s PATTERN SEQ(A a, B b) WHERE [tag] USING SKIP TILL NEXT MATCH
 RETURN PROBABILITY BY TIME;
 CREATE QUERY joined ON s, w PATTERN AND(s, w) WHERE s.tag = w.l WITHIN 10 RETURN PROBABILITY;
 CREATE QUERY listed ON s PATTERN AND(A a, B b) WHERE a.t < b.t WITHIN 10 RETURN PROBABILITY;
 """
-QUERIES = ("plain", "above", "many", "chain", "joined", "listed")
+QUERIES = ("plain", "above", "third", "many", "chain", "joined", "listed")
 ROWS = {
     "s": [{"id": k, "tag": "xy"[k % 2], "kind": "ABC"[k % 3], "t": k, "p": 0.5} for k in range(9)],
     "w": [{"l": "x", "t": 3, "p": 0.5}],
@@ -62,6 +64,16 @@ def test_the_stages_that_are_explained_are_those_that_are_entered(
     ag.table(query)
     assert facts["stages"] == entered
     assert facts["measured"][-1]["rows_out"] == ag.table(query).num_rows
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_what_travels_to_workers_has_the_graph_that_is_explained(query: str) -> None:
+    ag = Session(engine="local")
+    ag.sql(SCRIPT)
+    queries = {name: each for name, (each, _) in ag._declared.queries.items()}
+    sent = Network.of([query], queries, ag._declared.catalog)
+    assert list(sent.graph.names) == json.loads(ag.explain(query, "json"))["stages"]
+    assert sent.graph.of(query) == sent.graph.stages[-1]
 
 
 def test_a_policy_is_explained_before_every_reader() -> None:

@@ -105,7 +105,7 @@ class Places:
     def outcome(self, spark: SparkSession) -> dict[str, Any]:
         """Return all that a run has left: tables, topics, and what the webhook took."""
         found: dict[str, Any] = {
-            table: sorted(asked(self.url, f"SELECT * FROM {table}"))
+            f"stored {table}": sorted(asked(self.url, f"SELECT * FROM {table}"))
             for table in ("badges", "alarms")
         }
         for name, topic in self.topics.items():

@@ -148,7 +148,7 @@ def test_what_dies_on_the_way_changes_nothing(
     for name, own in found["whole"].items():
         assert found["broken"][name] == own, f"{name}; {told}"
     _is_full(found["whole"])
-    assert found["whole"]["badges"] == _badges_here(ward, rows)
+    assert found["whole"]["stored badges"] == _badges_here(ward, rows)
     _nothing_private(found["broken"]["published"])
 
 

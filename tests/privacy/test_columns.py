@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from augury import Session
-from augury.evaluation.policies import chains, decider
+from augury.evaluation.policies import chains, decider, online
 from augury.evaluation.policies.decider import ColumnDecider
 from augury.evaluation.stages.suppress import SuppressStage, events_of
 from augury.evaluation.stream_rows import StreamRows
@@ -32,6 +32,9 @@ METHODS = (
     "HYBRID PERIODIC PERIOD 7 LEARN FROM h",
     "HYBRID PERIODIC PERIOD 5 LEARN FROM h BY k",
     "HYBRID LEARN FROM h",
+    "HYBRID RATES LEARN ONLINE",
+    "HYBRID RATES LEARN FROM h ONLINE",
+    "TYPES LEARN ONLINE",
 )
 PATIENCES = ("PATIENCE 1", "PATIENCE 0.25", "")
 
@@ -141,8 +144,12 @@ def test_columns_decide_as_prefixes_do(data: st.DataObject) -> None:
     stage = stage_of(script)
     if stage is None or stage.plan.summable is None:
         return
-    past = stream(stage, data.draw(rows(14, -40, shape)))
-    own = stream(stage, data.draw(rows(14, 0, shape)))
+    before, after = data.draw(rows(14, -60, shape)), data.draw(rows(14, 0, shape))
+    if before and after and data.draw(st.booleans()):
+        # The history ends where the rows begin.
+        later = after[0]["t"] - before[-1]["t"]
+        before = [row | {"t": row["t"] + later} for row in before]
+    past, own = stream(stage, before), stream(stage, after)
     fast = stage.start(past)
     assert isinstance(fast, ColumnDecider)
     slow = Decider(stage.plan.policy, [event for event, _ in events_of(past, stage.plan.columns)])
@@ -158,15 +165,17 @@ def test_columns_decide_as_prefixes_do(data: st.DataObject) -> None:
     assert found.keeps.tolist() == expected.keeps.tolist()
 
 
+@pytest.mark.parametrize("method", ["GREEDY", "HYBRID RATES LEARN ONLINE"])
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_little_room_and_many_keys_change_nothing(data: st.DataObject) -> None:
+def test_little_room_and_many_keys_change_nothing(method: str, data: st.DataObject) -> None:
     stage = stage_of(
         SHAPE.format("s", "", "", "")
         + """CREATE QUERY q ON s PATTERN SEQ(A a, B b, C c) WHERE [j] WITHIN 9;
         CREATE QUERY p ON s PATTERN SEQ(A a, C c) WHERE [j] WITHIN 9;
         CREATE QUERY r ON s PATTERN SEQ(B b, C c) WITHIN 7;
-        CREATE POLICY pol ON s PUBLIC q WEIGHT 3 PRIVATE p WEIGHT 2, r WEIGHT 1 USING GREEDY;"""
+        CREATE POLICY pol ON s PUBLIC q WEIGHT 3 PRIVATE p WEIGHT 2, r WEIGHT 1 USING """
+        + f"{method};"
     )
     assert stage is not None
     own = [row | {"j": data.draw(st.integers(0, 40))} for row in data.draw(rows(60, 0, "plain"))]
@@ -178,6 +187,7 @@ def test_little_room_and_many_keys_change_nothing(data: st.DataObject) -> None:
         small.setattr(chains, "FEW_SLOTS", 1)
         small.setattr(chains, "FEW_PLACES", 1)
         small.setattr(decider, "MANY_KEYS", 1)
+        small.setattr(online, "STRETCH", 3)
         state, first = stage.advance(stage.start(), stream(stage, own[:cut]))
         state, second = stage.advance(stage.load(stage.dump(state)), stream(stage, own[cut:]))
     slow = Decider(stage.plan.policy)

@@ -129,6 +129,12 @@ READS: dict[str, Callable[[Session], Any]] = {
     "explain analyze": lambda ag: ag.sql("EXPLAIN ANALYZE private_one;"),
     "query": lambda ag: ag.sql("CREATE QUERY z ON private_one PATTERN private_one a WITHIN 9;"),
     "upper case": lambda ag: ag.table("PRIVATE_ONE"),
+    "expired": lambda ag: ag.expired("private_one"),
+    "write expired": lambda ag: ag.sql("WRITE private_one_without_b TO console;"),
+    "rule on expired": lambda ag: ag.sql(
+        "CREATE TABLE t (id STRING); CREATE RULE r ON OUTPUT private_one_without_b "
+        "DO INSERT INTO t VALUES (new.match_id);"
+    ),
     "gaps on": lambda ag: ag.sql("CREATE GAPS g ON private_one (a TO b EXPONENTIAL(5));"),
 }
 

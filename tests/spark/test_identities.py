@@ -62,8 +62,10 @@ class Together:
         doors.sort(key=lambda row: row["t"])
         doors.append(doors[-1] | {"unit": "none", "id": EACH**2, "t": LAST})
         first = self.cases[0]
-        tables = {"staff": staff, "passages": first.doors, "weights": first.weights}
-        return {**tables, "doors": doors}
+        # Tables that the model does not read have a row, too.
+        passages = first.doors or [{"a": "H", "b": "R1"}]
+        weights = first.weights or [{"person": "O1", "room": "R1", "w": 1.0}]
+        return {"staff": staff, "passages": passages, "weights": weights, "doors": doors}
 
     def is_as_worked_out(self, rows: Rows) -> None:
         """Compare what was told with the cases, ward by ward."""

@@ -380,11 +380,14 @@ def test_rules_hear_forecasts_and_probabilities_by_time_in_batch(spark: Any) -> 
     assert listed(there.changes("watched")) == listed(here.changes("watched"))
 
 
-def test_rules_hear_forecasts_in_a_stream(spark: Any, tmp_path: Path) -> None:
-    rows = login_rows()
-    here, there = local(HEARD, rows), streaming(spark, HEARD, rows, "logins", tmp_path)
-    expected = [each for each in listed(here.table("near")) if each["ts"] != LAST]
-    assert ordered(collected(there.table("near"), tmp_path / "near")) == expected != []
+def test_rules_hear_forecasts_and_probabilities_by_time_in_a_stream(
+    spark: Any, tmp_path: Path
+) -> None:
+    rows, script = login_rows(), HEARD + BY_TIME
+    here, there = local(script, rows), streaming(spark, script, rows, "logins", tmp_path)
+    for name in ("near", "sure"):
+        expected = [each for each in listed(here.table(name)) if each["ts"] != LAST]
+        assert ordered(collected(there.table(name), tmp_path / name)) == expected != [], name
 
 
 OVER = (

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from augury.errors import StoreError
 from augury.stores.layout import StoredTable
-from augury.stores.place import Place
+from augury.stores.place import StoreAddress
 from augury.stores.store import Mark, RowChange, Store
 from stores.databases import asked
 
@@ -31,7 +31,7 @@ ALL = StoredTable(
 
 
 def store(url: str, *tables: StoredTable, **more: Any) -> Store:
-    place = Place("ward", url, pause=lambda _: None)
+    place = StoreAddress("ward", url, pause=lambda _: None)
     return Store(place, {each.name: each for each in tables or (STATUS, LOG)}, **more)
 
 
@@ -225,7 +225,7 @@ def test_secrets_are_of_the_environment_and_never_told(monkeypatch: pytest.Monke
 
 def test_a_password_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARD_PASSWORD", "h/e@llo:1")
-    place = Place("ward", "postgresql://nurse:${WARD_PASSWORD}@127.0.0.1/ward")
+    place = StoreAddress("ward", "postgresql://nurse:${WARD_PASSWORD}@127.0.0.1/ward")
     assert place.engine.url.password == "h/e@llo:1"
     assert "h/e" not in repr(place)
 
@@ -248,7 +248,7 @@ def test_a_store_that_does_not_answer_is_asked_again(
         if len(pauses) == 2:
             folder.mkdir()
 
-    place = Place("ward", f"sqlite:///{folder}/ward.db", pause)
+    place = StoreAddress("ward", f"sqlite:///{folder}/ward.db", pause)
     made = Store(place, {"log": LOG})
     assert made.load() == ({"log": []}, None)
     assert pauses == [0.05, 0.1]

@@ -99,7 +99,7 @@ def read_flags(file: str, given: Mapping[str, Any]) -> Flags:
     return Flags(given["queries"], sources, targets, checkpoint, side, streaming)
 
 
-def _by_name(found: Iterable[places.Place]) -> dict[str, list[External]]:
+def _by_name(found: Iterable[places.NamedExternal]) -> dict[str, list[External]]:
     by_name: dict[str, list[External]] = {}
     for place in found:
         by_name.setdefault(place.name, []).append(place.external)

@@ -13,7 +13,7 @@ from augury.cli.progress import Reporter
 from augury.cli.signals import ending_on_signals, stopping_on_signals
 from augury.cli.summing_up import measure, sum_up, tell_ties
 from augury.errors import DataError, RowsWarning
-from augury.planning.graph import lists_matches
+from augury.planning.graph import stage_of
 from augury.planning.refusal import PlanError
 from augury.runners.local.committing import Committing
 from augury.runners.local.delivery import (
@@ -209,7 +209,8 @@ def _tell_of_nothing(run: FileRun, job: Job, reporter: Reporter) -> None:
 def _say_who_knows(run: FileRun, job: Job, reporter: Reporter) -> None:
     """Say what tells why a query has no match."""
     for query in job.checked.queries:
-        is_asked = query.name in job.queries and lists_matches(query)
+        is_asked = query.name in job.queries
+        is_asked = is_asked and stage_of(query, job.checked.catalog).lists_matches
         if is_asked and not run.delivery.totals.get(("match", query.name.lower())):
             command = f"augury why-not {job.name} {query.name}"
             reporter.note(f"no match of {query.name}; {command} says what comes nearest")

@@ -21,14 +21,14 @@ _SHAPE = "expected NAME=FORMAT:PLACE, for example"
 
 
 @dataclass(frozen=True)
-class Place:
+class NamedExternal:
     """What a flag says about one stream or query."""
 
     name: str
     external: External
 
 
-def source_place(text: str) -> Place:
+def source_place(text: str) -> NamedExternal:
     """Read `--source`.
 
     >>> source_place("reads=csv:in/").external.path
@@ -37,7 +37,7 @@ def source_place(text: str) -> Place:
     return _place(text, "--source", SOURCES, f"{_SHAPE} reads=parquet:reads/")
 
 
-def target_place(text: str) -> Place:
+def target_place(text: str) -> NamedExternal:
     """Read `--sink`.
 
     >>> target_place("theft=kafka:alarms@localhost:9092").external.settings
@@ -46,7 +46,7 @@ def target_place(text: str) -> Place:
     return _place(text, "--sink", TARGETS, f"{_SHAPE} theft=parquet:hits/")
 
 
-def _place(text: str, flag: str, formats: Sequence[str], shape: str) -> Place:
+def _place(text: str, flag: str, formats: Sequence[str], shape: str) -> NamedExternal:
     name, equals, rest = text.partition("=")
     form, _, path = rest.partition(":")
     form = _NAMES.get(form.lower(), form.lower())
@@ -56,9 +56,11 @@ def _place(text: str, flag: str, formats: Sequence[str], shape: str) -> Place:
         hint = suggest(form, formats, f"the formats are {listing(formats)}")
         raise click.UsageError(f"{flag} {text!r} has the unknown format {form}; {hint}")
     if form != "kafka":
-        return Place(name, External(form, path or None))
+        return NamedExternal(name, External(form, path or None))
     topic, _, servers = path.partition("@")
-    return Place(name, External(form, topic, (Option("servers", servers),) if servers else ()))
+    return NamedExternal(
+        name, External(form, topic, (Option("servers", servers),) if servers else ())
+    )
 
 
 def known(

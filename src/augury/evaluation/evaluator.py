@@ -37,7 +37,7 @@ from augury.evaluation.learning.learned_correlation import as_candidates, learne
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.memory_guard import memory_errors_named
 from augury.evaluation.owners.claims import OwnerChances, OwnerRows
-from augury.evaluation.probability.beliefs import is_plain, keyed_beliefs
+from augury.evaluation.probability.beliefs import keyed_beliefs
 from augury.evaluation.probability.chain_inputs import chain_inputs_of
 from augury.evaluation.probability.joins import join_table
 from augury.evaluation.probability.lineage_probability import (
@@ -58,12 +58,12 @@ from augury.matching.correlation import Correlation, LearnedCorrelation
 from augury.matching.lineage import Formula
 from augury.matching.matcher import ALWAYS
 from augury.matching.worlds import TooManyStatesError
-from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
+from augury.planning.chain_plan import ChainPlan, Obstacle, is_plain, plan_chain
 from augury.planning.evaluated import (
     reads_owners,
     without_owners,
 )
-from augury.planning.graph import asks_whether, stage_of
+from augury.planning.graph import stage_of
 from augury.planning.join_program import join_program
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.planning.refusal import NOT_EVALUATED, PlanError
@@ -185,7 +185,7 @@ class Evaluator:
             for name in names
             if name not in read
             and name not in self.spans
-            and not asks_whether(self.queries[name])
+            and not stage_of(self.queries[name], self.catalog).is_likely
             and not reads_owners(self.queries[name])
         ]
         for group in shareable(self.plan(name) for name in alone):
@@ -288,7 +288,7 @@ class Evaluator:
             lineage = True
             self._link(sources)
         # Of a probability, all is known of the times that are asked about.
-        span = ALL_TIME if asks_whether(query) else self.spans.get(query.name.lower(), ALL_TIME)
+        span = ALL_TIME if plan.is_likely else self.spans.get(query.name.lower(), ALL_TIME)
         found = Enumeration(
             plan, encoder, events, sources, self.chances, lineage, span, correlation, self.window
         )

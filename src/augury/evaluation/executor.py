@@ -46,7 +46,6 @@ from augury.evaluation.travelling import Tables, travelling
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET, Operator
 from augury.planning.evaluated import reads_owners
-from augury.planning.graph import is_of_windows
 
 FORMAT = Format(b"AUGURYHD", 2)
 # Rows of fewer windows than that are not worth steps.
@@ -136,7 +135,7 @@ class Executor:
 
     def _closes_windows(self, name: str) -> bool:
         """Return whether the answer of a query is that of windows, whose rows are its own."""
-        return is_of_windows(self.network.queries[name]) and self._keeps_rows(name)
+        return self.network.graph.of(name).tells == "windows" and self._keeps_rows(name)
 
     def _keeps_rows(self, name: str) -> bool:
         """Return whether rows are all that a query goes by, and none of their beliefs or owners."""

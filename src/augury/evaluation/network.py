@@ -26,7 +26,6 @@ from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.analysis.expressions.walk import tables_read
 from augury.evaluation.asked import Asked
 from augury.evaluation.encoding import rows_of_table
-from augury.evaluation.probability.streamable import is_carried
 from augury.evaluation.stream_rows import StreamRows
 from augury.evaluation.ties import TieRule, tie_rule
 from augury.language.printer import to_text
@@ -40,13 +39,11 @@ from augury.planning.evaluated import reads_owners, refuse_unfollowed, unmatched
 from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
 from augury.planning.graph import (
     Graph,
-    asks_whether,
     graph_of,
-    is_of_windows,
-    lists_matches,
 )
 from augury.planning.match_plan import MatchPlan, Play, plan_match
 from augury.planning.policy_plan import without_tests
+from augury.planning.streamable import is_carried
 
 if TYPE_CHECKING:
     from augury.evaluation.stages.act import ActStage
@@ -192,7 +189,7 @@ class Network:
     @cached_property
     def chains(self) -> dict[str, ChainPlan]:
         """The chain of every probability query that is one."""
-        asking = {name: query for name, query in self.queries.items() if asks_whether(query)}
+        asking = {n: query for n, query in self.queries.items() if self.graph.of(n).is_likely}
         found = {name: plan_chain(query, self.catalog) for name, query in asking.items()}
         return {name: plan for name, plan in found.items() if isinstance(plan, ChainPlan)}
 
@@ -293,7 +290,7 @@ class Network:
 
     def follows_owners(self, name: str) -> bool:
         """Return whether the matches of a query are told again, as more is known of owners."""
-        return lists_matches(self.queries[name]) and bool(self._owned(name))
+        return self.graph.of(name).lists_matches and bool(self._owned(name))
 
     def _owned(self, name: str) -> list[str]:
         return owned_streams(self.queries[name], self.queries)
@@ -409,7 +406,7 @@ class Network:
     def reach(self, name: str) -> int | None:
         """Return how far back a query looks, with all below it; None where nothing bounds that."""
         query = self.queries[name]
-        if is_of_windows(query):
+        if self.graph.of(name).tells == "windows":
             assert query.within is not None
             own: int = query.within.length
         elif name not in self.plans:
@@ -451,7 +448,7 @@ class Network:
         in_turn = any(query.after_match is not None for query in self.queries.values())
         in_turn = in_turn or bool(self.neighbours)
         linked = any(each.markov for each in self.inputs.values())
-        whole = any(is_of_windows(query) for query in self.queries.values())
+        whole = any(stage.tells == "windows" for stage in self.graph.stages)
         plain = not (counted or in_turn or apart or linked or whole)
         return self.memory is not None and plain
 
@@ -527,8 +524,8 @@ class Network:
         if any(name in ground(own, self.catalog) for own in self._read_by_others):
             return True
         return any(
-            asks_whether(query) or own.name.lower() != name
-            for query in self.queries.values()
+            self.graph.of(asking).is_likely or own.name.lower() != name
+            for asking, query in self.queries.items()
             for own in query.streams
             if own.query is None and name in ground(own, self.catalog)
         )
@@ -607,7 +604,7 @@ def _relations_of(plan: MatchPlan) -> set[str]:
 
 
 def _reads_all(plan: MatchPlan) -> bool:
-    return not lists_matches(plan.query) or plan.query.correlated_by is not None
+    return plan.tells != "matches" or plan.query.correlated_by is not None
 
 
 def _values_read(plan: MatchPlan, stream: StreamSchema) -> set[str]:

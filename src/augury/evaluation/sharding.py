@@ -21,7 +21,6 @@ from augury.planning.distribution.movement import asked_movement, asked_parts, i
 from augury.planning.distribution.partitioning import Partitioning, shard_columns
 from augury.planning.forecast_plan import plan_forecast
 from augury.planning.forecast_shards import forecast_cut
-from augury.planning.graph import lists_matches
 from augury.planning.physical import plan_query
 from augury.planning.policy_plan import plan_policy
 from augury.planning.policy_shards import policy_cut
@@ -186,7 +185,7 @@ def _partitioning(network: Network, query: CheckedQuery) -> Partitioning:
     """Return how a query is cut; one event that an owner did lies where all of the owner's do."""
     stream = query.streams[0]
     is_one_event = len(query.components) == 1 and not query.components[0].repeats
-    is_listed = lists_matches(query) and len(query.streams) == 1
+    is_listed = network.graph.of(query.name).lists_matches and len(query.streams) == 1
     if is_one_event and is_listed and stream.is_identified:
         classes = tuple(EqualityClass(((0, name),), covers_all=True) for name in stream.key)
         return Partitioning("key", "a match is one event", classes, ((stream.name, stream.key),))

@@ -20,7 +20,6 @@ from augury.evaluation.stream_rows import StreamRows
 from augury.matching.matcher import sort_order
 from augury.matching.shared_prefixes import StandingQueries, Step, sequence_of
 from augury.planning.expressions.typed import Apply, Input, Typed
-from augury.planning.graph import lists_matches
 from augury.planning.match_plan import MatchPlan, Play
 from augury.records import Events, Flags, Matches, Words
 
@@ -38,7 +37,7 @@ def shareable(plans: Iterable[MatchPlan]) -> list[list[MatchPlan]]:
 
 def _is_shareable(plan: MatchPlan) -> bool:
     query = plan.query
-    plain = lists_matches(query) and query.correlated_by is None
+    plain = plan.tells == "matches" and query.correlated_by is None
     plain = plain and query.after_match is None and not query.each_event
     base = len(query.streams) == 1 and query.streams[0].query is None
     return plain and base and sequence_of(plan.pattern) is not None

@@ -64,7 +64,7 @@ class Counts:
 
 
 @dataclass
-class Line:
+class PartitionPast:
     """What one partition has been: its last symbols and the time of its last event.
 
     Both are distributions where events are uncertain.
@@ -85,7 +85,7 @@ class Model:
     smoothing: float = 0.0
     total: Counts = field(default_factory=Counts)
     own: dict[Value, Counts] = field(default_factory=dict)
-    lines: dict[Hashable, Line] = field(default_factory=dict)
+    lines: dict[Hashable, PartitionPast] = field(default_factory=dict)
     met: dict[Hashable, float] = field(default_factory=dict)
     events: float = 0.0
     by_value: bool = False
@@ -114,7 +114,7 @@ class Model:
 
     def learn(self, partition: Hashable, events: Iterable[Seen]) -> None:
         """Count the next events of a partition, in their order."""
-        line = self.lines.setdefault(partition, Line())
+        line = self.lines.setdefault(partition, PartitionPast())
         for event in events:
             self._count(line, event)
             self.met[partition] = self.met.get(partition, 0.0) + event.p * self.unit
@@ -149,7 +149,7 @@ class Model:
         for own, count in zip(*np.unique(partition, return_counts=True), strict=True):
             self.met[int(own)] = self.met.get(int(own), 0.0) + float(count)
 
-    def _count(self, line: Line, event: Seen) -> None:
+    def _count(self, line: PartitionPast, event: Seen) -> None:
         if event.p <= 0.0:
             return
         counts, p = [self.total], event.p * self.unit

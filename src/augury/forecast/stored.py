@@ -17,7 +17,7 @@ import numpy.typing as npt
 from augury.forecast.edges import Trials
 from augury.forecast.forecasts import Lives
 from augury.forecast.machine import Token
-from augury.forecast.model import Counts, Line
+from augury.forecast.model import Counts, PartitionPast
 from augury.forecast.past import Bound, Life
 from augury.forecast.setting import Partition
 
@@ -187,10 +187,10 @@ def _read_model(source: _Reader, lives: Lives) -> None:
     for (at,), weight in source.rows("met"):
         model.met[source.stored.partitions[at]] = weight
     for (at, context), weight in source.rows("line contexts"):
-        line = model.lines.setdefault(source.stored.partitions[at], Line({}, {}))
+        line = model.lines.setdefault(source.stored.partitions[at], PartitionPast({}, {}))
         line.contexts[source.contexts[context]] = weight
     for (at, known, time), weight in source.rows("line times"):
-        line = model.lines.setdefault(source.stored.partitions[at], Line({}, {}))
+        line = model.lines.setdefault(source.stored.partitions[at], PartitionPast({}, {}))
         line.times[time if known else None] = weight
 
 

@@ -90,7 +90,7 @@ def _first_ways(pattern: Pattern, events: Events, report: Report) -> Found | Non
 
 
 def _all_ways(pattern: Pattern, events: Events, report: Report) -> Found | None:
-    tables = _outlook(pattern, events)
+    tables = _what_follows(pattern, events)
     if tables is None:
         return None
     limits, each = limits_of(pattern), len(pattern.components)
@@ -118,7 +118,7 @@ def _all_ways(pattern: Pattern, events: Events, report: Report) -> Found | None:
         room = int(count)
 
 
-def _outlook(pattern: Pattern, events: Events) -> tuple[np.ndarray, Words] | None:
+def _what_follows(pattern: Pattern, events: Events) -> tuple[np.ndarray, Words] | None:
     """Return what may follow each event; None where two of a partition are of one time."""
     shape = len(events), len(pattern.components)
     following, soonest = np.empty(shape, np.int32), np.empty(shape, np.int64)

@@ -18,6 +18,7 @@ from augury.analysis.declarations.catalog import Catalog, DataType
 from augury.analysis.expressions.equalities import equal_attributes, pinned_attribute
 from augury.language import expressions as ex
 from augury.matching.waiting_line import Node, WaitingLine
+from augury.planning.answer_kinds import Tells, tells
 from augury.planning.expressions.typed import Apply, Typed, nodes_within, without_defaults
 from augury.planning.match_plan import Play, plays_of
 from augury.planning.pattern.sequence import Slot, slots_of, unsuited
@@ -70,6 +71,11 @@ class ChainPlan:
     groups: tuple[tuple[int, str], ...]
     over: LookBack | None = None
     by_time: bool = True
+
+    @property
+    def tells(self) -> Tells:
+        """What the answer tells."""
+        return tells(self.query)
 
     @property
     def tables(self) -> set[str]:
@@ -164,6 +170,21 @@ def _unsuited_groups(query: CheckedQuery, columns: Columns) -> str | None:
 def is_of_the_chain(query: CheckedQuery, columns: Mapping[str, tuple[str, ...]], name: str) -> bool:
     """Return whether all events of a chain have one value of an attribute."""
     return all(name in columns.get(stream.name, ()) for stream in query.streams)
+
+
+def is_plain(plan: ChainPlan) -> bool:
+    """Return whether the operator of chains can evaluate the plan."""
+    streams, line = plan.query.streams, plan.line
+    named = (is_of_the_chain(plan.query, plan.partition_by, name) for _, name in plan.groups)
+    markov = any(stream.markov for stream in streams)
+    return (
+        line.window is None
+        and not line.remembers
+        and (plan.over is None or plan.over.unit is not None)
+        and not any(stream.order_by for stream in streams)
+        and all(named)
+        and (not markov or (len(streams) == 1 and plan.by_time))
+    )
 
 
 def _judges_one_event(predicate: Predicate) -> bool:
@@ -292,7 +313,7 @@ def _groups(query: CheckedQuery) -> tuple[tuple[int, str], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Position:
     """Waiting for the k-th event of a slot, with what would end the wait."""
 
     slot: int
@@ -327,29 +348,29 @@ def _line(query: CheckedQuery, remembers: int) -> WaitingLine | None:
     return WaitingLine(nodes, first, skipping, window.length if window else None, remembers)
 
 
-def _ahead(slots: list[Slot], last: int) -> Iterator[_Place]:
+def _ahead(slots: list[Slot], last: int) -> Iterator[_Position]:
     """Yield where to wait after slot `last` is complete: the next one, and beyond optional ones."""
     guards = 0
     for k in range(last + 1, len(slots)):
         guards |= slots[k].guards
-        yield _Place(k, 1, guards)
+        yield _Position(k, 1, guards)
         if slots[k].minimum:
             return
 
 
-def _again(slots: list[Slot], place: _Place) -> Iterator[_Place]:
+def _again(slots: list[Slot], place: _Position) -> Iterator[_Position]:
     """Yield the next event of the same slot, if it may hold one more; the last copy loops."""
     slot = slots[place.slot]
     if slot.maximum is None:
-        yield _Place(place.slot, min(place.copy + 1, max(slot.minimum, 1)), 0)
+        yield _Position(place.slot, min(place.copy + 1, max(slot.minimum, 1)), 0)
     elif place.copy < slot.maximum:
-        yield _Place(place.slot, place.copy + 1, 0)
+        yield _Position(place.slot, place.copy + 1, 0)
 
 
-def _beyond(slots: list[Slot], place: _Place) -> Iterable[_Place]:
+def _beyond(slots: list[Slot], place: _Position) -> Iterable[_Position]:
     return _ahead(slots, place.slot) if place.copy >= slots[place.slot].minimum else ()
 
 
-def _is_final(slots: list[Slot], place: _Place) -> bool:
+def _is_final(slots: list[Slot], place: _Position) -> bool:
     enough = place.copy >= slots[place.slot].minimum
     return enough and all(slot.minimum == 0 for slot in slots[place.slot + 1 :])

@@ -9,11 +9,12 @@ planned, and nowhere after.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
+from augury.planning.answer_kinds import LIKELY, Tells, tells
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.evaluated import hangs_on_all, reads_owners
 
@@ -59,6 +60,7 @@ class Stage:
     of: str
     reads: tuple[str, ...]
     step: Step
+    tells: Tells | None = None
 
     @property
     def name(self) -> str:
@@ -74,6 +76,11 @@ class Stage:
     def lists_matches(self) -> bool:
         """Whether its rows are matches."""
         return self.kind == "match"
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether its rows are probabilities."""
+        return self.tells in LIKELY
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,83 +105,98 @@ class Graph:
 
 def graph_of(names: Iterable[str], queries: Mapping[str, CheckedQuery], catalog: Catalog) -> Graph:
     """Return the graph that answers the named queries over rows that have an end."""
-    found: dict[str, Stage] = {}
+    making = _Making(queries, catalog)
     for name in names:
-        _add_query(queries[name.lower()], catalog, found)
-    return Graph(tuple(found.values()))
+        making.add_query(queries[name.lower()])
+    return Graph(tuple(making.found.values()))
 
 
-def _add_query(query: CheckedQuery, catalog: Catalog, found: dict[str, Stage]) -> None:
-    """Add the stages of a query, those that it reads first."""
-    reads = tuple(_add_read(stream, catalog, found) for stream in query.streams)
-    stage = stage_of(query, catalog, reads)
-    found.setdefault(stage.name, stage)
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """A graph that is made: the stages that were found, those that are read first."""
 
+    queries: Mapping[str, CheckedQuery]
+    catalog: Catalog
+    found: dict[str, Stage] = field(default_factory=dict)
 
-def _add_read(stream: StreamSchema, catalog: Catalog, found: dict[str, Stage]) -> str:
-    """Add the stages of a stream as a query reads it, which may look beside its events."""
-    below = _add_stream(stream, catalog, found)
-    if not stream.neighbours:
-        return below
-    stage = Stage("beside", stream.name, (below,), "new")
-    return found.setdefault(stage.name, stage).name
+    def add_query(self, query: CheckedQuery) -> None:
+        """Add the stages of a query, those that it reads first."""
+        reads = tuple(self.add_read(stream) for stream in query.streams)
+        stage = stage_of(query, self.catalog, reads)
+        self.found.setdefault(stage.name, stage)
 
+    def add_read(self, stream: StreamSchema) -> str:
+        """Add the stages of a stream as a query reads it, which may look beside its events."""
+        below = self.add_stream(stream)
+        if not stream.neighbours:
+            return below
+        stage = Stage("beside", stream.name, (below,), "new")
+        return self.found.setdefault(stage.name, stage).name
 
-def _add_stream(stream: StreamSchema, catalog: Catalog, found: dict[str, Stage]) -> str:
-    """Add the stages of a stream, declared or of matches; return the name of the last."""
-    if stream.query is not None:
-        return _add_lower(stream.query, catalog, found)
-    kept = catalog.suppressed.get(stream.name.lower())
-    if kept is not None:
-        return _add_stream(catalog.streams[kept.stream.lower()], catalog, found)
-    known = catalog.identified.get(stream.name.lower())
-    if known is not None:
-        doors = catalog.stream(known.statement.readings)
-        assert doors is not None
-        stage = Stage("identify", stream.name, (_add_stream(doors, catalog, found),), "all")
-        return found.setdefault(stage.name, stage).name
-    how = catalog.inferred.get(stream.name.lower())
-    if how is None:
-        stage = Stage("source", stream.name, (), "new")
-        found.setdefault(stage.name, stage)
-        tables = catalog.stream(stream.markov) if stream.markov else None
-        if tables is not None:
-            # How its values follow each other comes as rows, too.
-            _add_stream(tables, catalog, found)
-        policy = catalog.policy_of(stream.name)
-        if policy is None:
-            return stage.name
-        gate = Stage("suppress", policy.name, (stage.name,), "new")
-        return found.setdefault(gate.name, gate).name
-    readings = catalog.stream(how.statement.readings)
-    assert readings is not None
-    stage = Stage("infer", stream.name, (_add_stream(readings, catalog, found),), "all")
-    return found.setdefault(stage.name, stage).name
+    def add_stream(self, stream: StreamSchema) -> str:
+        """Add the stages of a stream, declared or of matches; return the name of the last."""
+        if stream.query is not None:
+            return self.add_lower(stream.query)
+        kept = self.catalog.suppressed.get(stream.name.lower())
+        if kept is not None:
+            return self.add_stream(self.catalog.streams[kept.stream.lower()])
+        known = self.catalog.identified.get(stream.name.lower())
+        if known is not None:
+            doors = self.catalog.stream(known.statement.readings)
+            assert doors is not None
+            stage = Stage("identify", stream.name, (self.add_stream(doors),), "all")
+            return self.found.setdefault(stage.name, stage).name
+        how = self.catalog.inferred.get(stream.name.lower())
+        if how is None:
+            stage = Stage("source", stream.name, (), "new")
+            self.found.setdefault(stage.name, stage)
+            tables = self.catalog.stream(stream.markov) if stream.markov else None
+            if tables is not None:
+                # How its values follow each other comes as rows, too.
+                self.add_stream(tables)
+            policy = self.catalog.policy_of(stream.name)
+            if policy is None:
+                return stage.name
+            gate = Stage("suppress", policy.name, (stage.name,), "new")
+            return self.found.setdefault(gate.name, gate).name
+        readings = self.catalog.stream(how.statement.readings)
+        assert readings is not None
+        stage = Stage("infer", stream.name, (self.add_stream(readings),), "all")
+        return self.found.setdefault(stage.name, stage).name
 
+    def add_lower(self, name: str) -> str:
+        """Add the stages of a query that another reads: its matches keep what they are made of."""
+        query = self.queries.get(name.lower())
+        streams = self._declared_streams(name) if query is None else query.streams
+        reads = tuple(self.add_read(stream) for stream in streams)
+        own = name if query is None else query.name
+        stage = Stage("match", own, reads, "again", "matches")
+        return self.found.setdefault(stage.name, stage).name
 
-def _add_lower(query: str, catalog: Catalog, found: dict[str, Stage]) -> str:
-    """Add the stages of a query that another reads: its matches keep what they are made of."""
-    declared = catalog.query(query)
-    read = [catalog.readable(name) for name in declared.streams] if declared else []
-    reads = tuple(_add_stream(stream, catalog, found) for stream in read if stream is not None)
-    name = query if declared is None or declared.name is None else declared.name
-    stage = Stage("match", name, reads, "again")
-    return found.setdefault(stage.name, stage).name
+    def _declared_streams(self, name: str) -> Iterable[StreamSchema]:
+        """Return what a query reads of which no more than its declaration is at hand."""
+        declared = self.catalog.query(name)
+        read = [self.catalog.readable(each) for each in declared.streams] if declared else []
+        return [stream for stream in read if stream is not None]
 
 
 def stage_of(query: CheckedQuery, catalog: Catalog, reads: tuple[str, ...] = ()) -> Stage:
     """Return the stage that answers a query over rows that have an end."""
-    if query.returns == "MATCHES":
-        return Stage("match", query.name, reads, _match_step(query, catalog))
+    told = tells(query)
+    if told == "matches":
+        return Stage("match", query.name, reads, _match_step(query, catalog), told)
+    return Stage(_kind(query, catalog), query.name, reads, "all", told)
+
+
+def _kind(query: CheckedQuery, catalog: Catalog) -> Kind:
+    """Return how a query is answered that does not list matches."""
     if query.returns == "COUNT":
-        return Stage("count", query.name, reads, "all")
+        return "count"
     if reads_owners(query):
-        return Stage("lineage", query.name, reads, "all")
+        return "lineage"
     if query.verdict.join is not None:
-        return Stage("join", query.name, reads, "all")
-    if isinstance(plan_chain(query, catalog), ChainPlan):
-        return Stage("chain", query.name, reads, "all")
-    return Stage("lineage", query.name, reads, "all")
+        return "join"
+    return "chain" if isinstance(plan_chain(query, catalog), ChainPlan) else "lineage"
 
 
 def _match_step(query: CheckedQuery, catalog: Catalog) -> Step:
@@ -194,24 +216,3 @@ def _match_step(query: CheckedQuery, catalog: Catalog) -> Step:
     linked = any(stream.markov for stream in query.streams)
     apart = any(stream.alternatives and stream.id is not None for stream in query.streams)
     return "again" if derived or apart or linked or query.correlated_by is not None else "new"
-
-
-def asks_whether(query: CheckedQuery) -> bool:
-    """Return whether a query asks how likely it holds."""
-    return query.returns in ("PROBABILITY", "PROBABILITY BY TIME")
-
-
-def is_by_time(query: CheckedQuery) -> bool:
-    """Return whether a query asks how likely it holds at each time."""
-    return query.returns == "PROBABILITY BY TIME"
-
-
-def is_of_windows(query: CheckedQuery) -> bool:
-    """Return whether a query asks how likely it holds in each window."""
-    within = query.within
-    return query.returns == "PROBABILITY" and within is not None and not within.events
-
-
-def lists_matches(query: CheckedQuery) -> bool:
-    """Return whether the answer of a query is its matches."""
-    return query.returns == "MATCHES"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, Column
 from augury.matching.pattern import Pattern
+from augury.planning.answer_kinds import LIKELY, Tells, tells
 from augury.planning.bounded_window import bounded
 from augury.planning.evaluated import refuse_unevaluated
 from augury.planning.expressions.program import ProgramSet
@@ -50,6 +51,16 @@ class MatchPlan:
     outputs: tuple[tuple[Column, Typed], ...]
     made: frozenset[str] | None = None
     at_once: Pattern | None = None
+
+    @property
+    def tells(self) -> Tells:
+        """What the answer tells."""
+        return tells(self.query)
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether probabilities are asked for."""
+        return self.tells in LIKELY
 
 
 def refuse_unlearned(query: CheckedQuery) -> None:

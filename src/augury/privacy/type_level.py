@@ -6,9 +6,12 @@ so it is a choice among sets of types. Small ones are all tried; large ones go t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
+
+import numpy as np
 
 from augury.errors import DataError
 
@@ -52,25 +55,38 @@ def utility(worths: Iterable[Worth], dropped: frozenset[str]) -> float:
 
 
 def _tried(worths: Sequence[Worth], free: list[str]) -> TypeLevel:
-    never = [each for each in worths if each.must_go]
-    best: TypeLevel | None = None
-    for chosen in _sets(free):
-        if all(each.types & chosen for each in never):
-            own = TypeLevel(chosen, utility(worths, chosen))
-            if best is None or own.utility > best.utility + _slack(own.utility, best.utility):
-                best = own
-    assert best is not None, "a policy that cannot keep NEVER is refused when it is declared"
-    return best
+    sets, bits = _sets(len(free)), {name: 1 << k for k, name in enumerate(free)}
+    total, allowed = np.zeros(len(sets)), np.ones(len(sets), np.bool_)
+    for each in worths:
+        is_left = sets & sum(bits.get(name, 0) for name in each.types) == 0
+        if each.must_go:
+            allowed &= ~is_left
+        else:
+            total[is_left] += each.value
+    places = np.flatnonzero(allowed)
+    assert len(places), "a policy that cannot keep NEVER is refused when it is declared"
+    values, best = total[places], 0
+    # The first that is better than the one before it, and so on: equal ones are no better.
+    while (better := _better(values, best)) is not None:
+        best = better
+    chosen = int(sets[places[best]])
+    dropped = frozenset(name for name, bit in bits.items() if chosen & bit)
+    return TypeLevel(dropped, float(values[best]))
 
 
-def _sets(free: list[str]) -> Iterator[frozenset[str]]:
-    """Yield all sets, the smaller first, and those of a size by name."""
-    for size in range(len(free) + 1):
-        yield from map(frozenset, combinations(free, size))
+@cache
+def _sets(count: int) -> np.ndarray:
+    """Return all sets of some types as bits, the smaller first, and those of a size by name."""
+    every = (own for size in range(count + 1) for own in combinations(range(count), size))
+    return np.array([sum(1 << k for k in own) for own in every], np.int64)
 
 
-def _slack(one: float, other: float) -> float:
-    return TOLERANCE * max(abs(one), abs(other))
+def _better(values: np.ndarray, best: int) -> int | None:
+    """Return the first place after one whose value is greater; None where there is none."""
+    later, own = values[best + 1 :], values[best]
+    slack = TOLERANCE * np.maximum(np.abs(later), abs(own))
+    found = np.flatnonzero(later > own + slack)
+    return best + 1 + int(found[0]) if len(found) else None
 
 
 def _solved(worths: Sequence[Worth], free: list[str], seconds: float) -> TypeLevel:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from augury.evaluation.network import Network, below
-from augury.evaluation.probability.streamable import refuse_unstreamable
 from augury.planning.acting.refusals import refuse_worlds
 from augury.planning.evaluated import (
     reads_owners,
@@ -11,8 +10,8 @@ from augury.planning.evaluated import (
     refuse_late_steps,
     refuse_unrevised,
 )
-from augury.planning.graph import asks_whether
 from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
+from augury.planning.streamable import refuse_unstreamable
 
 
 def refuse_endless(network: Network) -> None:
@@ -27,7 +26,7 @@ def refuse_endless(network: Network) -> None:
     for name, query in network.queries.items():
         if any(map(reads_owners, below(query, network.queries).values())):
             refuse_unrevised(query)
-        if asks_whether(query):
+        if network.graph.of(name).is_likely:
             refuse_unstreamable(query, network.catalog)
             continue
         if any(stream.name.lower() in network.inferred for stream in query.streams):

@@ -29,7 +29,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0
 
 
 @dataclass
-class Place:
+class StoreAddress:
     """A store's name and address as they were declared; `pause` waits, in tests it does not."""
 
     name: str

@@ -24,7 +24,7 @@ from augury.config import value_of
 from augury.errors import StoreError
 from augury.stores import outbox
 from augury.stores.letter import Letter
-from augury.stores.place import FIRST_PAUSE, LONGEST_PAUSE, Place
+from augury.stores.place import FIRST_PAUSE, LONGEST_PAUSE, StoreAddress
 
 _SECRET = re.compile(r"\$\{([^}]*)\}")
 SIGNATURE, KEY = "X-Augury-Signature", "Idempotency-Key"
@@ -82,7 +82,7 @@ class Postman:
     `left` says what could not be brought, by target.
     """
 
-    place: Place
+    place: StoreAddress
     targets: Mapping[str, Target]
     left: dict[str, str] = field(default_factory=dict)
     _new: Event = field(default_factory=Event, repr=False)

@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from augury.stores.layout import StoredTable
-from augury.stores.place import Place
+from augury.stores.place import StoreAddress
 
 Row = tuple[Any, ...]
 
@@ -22,7 +22,7 @@ Row = tuple[Any, ...]
 class Lines:
     """Connections of a store for reading: as many as are in use at a time."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: StoreAddress) -> None:
         self.place = place
         self._free: list[tuple[Any, Any]] = []
         weakref.finalize(self, _close, self._free)

@@ -25,7 +25,7 @@ from augury.errors import StoreError
 from augury.stores.layout import StoredTable, refuse_unfit, sql_table
 from augury.stores.letter import Letter
 from augury.stores.outbox import put_in
-from augury.stores.place import Place
+from augury.stores.place import StoreAddress
 from augury.stores.reads import Lines, reader
 
 Row = tuple[Any, ...]
@@ -63,7 +63,7 @@ class Store:
     `between` is told of every step of a commit: tests break off there. `now` is the clock.
     """
 
-    place: Place
+    place: StoreAddress
     tables: Mapping[str, StoredTable]
     holder: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}:{uuid4()}")
     between: Callable[[str], None] = lambda _: None
@@ -289,7 +289,7 @@ def _is_gone(holder: str) -> bool:
     return False
 
 
-def _release(place: Place, runs: sa.Table, tables: tuple[str, ...], holder: str) -> None:
+def _release(place: StoreAddress, runs: sa.Table, tables: tuple[str, ...], holder: str) -> None:
     """Give a lease back, if the store can be asked; otherwise it ends by itself."""
     own = runs.c.table_name.in_(list(tables)) & (runs.c.holder == holder)
     try:

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from augury.errors import AuguryError
-from augury.planning.graph import lists_matches
+from augury.planning.graph import stage_of
 from augury.why.asked import Asked
 from augury.why.draft import conditions_with_values
 from augury.why.opening import Opened, asked_of
@@ -61,7 +61,7 @@ def why(opened: Opened, match_id: str, names: Iterable[str]) -> Why:
 
 def _found(opened: Opened, match_id: str, names: list[str]) -> tuple[str, Match]:
     for name in names:
-        if not lists_matches(opened.queries[name.lower()]):
+        if not stage_of(opened.queries[name.lower()], opened.catalog).lists_matches:
             continue
         table = opened.table(name)
         if "match_id" not in table.column_names:

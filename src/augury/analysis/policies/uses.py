@@ -128,14 +128,16 @@ class Uses:
         for each in policy.statement.private:
             name = each.query.lower()
             for statement in self.statements:
-                if name in _uses(statement):
+                if any(_is_made_of(own, name) for own in _uses(statement)):
                     span = places.word(self.findings.source, statement.span, each.query)
                     self._refuse_use(policy, each.query, span)
             readers = [own for own, query in self.queries.items() if _reads(query, name)]
+            readers += [own for own in self.queries if own != name and _is_made_of(own, name)]
             readers += [g.name for g in self.ledger.gaps.values() if g.query.lower() == name]
             readers += [r.name for r in self.ledger.rules.values() if r.query.lower() == name]
             readers += [f.name for f in self.ledger.forecasts.values() if f.query.lower() == name]
-            if readers and not any(name in _uses(own) for own in self.statements):
+            used = (each for own in self.statements for each in _uses(own))
+            if readers and not any(_is_made_of(each, name) for each in used):
                 self._refuse_use(policy, each.query, self._place(policy, each.query))
 
     def _refuse_use(self, policy: PolicySchema, query: str, span: Span) -> None:
@@ -230,6 +232,11 @@ class Uses:
 def _is_named(statement: Statement, name: str) -> bool:
     own = getattr(statement, "name", None)
     return own is not None and own.lower() == name.lower()
+
+
+def _is_made_of(name: str, query: str) -> bool:
+    """Whether a name is that of a query, or of partial matches of it that ran out of time."""
+    return name == query or name.startswith(f"{query}_without_")
 
 
 def _reads(query: CheckedQuery, name: str) -> bool:

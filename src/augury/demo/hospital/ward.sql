@@ -55,7 +55,8 @@ CREATE QUERY therapy ON known PATTERN SEQ(EXIT x, WASH w) WHERE [corridor] AND [
 CREATE POLICY discreet ON known PUBLIC washed WEIGHT 2 PRIVATE scrubs, therapy USING GREEDY;
 CREATE STREAM published AS SUPPRESS known USING discreet;
 
--- Who may do it next: of badges that were read alone, since a forecast cannot follow every world of owners.
+-- Who may do it next: of badges that were read alone, since a forecast cannot follow every world of owners. They come from
+-- a place of their own: where the doors come from, nobody but the policy reads.
 CREATE STREAM seen (id LONG, corridor STRING, person STRING, action STRING, room STRING, at TIMESTAMP)
 ID id KEY corridor, person TIME at TYPE action;
 CREATE QUERY near ON seen

@@ -24,7 +24,7 @@ from augury.rules.contents import Row
 from augury.rules.stage import Firing
 from augury.stores.layout import StoredTable
 from augury.stores.letter import OUTBOX, Letter
-from augury.stores.place import Place
+from augury.stores.place import StoreAddress
 from augury.stores.postman import Postman, Target
 from augury.stores.store import Mark, Position, RowChange, Store, as_position
 
@@ -53,7 +53,7 @@ class Stores:
         for name, declared in catalog.stores.items():
             own = {t.name: stored_table(t) for t in tables.values() if _store_of(t) == name}
             if own:
-                stores[name] = Store(Place(declared.name, declared.url), own)
+                stores[name] = Store(StoreAddress(declared.name, declared.url), own)
         targets = {name: targets_of(catalog, name) for name in stores}
         postmen = {n: Postman(stores[n].place, own) for n, own in targets.items() if own}
         return cls(stores, tables, script_hash(catalog), postmen)

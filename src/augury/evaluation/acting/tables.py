@@ -16,7 +16,7 @@ from augury.evaluation.answers.match_answers import moment_type
 from augury.evaluation.encoding import rows_of_table
 from augury.language.tree import CreateRule
 from augury.planning.acting.whom import dynamic_tables
-from augury.planning.graph import is_by_time
+from augury.planning.graph import stage_of
 from augury.rules.contents import Contents, RefusedKeyError, Row
 from augury.rules.plan import World
 from augury.rules.stage import Changed, Firing, State
@@ -100,7 +100,7 @@ def head_of(rule: CreateRule, catalog: Catalog, queries: Mapping[str, CheckedQue
         query = queries[catalog.forecasts[rule.query.lower()].query.lower()]
         return Head(tuple(each for each in keys if each is not None), moment_type(query))
     query = queries[rule.query.lower()]
-    keys_of = groups_of(query) if is_by_time(query) else query.keys
+    keys_of = groups_of(query) if stage_of(query, catalog).tells == "times" else query.keys
     return Head(keys_of, moment_type(query))
 
 

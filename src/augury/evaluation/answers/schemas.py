@@ -13,7 +13,6 @@ from augury.errors import AuguryError
 from augury.evaluation.answers.match_answers import moment_type
 from augury.evaluation.network import Network
 from augury.evaluation.probability.lineage_probability import probability_schema
-from augury.planning.graph import asks_whether, lists_matches
 from augury.planning.match_plan import MatchPlan
 from augury.sources.columns import ARROW_TYPES
 
@@ -29,12 +28,9 @@ _SPARK = {
 
 def network_schema(network: Network, name: str) -> pa.Schema:
     """Return the columns of the answer of one of the network's queries."""
-    query = network.queries[name.lower()]
-    return (
-        probability_schema(query)
-        if asks_whether(query)
-        else answer_schema(network.plans[name.lower()])
-    )
+    if network.graph.of(name).is_likely:
+        return probability_schema(network.queries[name.lower()])
+    return answer_schema(network.plans[name.lower()])
 
 
 def chosen(query: str, columns: Sequence[str], known: Sequence[str]) -> list[str]:
@@ -54,9 +50,9 @@ def chosen(query: str, columns: Sequence[str], known: Sequence[str]) -> list[str
 
 def answer_schema(plan: MatchPlan) -> pa.Schema:
     """Return the columns of a query's answer."""
-    if asks_whether(plan.query):
+    if plan.is_likely:
         return probability_schema(plan.query)
-    return _match_schema(plan) if lists_matches(plan.query) else _count_schema(plan.query)
+    return _match_schema(plan) if plan.tells == "matches" else _count_schema(plan.query)
 
 
 def _count_schema(query: CheckedQuery) -> pa.Schema:

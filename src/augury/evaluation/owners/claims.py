@@ -118,7 +118,7 @@ class OwnerChances(HangingTogether):
         """Return the probability of a formula; `value` is that of independent events."""
         if not any(isinstance(each.block, Owned) for each in literals(formula)):
             return value(formula)
-        holds = holding(formula, value)
+        holds = likely_by_doers(formula, value)
         parts = self.tracks.shares(self.followed, asked_of(formula))
         return sum(weight * holds(done) for done, weight in joint(parts))
 
@@ -146,11 +146,13 @@ def claim_of(formula: Formula, chances: Chances, matches: Matches, inputs: Input
 
 def claim(formula: Formula, chances: Chances, moment: int, last: int) -> Claim:
     """Return the same of a formula; `chances` are those of its independent events."""
-    holds = holding(formula, lambda left: probability(left, chances))
+    holds = likely_by_doers(formula, lambda left: probability(left, chances))
     return Claim(holds, asked_of(formula), moment, last, (formula, chances))
 
 
-def holding(formula: Formula, value_of: Callable[[Formula], float]) -> Callable[[Done], float]:
+def likely_by_doers(
+    formula: Formula, value_of: Callable[[Formula], float]
+) -> Callable[[Done], float]:
     """Return how likely a formula is, by who did which acts."""
     said: Any = {each.block for each in literals(formula)}
     owned = sorted((block for block in said if isinstance(block, Owned)), key=repr)

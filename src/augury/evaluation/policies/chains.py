@@ -37,6 +37,13 @@ class Chains:
         """For how many keys there is room."""
         return int(self.slots.begin.shape[1])
 
+    def copy(self) -> Chains:
+        """Return chains that go on apart."""
+        made = Chains(len(self.slots.begin), self.longest, self.keys)
+        made.slots = Slots(*(own.copy() for own in self.slots))
+        made.waiting = Waiting(*(own.copy() for own in self.waiting))
+        return made
+
     def widen(self, keys: int) -> None:
         """Make room for more keys."""
         more = max(keys, 2 * self.keys) - self.keys
@@ -56,10 +63,14 @@ class Chains:
             self.slots = self.slots._replace(**{name: fresh})
 
     def run(
-        self, policy: Weighing, totals: np.ndarray, kernel: Callable[[Slots, Waiting], int]
+        self,
+        policy: Weighing,
+        totals: np.ndarray,
+        kernel: Callable[[Slots, Waiting], int],
+        begin: int = 0,
     ) -> None:
-        """Run a kernel over events to the end, with more room whenever it wants some."""
-        self.slots.marks[AT] = 0
+        """Run a kernel over events from one on, with more room whenever it wants some."""
+        self.slots.marks[AT] = begin
         while (found := kernel(self.slots, self.waiting)) != DONE:
             if found == NO_SLOTS:
                 self._more_slots(policy, totals)
@@ -85,9 +96,10 @@ class Chains:
         """Return the slots as arrays."""
         return {f"slots_{name}": own for name, own in self.slots._asdict().items()}
 
-    def load(self, arrays: Mapping[str, Any]) -> None:
-        """Become what `dump` was called of."""
-        self.slots = Slots(*(np.array(arrays[f"slots_{name}"]) for name in Slots._fields))
+    def load(self, arrays: Mapping[str, Any], before: str = "") -> None:
+        """Become what `dump` was called of; its arrays have names with something `before`."""
+        names = (f"{before}slots_{name}" for name in Slots._fields)
+        self.slots = Slots(*(np.array(arrays[name]) for name in names))
 
 
 def _slots(patterns: int, keys: int, longest: int, count: int) -> Slots:

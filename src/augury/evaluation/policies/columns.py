@@ -177,6 +177,11 @@ def _codes(known: Codes, columns: list[Any]) -> Words | int:
     return np.array([-1 if None in row else known.code(row) for row in rows], np.int64)
 
 
+def codes_of(known: Codes, table: pa.Table, column: str) -> Words:
+    """Return one code for the value that rows have in a column; -1 where it is NULL."""
+    return known.encode(_plain(table, column))
+
+
 def _tie_ranks(schema: StreamSchema, table: pa.Table) -> Words:
     """Return numbers that order as the tie-breakers do; rows without one come first."""
     if schema.order_by is None:

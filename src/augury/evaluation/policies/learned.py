@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from augury.evaluation.policies.columns import Columns, Ordered
-from augury.kernels.privacy.layout import Learned
+from augury.kernels.privacy.layout import Batch, Learned
 from augury.privacy.pattern import Pattern
 from augury.privacy.period import MOST_EVENTS, period_of
 from augury.privacy.policy import Policy
@@ -60,7 +60,7 @@ def tally_of(columns: Columns, history: Ordered, values: Mapping[str, list[Any]]
         found.first, found.last = int(batch.time[0]), int(batch.time[-1])
     for name, own in values.items():
         found.values[name] = Counter(dict.fromkeys(own, 1))
-    for (number, ends, place), rows in _who(columns, history):
+    for (number, ends, place), rows in who(columns, history.batch, (0, len(history))):
         # Where the next event that fits is taken, that ends the wait for it as well.
         both = ends or policy.sequences[number].takes_next
         for own, mass, count in _masses(columns, history, number, rows):
@@ -71,15 +71,18 @@ def tally_of(columns: Columns, history: Ordered, values: Mapping[str, list[Any]]
     return found
 
 
-def _who(columns: Columns, history: Ordered) -> Iterator[tuple[Slot, Flags]]:
-    """Yield the rows that play each step, and those that are forbidden before it."""
-    batch = history.batch
-    kind = np.repeat(batch.kind, np.diff(batch.begin))
+def who(columns: Columns, batch: Batch, events: tuple[int, int]) -> Iterator[tuple[Slot, Flags]]:
+    """Yield the rows of some events that play each step, and that are forbidden before it."""
+    first, last = events
+    own = slice(int(batch.begin[first]), int(batch.begin[last]))
+    kind = np.repeat(batch.kind[first:last], np.diff(batch.begin[first : last + 1]))
     for number, plays in enumerate(columns.plays):
         of_type = kind == number
+        if not of_type.any():
+            continue
         for pattern, place, ends, condition in plays:
-            rows = of_type & (batch.key[columns.keys.index(columns.equated[pattern])] >= 0)
-            rows = rows & batch.passes[condition] if condition >= 0 else rows
+            rows = of_type & (batch.key[columns.keys.index(columns.equated[pattern]), own] >= 0)
+            rows = rows & batch.passes[condition, own] if condition >= 0 else rows
             yield (pattern, bool(ends), place), rows
 
 
@@ -116,7 +119,7 @@ def past_of(columns: Columns, history: Ordered, dropped: frozenset[str]) -> Past
     bits = np.zeros((len(patterns), 2, len(event)), np.int64)
     gone = [number for number, kind in enumerate(columns.kinds) if kind in dropped]
     is_gone = np.isin(batch.kind, gone)[event]
-    for (pattern, ends, place), rows in _who(columns, history):
+    for (pattern, ends, place), rows in who(columns, batch, (0, len(history))):
         bits[pattern, int(ends)] |= (rows & ~is_gone).astype(np.int64) << place
     keys, chosen = columns.key_count, list[Words]()
     entries, base = np.zeros((len(patterns), keys + 1), np.int64), 0

@@ -17,7 +17,7 @@ from augury.evaluation.probability.chain_inputs import accepted_bits, matched_bi
 from augury.evaluation.probability.markov_objects import MarkovObject, Value
 from augury.evaluation.stream_rows import StreamRows
 from augury.matching.marginal import BEGINNING, NOWHERE, Beliefs
-from augury.planning.chain_plan import ChainPlan, is_of_the_chain
+from augury.planning.chain_plan import ChainPlan
 from augury.records import Flags, Reals, Words
 
 _NO_STEPS = np.zeros((5, 0), np.int64)
@@ -40,21 +40,6 @@ class KeyedBeliefs:
     beliefs: Beliefs
     chains: list[tuple[Any, ...]]
     is_markovian: bool
-
-
-def is_plain(plan: ChainPlan) -> bool:
-    """Return whether the operator of chains can evaluate the plan."""
-    streams, line = plan.query.streams, plan.line
-    named = (is_of_the_chain(plan.query, plan.partition_by, name) for _, name in plan.groups)
-    markov = any(stream.markov for stream in streams)
-    return (
-        line.window is None
-        and not line.remembers
-        and (plan.over is None or plan.over.unit is not None)
-        and not any(stream.order_by for stream in streams)
-        and all(named)
-        and (not markov or (len(streams) == 1 and plan.by_time))
-    )
 
 
 def keyed_beliefs(

@@ -45,8 +45,8 @@ from augury.matching.lineage import (
 )
 from augury.matching.sampled import FormulaSampler, sample_size, share
 from augury.matching.step_limits import TooManyMatchesError
+from augury.planning.answer_kinds import Tells
 from augury.planning.chain_plan import ChainPlan
-from augury.planning.graph import is_by_time
 from augury.planning.match_plan import MatchPlan
 from augury.records import Matches, Words, chance
 from augury.sources.columns import ARROW_TYPES
@@ -67,15 +67,15 @@ def probability_table(evaluation: Enumeration, inputs: Inputs, hidden: Hidden = 
     often small. `hidden` are the objects of Markovian streams, whose events have no lineage.
     """
     query = evaluation.plan.query
-    rows = _by_time if is_by_time(query) else _by_window
+    rows = _by_time if evaluation.plan.tells == "times" else _by_window
     if not _may_be_sampled(evaluation, hidden):
         return answer_table(query, _refusing(rows(evaluation, inputs, _exactly(evaluation)), query))
-    if not is_by_time(query):
+    if evaluation.plan.tells != "times":
         try:
             few = evaluation.with_few_matches(FEW_MATCHES)
             return answer_table(query, list(rows(few, inputs, _exactly(few, FEW_CASES))))
         except (TooEntangledError, TooManyMatchesError):
-            _refuse_together(query, evaluation.window)
+            _refuse_together(evaluation.plan.tells, evaluation.window)
     assert query.approximate is not None
     return answer_table(query, _sampled_rows(evaluation, inputs, hidden), query.approximate.error)
 
@@ -84,9 +84,9 @@ class LargeWindowError(Exception):
     """Worlds are to be sampled of windows, which is done window by window."""
 
 
-def _refuse_together(query: CheckedQuery, window: int | None) -> None:
+def _refuse_together(asked: Tells, window: int | None) -> None:
     """Raise where worlds of several windows would be sampled together."""
-    if window == EACH and query.within is not None and not is_by_time(query):
+    if window == EACH and asked == "windows":
         raise LargeWindowError
 
 
@@ -96,7 +96,7 @@ def _may_be_sampled(evaluation: Enumeration, hidden: Hidden) -> bool:
     Where events hang together, worlds are drawn of rows, not of what matches are made of.
     """
     query = evaluation.plan.query
-    if query.approximate is None or is_unfolded(query):
+    if query.approximate is None or is_unfolded(evaluation.plan):
         return False
     if isinstance(evaluation.chances, HangingTogether):
         return bool(hidden) and all(source.formulas is None for source in evaluation.sources)
@@ -109,7 +109,7 @@ def _sampled_rows(evaluation: Enumeration, inputs: Inputs, hidden: Hidden) -> It
     asked = query.approximate
     assert asked is not None
     if any(source.formulas is not None for source in evaluation.sources):
-        rows = _by_time if is_by_time(query) else _by_window
+        rows = _by_time if evaluation.plan.tells == "times" else _by_window
         return rows(evaluation, inputs, _sampled(evaluation, asked))
     size = sample_size(asked.error, asked.risk)
     return sampled_worlds(evaluation, inputs, hidden, size, seed_of(query.name, evaluation.window))
@@ -158,7 +158,7 @@ def chain_table(inputs: ChainInputs, times: Words, window: int | None = None) ->
 def sampled_table(inputs: ChainInputs, times: Words, window: int | None = None) -> pa.Table:
     """Return the answer from sampled worlds, as many as APPROXIMATE asks for."""
     asked = inputs.plan.query.approximate
-    _refuse_together(inputs.plan.query, window)
+    _refuse_together(inputs.plan.tells, window)
     assert asked is not None
     size = sample_size(asked.error, asked.risk)
     return answer_table(inputs.plan.query, sampled_rows(inputs, times, size, window), asked.error)

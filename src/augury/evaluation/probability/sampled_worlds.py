@@ -26,7 +26,6 @@ from augury.evaluation.probability.markov_objects import MarkovObject
 from augury.language.expressions import Attribute, Expression
 from augury.matching.backwards import reversed_pattern
 from augury.matching.matcher import sort_order
-from augury.planning.graph import is_by_time
 from augury.planning.match_plan import MatchPlan
 from augury.records import Events, Flags, Matches, Reals, Words
 
@@ -173,11 +172,13 @@ class _Tally:
     codes: Sequence[list[tuple[int, Words]]]
     values: Sequence[list[Any]]
     found: dict[tuple[int, ...], Words]
+    by_time: bool
 
     @classmethod
     def of(cls, plan: MatchPlan, inputs: Inputs, window: int | None) -> _Tally:
         query = plan.query
-        if is_by_time(query):
+        by_time = plan.tells == "times"
+        if by_time:
             keeps: Kept = "ends" if is_told_by("ends", plan) else "all"
             labels: list[int | None] = np.unique(inputs.time).tolist()
             spans: list[tuple[int, int] | None] = [None]
@@ -193,7 +194,7 @@ class _Tally:
         found: dict[tuple[int, ...], Words] = {}
         if not query.group_by:
             found[()] = np.zeros(len(labels), np.int64)
-        return cls(query, inputs, keeps, labels, spans, codes, values, found)
+        return cls(query, inputs, keeps, labels, spans, codes, values, found, by_time)
 
     def add(self, worlds: Enumeration, count: int) -> None:
         """Count some worlds."""
@@ -205,7 +206,7 @@ class _Tally:
                 inside = replace(worlds, events=worlds.events.take(held))
             matches = inside.in_one_world(self.keeps)
             world = matches.row[matches.first_item[:-1]] // len(self.inputs.time)
-            ends = self._ends(matches) if is_by_time(self.query) else None
+            ends = self._ends(matches) if self.by_time else None
             for group, own in self._by_group(matches):
                 if ends is None:
                     self._counts(group)[k] += len(np.unique(world[own]))

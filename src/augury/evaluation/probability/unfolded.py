@@ -22,7 +22,7 @@ from augury.config import value_of
 from augury.evaluation.enumeration import Enumeration
 from augury.matching.lineage import Formula, TooEntangledError
 from augury.matching.pattern import Pattern
-from augury.planning.graph import asks_whether
+from augury.planning.match_plan import MatchPlan
 from augury.planning.pattern.build_automaton import automaton_of
 from augury.planning.pattern.compile_pattern import with_automaton
 from augury.records import Events, Matches
@@ -31,9 +31,10 @@ Bounds = tuple[int, int | None]
 Fixed = tuple[Shape, tuple[Component, ...]]
 
 
-def is_unfolded(query: CheckedQuery) -> bool:
+def is_unfolded(plan: MatchPlan) -> bool:
     """Whether a query holds if it holds for some number of repetitions, each a run of its own."""
-    return asks_whether(query) and query.strategy != "ANY" and bool(_repeated(query.shape, query))
+    query = plan.query
+    return plan.is_likely and query.strategy != "ANY" and bool(_repeated(query.shape, query))
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Unfolded(Enumeration):
 
 def unfolded(enumeration: Enumeration) -> Enumeration:
     """Return what lists the matches of a query by which it holds."""
-    if not is_unfolded(enumeration.plan.query):
+    if not is_unfolded(enumeration.plan):
         return enumeration
     return Unfolded(**{name: vars(enumeration)[name] for name in Enumeration.__dataclass_fields__})
 

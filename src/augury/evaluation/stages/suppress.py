@@ -70,6 +70,9 @@ class SuppressStage:
     def advance(self, state: Deciding, rows: StreamRows) -> tuple[Deciding, Passed]:
         """Decide about rows that are checked: all before some horizon, and none before the last."""
         if isinstance(state, ColumnDecider):
+            if state.online is not None and state.online.seen and rows.table.num_rows:
+                earliest = whole(rows.table.column(rows.schema.time)).min()
+                self._refuse_overlap(int(earliest), state.online.last)
             events, decided = state.decide(rows)
             keeps = np.ones(rows.table.num_rows, np.bool_)
             keeps[events.rows] = np.repeat(decided.kept, np.diff(events.batch.begin))
@@ -80,7 +83,8 @@ class SuppressStage:
         keeps = np.ones(rows.table.num_rows, np.bool_)
         log = list[tuple[Event, Decision]]()
         for event, own in events_of(rows, self.plan.columns):
-            self._refuse_overlap(state, event)
+            if state.policy.online and state.tally.count:
+                self._refuse_overlap(event.time, state.tally.last)
             decision = state.decide(event)
             log.append((event, decision))
             keeps[own] = decision.kept
@@ -107,8 +111,8 @@ class SuppressStage:
         ]
         return pa.table(columns, schema)
 
-    def _refuse_overlap(self, state: Decider, event: Event) -> None:
-        if state.policy.online and state.tally.count and event.time < state.tally.last:
+    def _refuse_overlap(self, time: int, last: int) -> None:
+        if time < last:
             raise DataError(
                 f"policy {self.plan.schema.name} learns online, and its history does not end "
                 f"before the rows of {self.stream.name} begin; bind a history of earlier rows"

@@ -26,7 +26,6 @@ from augury.evaluation.stream_rows import StreamRows
 from augury.matching.matcher import ALWAYS
 from augury.matching.retention import oldest_counted
 from augury.operator import NEVER_YET
-from augury.planning.graph import is_by_time
 from augury.sources.rows import sift
 
 Rows = Mapping[str, StreamRows]
@@ -190,7 +189,7 @@ class WindowStage:
 
     def _told(self, table: pa.Table, query: CheckedQuery, span: Span) -> pa.Table:
         """Return of probabilities by time those of times that are known now, and were not."""
-        if not is_by_time(query) or span == (NEVER_YET, ALWAYS):
+        if self.network.graph.of(query.name).tells != "times" or span == (NEVER_YET, ALWAYS):
             return table
         name = query.name.lower()
         plan = self.network.plans.get(name)

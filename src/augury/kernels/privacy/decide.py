@@ -43,7 +43,7 @@ TOLERANCE = 1e-9
 @part
 def _expected(policy, learned, slots, size, which, when):
     """Return the expected matches of the prefixes of a chain, with the event at hand."""
-    now, states = when
+    now, event, states = when
     chain, step = which
     if policy.method == GREEDY and step + 1 < policy.lengths[chain // size.keys]:
         return 0.0
@@ -51,7 +51,7 @@ def _expected(policy, learned, slots, size, which, when):
         total, count = by_cycles(policy, learned, slots, size, which, now, states)
         if count:
             return total / count
-    return by_rates(policy, learned, slots, size, which, now)
+    return by_rates(policy, learned, slots, size, which, now, event)
 
 
 @part
@@ -83,7 +83,7 @@ def _weigh(policy, learned, batch, slots, waiting, size, event):
                 never = step == 0 or _is_there(slots, size, chain, step)
             if policy.weights[p] == 0.0 or policy.method == TYPES:
                 continue
-            when = (now, waiting.states)
+            when = (now, event, waiting.states)
             whole = _expected(policy, learned, slots, size, (chain, step), when)
             whole *= batch.chance[row]
             if p < policy.public:
@@ -110,13 +110,26 @@ def _rule(policy, kind, gain, penalty, never):
     return gain + penalty >= -TOLERANCE * max(gain, -penalty), WEIGHED
 
 
+@part
+def _last(policy, size):
+    """Return the event to stop before."""
+    return size.events if policy.until < 0 else policy.until
+
+
+@part
+def _goes_on(batch, slots, size, end):
+    """Whether an event that is still to come has the order of the last one."""
+    return end < size.events and batch.order[end] == slots.marks[ORDER]
+
+
 @kernel
 def decide(policy, learned, batch, slots, waiting, out):
     """Decide about events from `marks[AT]` on; return whether that is done, or what is wanting."""
     size, totals = sizes_of(batch, slots, waiting), reals(out.gain)
     policy, learned, batch = weighing_at(policy), learned_at(learned), batch_at(batch)
     slots, waiting = slots_at(slots), waiting_at(waiting)
-    for event in range(slots.marks[AT], size.events):
+    end = _last(policy, size)
+    for event in range(slots.marks[AT], end):
         slots.marks[AT] = event
         if batch.order[event] != slots.marks[ORDER]:
             if not flush(policy, slots, waiting, size, False, totals):
@@ -131,7 +144,9 @@ def decide(policy, learned, batch, slots, waiting, out):
         out.penalty[event] = -math.inf if rule == NEVER else penalty
         if kept:
             take_in(policy, batch, slots, waiting, size, event)
-    slots.marks[AT] = size.events
+    slots.marks[AT] = end
+    if _goes_on(batch, slots, size, end):
+        return DONE
     return DONE if flush(policy, slots, waiting, size, False, totals) else NO_SLOTS
 
 
@@ -144,7 +159,8 @@ def count(policy, batch, kept, slots, waiting, totals):
     size, sums = sizes_of(batch, slots, waiting), reals(totals)
     policy, batch = weighing_at(policy), batch_at(batch)
     slots, waiting = slots_at(slots), waiting_at(waiting)
-    for event in range(slots.marks[AT], size.events):
+    end = _last(policy, size)
+    for event in range(slots.marks[AT], end):
         slots.marks[AT] = event
         if not kept[event]:
             continue
@@ -155,7 +171,9 @@ def count(policy, batch, kept, slots, waiting, totals):
         if not has_room(policy, batch, slots, size, event):
             return NO_PLACES
         take_in(policy, batch, slots, waiting, size, event)
-    slots.marks[AT] = size.events
+    slots.marks[AT] = end
+    if _goes_on(batch, slots, size, end):
+        return DONE
     return DONE if flush(policy, slots, waiting, size, True, sums) else NO_SLOTS
 
 

@@ -100,7 +100,7 @@ def _wang(learned, size, flow, place, length, span):
 
 
 @part
-def by_rates(policy, learned, slots, size, which, now):
+def by_rates(policy, learned, slots, size, which, now, event):
     """Return the expected matches of all prefixes of a chain, with one event more.
 
     `which` is the chain, and the step that the event plays.
@@ -110,7 +110,7 @@ def by_rates(policy, learned, slots, size, which, now):
     length, place, window = policy.lengths[p], step + 1, policy.windows[p]
     if learned.is_dead[p * size.width + place] != 0:
         return 0.0
-    flow, rest = learned.flow[chain], length - place
+    flow, rest = learned.flow[chain] + learned.per_event * (event - learned.base), length - place
     cell = flow * size.width + place
     if policy.method == GREEDY or (policy.method != WANG and learned.is_left[cell] == 0):
         if step == 0:

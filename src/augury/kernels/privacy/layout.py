@@ -33,7 +33,10 @@ DONE, NO_SLOTS, NO_PLACES = range(3)
 
 
 class Weighing(NamedTuple):
-    """A policy; `plays[begins[t]:begins[t + 1]]` is what events of type t may be."""
+    """A policy; `plays[begins[t]:begins[t + 1]]` is what events of type t may be.
+
+    `until` is the event to stop before; -1: all are gone through.
+    """
 
     lengths: np.ndarray  # int64 (P,)
     windows: np.ndarray  # int64 (P,)
@@ -48,6 +51,7 @@ class Weighing(NamedTuple):
     public: int
     method: int
     patience: float
+    until: int = -1
 
 
 class Learned(NamedTuple):
@@ -56,6 +60,7 @@ class Learned(NamedTuple):
     `product[f, j]` is that of the rates from step j on over the factorial of their number.
     `entries[p, k]` to the entry after it are the rows of a chain; a bit of `steps` for each step
     that a row plays, one of `ends` for each wait that it ends. `period` 0: none.
+    Where rates change with each event, the flows of event e begin at `per_event` times e - `base`.
     """
 
     flow: np.ndarray  # int64 (P, K)
@@ -75,6 +80,8 @@ class Learned(NamedTuple):
     chance: np.ndarray  # float64 (entries,)
     steps: np.ndarray  # int64 (entries,)
     ends: np.ndarray  # int64 (entries,)
+    base: int = 0
+    per_event: int = 0
 
 
 class Batch(NamedTuple):
@@ -188,6 +195,7 @@ def weighing_at(policy):
         policy.public,
         policy.method,
         policy.patience,
+        policy.until,
     )
 
 
@@ -212,6 +220,8 @@ def learned_at(learned):
         reals(learned.chance),
         words(learned.steps),
         words(learned.ends),
+        learned.base,
+        learned.per_event,
     )
 
 

@@ -26,8 +26,8 @@ from augury.planning.acting.whom import (
     heard_names,
     tested_names,
 )
+from augury.planning.answer_kinds import tells
 from augury.planning.evaluated import reads_owners, refuse_identified, refuse_unfollowed
-from augury.planning.graph import is_by_time
 from augury.planning.refusal import PlanError
 from augury.rules.plan import ActiveQuery, TablePlan, World
 
@@ -148,7 +148,7 @@ class _Planning:
 
     def _add(self, name: str, query: CheckedQuery) -> None:
         conjuncts = active_conjuncts(query, self.dynamic)
-        if is_by_time(query) and not conjuncts and name not in self.tested:
+        if tells(query) == "times" and not conjuncts and name not in self.tested:
             self._hear(name, rows_by_time(query))
             return
         lower = [stream.query.lower() for stream in query.streams if stream.query]

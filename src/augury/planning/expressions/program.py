@@ -201,13 +201,13 @@ def _quantified(expression: Typed, query: CheckedQuery) -> tuple[Each, ...]:
             uses.setdefault(node.component, set()).add(_use(node))
             if node.group is not None:
                 groups[node.component] = node.group.lower()
-    ranging = [c for c in sorted(uses) if _first(uses[c])]
+    iterated = [c for c in sorted(uses) if _first(uses[c])]
     rows = []
-    for k, component in enumerate(ranging):
+    for k, component in enumerate(iterated):
         group = groups.get(component)
-        together = [c for c in ranging if group is not None and groups.get(c) == group]
+        together = [c for c in iterated if group is not None and groups.get(c) == group]
         kinds = set().union(*(uses[c] for c in together)) if together else uses[component]
-        leader = ranging.index(together[0]) if together else k
+        leader = iterated.index(together[0]) if together else k
         lags = len(together) > 1 and ("each", 0) not in uses[component]
         rows.append((component, _first(kinds), leader, int(lags)))
     return tuple(rows)

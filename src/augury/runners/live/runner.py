@@ -22,7 +22,6 @@ from augury.evaluation.encoding import declaration_of, rows_of_table
 from augury.evaluation.identifying import Identities
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import below
-from augury.evaluation.probability.streamable import refuse_unstreamable
 from augury.evaluation.stages.suppress import SuppressStage
 from augury.evaluation.suppression import kept_owners, table_rows, taught
 from augury.evaluation.ties import tie_notice, tie_rule
@@ -38,10 +37,11 @@ from augury.planning.evaluated import (
     refuse_unfollowed,
     refuse_unrevised,
 )
-from augury.planning.graph import asks_whether
+from augury.planning.graph import stage_of
 from augury.planning.match_plan import plan_match
 from augury.planning.policy_plan import plan_policy
 from augury.planning.refusal import NOT_EVALUATED, PlanError
+from augury.planning.streamable import refuse_unstreamable
 from augury.runners.live.acting import LiveActing, Used
 from augury.runners.live.forecast import LiveForecast
 from augury.runners.live.gate import LiveGate
@@ -438,7 +438,7 @@ class LiveRunner:
         if any(map(reads_owners, lower.values())):
             refuse_unrevised(query)
             return self._in_steps(query, catalog, queries)
-        if asks_whether(query):
+        if stage_of(query, catalog).is_likely:
             refuse_unstreamable(query, catalog)
             return self._in_steps(query, catalog, queries)
         refuse_inferred(query, catalog)

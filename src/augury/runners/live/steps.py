@@ -23,7 +23,6 @@ from augury.evaluation.packing import Packer
 from augury.evaluation.stages.forecasting import taught
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.matcher import ALWAYS
-from augury.planning.graph import lists_matches
 from augury.planning.match_plan import MatchPlan
 from augury.sources.columns import ARROW_TYPES, told
 from augury.sources.intake import Arrival, Values
@@ -40,7 +39,7 @@ def needs_steps(plan: MatchPlan) -> bool:
     """
     streams = plan.query.streams
     return (
-        not lists_matches(plan.query)
+        plan.tells != "matches"
         or plan.query.after_match is not None
         or plan.query.correlated_by is not None
         or plan.query.each_event

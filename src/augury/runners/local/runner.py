@@ -38,7 +38,7 @@ from augury.matching.matcher import ALWAYS
 from augury.planning.acting.columns import HIDDEN
 from augury.planning.evaluated import refuse_identified, refuse_unfollowed
 from augury.planning.forecast_plan import plan_forecast
-from augury.planning.graph import lists_matches
+from augury.planning.graph import stage_of
 from augury.planning.match_plan import refuse_unlearned
 from augury.planning.never_covered import without_skip
 from augury.planning.refusal import NEVER_MET
@@ -68,12 +68,15 @@ class LocalRunner:
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the result of a query: all columns, or those that are named."""
         query = self.queries[name.lower()]
-        known = self.answers.get(name.lower())
-        if known is None and columns is not None and lists_matches(query):
+        known, is_listed = (
+            self.answers.get(name.lower()),
+            stage_of(query, self.catalog).lists_matches,
+        )
+        if known is None and columns is not None and is_listed:
             network = self._network(name)
             names = chosen(query.name, columns, answer_schema(network.plans[name.lower()]).names)
             return self._answer(replace(network, made=frozenset(names))).select(names)
-        if known is None and self._is_of_owners(query) and not lists_matches(query):
+        if known is None and self._is_of_owners(query) and not is_listed:
             known = self.answers[name.lower()] = self._probabilities(query)
         if known is None:
             known = self.answers[name.lower()] = self._answer(self._network(name))

@@ -35,7 +35,7 @@ _FIRST_TASKS = 4
 def settle_in() -> None:
     """Let this process keep what it needs for all tasks; to be called where a task begins."""
     keep_freed_memory()
-    _KEPT.freeze()
+    _FREEZE.freeze()
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class InWorker:
 
 
 @dataclass
-class _Loaded:
+class _CollectorFreeze:
     """How many modules this process has loaded, and for how many more tasks it is frozen."""
 
     modules: int = 0
@@ -68,7 +68,7 @@ class _Loaded:
             gc.freeze()
 
 
-_KEPT = _Loaded()
+_FREEZE = _CollectorFreeze()
 
 
 @cache

@@ -26,7 +26,6 @@ from augury.evaluation.encoding import Tables, declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import taught
 from augury.evaluation.network import Network, below, ground
 from augury.evaluation.packing import FAULT
-from augury.evaluation.probability.streamable import why_not_streamable
 from augury.evaluation.stages.act import ActStage
 from augury.evaluation.stages.forecasting import taught as taught_forecasts
 from augury.planning.acting.world import Acting, acting_of
@@ -34,12 +33,13 @@ from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import Priced
 from augury.planning.evaluated import refuse_idle
 from augury.planning.expressions.spark_sql import quoted
-from augury.planning.graph import asks_whether, lists_matches
+from augury.planning.graph import stage_of
 from augury.planning.join_program import join_program
 from augury.planning.refusal import (
     NOT_EVALUATED,
     PlanError,
 )
+from augury.planning.streamable import why_not_streamable
 from augury.runners.endless import refuse_endless
 from augury.runners.spark import catalyst_rows as spark_rows
 from augury.runners.spark.joins import SparkJoining, suits_spark, tables_of
@@ -257,8 +257,9 @@ class SparkRunner:
             stream.lower() in (each.name.lower(), *ground(each, self.catalog))
             for each in query.streams
         )
-        streamable = asks_whether(query) and why_not_streamable(query, self.catalog) is None
-        return known and (lists_matches(query) or streamable)
+        stage = stage_of(query, self.catalog)
+        streamable = stage.is_likely and why_not_streamable(query, self.catalog) is None
+        return known and (stage.lists_matches or streamable)
 
     def rejected(self, name: str) -> DataFrame:
         """Return the bad rows of a stream, with the reason; of a bounded one, repeated ids too.

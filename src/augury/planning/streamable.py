@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
-from augury.evaluation.probability.beliefs import is_plain
 from augury.language.tree import InferStream
 from augury.matching.marginal import MOST_STATES, waiting_sets
-from augury.planning.chain_plan import ChainPlan, Obstacle, plan_chain
-from augury.planning.graph import is_by_time, is_of_windows
+from augury.planning.answer_kinds import tells
+from augury.planning.chain_plan import ChainPlan, Obstacle, is_plain, plan_chain
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 
 EXACT = ("deterministic", "regular", "extended regular")
@@ -32,9 +31,9 @@ def why_not_streamable(query: CheckedQuery, catalog: Catalog) -> str | None:
         return None
     if any(stream.name.lower() in catalog.inferred for stream in query.streams):
         return why_not_carried(query, catalog)
-    if not is_by_time(query):
+    if tells(query) != "times":
         never = "asks whether anything ever matches, which is known at the end (add WITHIN)"
-        return None if is_of_windows(query) else never
+        return None if tells(query) == "windows" else never
     if query.approximate is not None and query.verdict.kind not in EXACT:
         return "samples worlds of the whole stream (ask for windows: WITHIN ... EVERY)"
     by_rows = query.within is not None and not query.within.events
@@ -43,12 +42,12 @@ def why_not_streamable(query: CheckedQuery, catalog: Catalog) -> str | None:
 
 def is_carried(query: CheckedQuery, catalog: Catalog) -> bool:
     """Return whether the distribution of a query's chains says all that later rows need."""
-    return is_by_time(query) and why_not_carried(query, catalog) is None
+    return tells(query) == "times" and why_not_carried(query, catalog) is None
 
 
 def why_not_carried(query: CheckedQuery, catalog: Catalog) -> str | None:
     """Return why a query's probabilities are not carried along chains, or None."""
-    if not is_by_time(query):
+    if tells(query) != "times":
         return "returns no probabilities by time, and reads what is inferred as readings come"
     plan = plan_chain(query, catalog)
     if isinstance(plan, Obstacle):
