@@ -71,6 +71,7 @@ def _compare(stored: Mapping[str, Any], identity: Identity, folder: str) -> None
         raise StateError(
             f"the checkpoint {folder} belongs to other streams or queries: {', '.join(changed)} "
             f"{'was' if len(changed) == 1 else 'were'} added, removed or changed since; go on with "
-            "the script, sources and queries that began it, or start with another --checkpoint "
+            "the script, sources and queries that began it, or begin anew: remove that folder, or "
+            "start with another --checkpoint "
             "folder"
         )
