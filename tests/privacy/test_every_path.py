@@ -91,6 +91,20 @@ def _toml(row: dict[str, Any]) -> str:
     return ", ".join(f"{name} = {json.dumps(value)}" for name, value in row.items())
 
 
+def scored_by_command(forecast: str) -> Read:
+    """Score a forecast of the certain ward by the command, or one that there is not."""
+
+    def read(rows: list[dict[str, Any]], folder: Path) -> Any:
+        on_the_command_line("check", "SCRIPT")(rows, folder)
+        script = (folder / "w.sql").read_text().replace("--  soon", "CREATE FORECAST soon")
+        script = script.replace(" PROBABILITY p", "").replace("5 EVENTS", "1 EVENTS")
+        (folder / "w.sql").write_text(script)
+        done = augury("score", "--json", str(folder / "w.sql"), forecast)
+        return done.exit_code, done.output.replace(str(folder), "FOLDER")
+
+    return read
+
+
 def differs(rows: list[dict[str, Any]], folder: Path) -> Any:
     """Compare the script with one that has another window."""
     on_the_command_line("check", "SCRIPT")(rows, folder)
@@ -172,6 +186,8 @@ MORE: dict[str, Read] = {
     "command why": on_the_command_line("why", "SCRIPT", "0" * 32),
     "command why-not": on_the_command_line("why-not", "SCRIPT", "visits", "--around", "4"),
     "command why-not private": on_the_command_line("why-not", "SCRIPT", "therapy"),
+    "command score": scored_by_command("soon"),
+    "command score private": scored_by_command("hidden"),
     "command test": of_cases,
     "command diff": differs,
 }
@@ -232,6 +248,7 @@ COMMANDS: dict[str, tuple[str, ...] | str] = {
     "why-not": ("command why-not", "command why-not private"),
     "test": ("command test",),
     "diff": ("command diff",),
+    "score": ("command score", "command score private"),
     "backtest": OWNER,
     "init": NO_ROWS,
     "doctor": NO_ROWS,

@@ -26,6 +26,7 @@ from augury.cli.explain import explain
 from augury.cli.init import init
 from augury.cli.report import report
 from augury.cli.run import run
+from augury.cli.score import score
 from augury.cli.testing import run_cases
 from augury.cli.why import why, why_not
 from augury.errors import AuguryError, QueryError
@@ -87,6 +88,7 @@ def cli(ctx: click.Context) -> None:
     augury run store.sql                    run its queries, here or on Spark
     augury backtest ward.sql doors.parquet  what its rules would do, over rows of the past
     augury diff old.sql new.sql doors.csv   what two versions of a script do not share
+    augury score logins.sql break_in        how good a forecast is, on rows kept apart
     augury report store.sql reads.csv       a page about rows and answers
     augury why store.sql ID reads.csv       why a match was found
     augury why-not store.sql theft          why there is none, and what would change that
@@ -106,6 +108,7 @@ cli.add_command(explain)
 cli.add_command(run)
 cli.add_command(backtest)
 cli.add_command(diff)
+cli.add_command(score)
 cli.add_command(report)
 cli.add_command(why)
 cli.add_command(why_not)

@@ -69,8 +69,11 @@ def session_of(file: str) -> Session:
     return ag
 
 
-def bind(data: Iterable[str], *sessions: Session) -> None:
-    """Give sessions the rows that scripts and the command line name."""
+def bind(data: Iterable[str], *sessions: Session, named: Mapping[str, str] | None = None) -> None:
+    """Give sessions the rows that scripts and the command line name.
+
+    `named` has the places of rows by the names of their streams, whatever the files are called.
+    """
     from augury.analysis.findings import listing, suggest
 
     given = {Path(each).name.partition(".")[0].lower(): each for each in data}
@@ -82,6 +85,7 @@ def bind(data: Iterable[str], *sessions: Session) -> None:
                 f"{place} is named after no stream or table of the script; the name of a file, up "
                 f"to its first dot, says whose rows it has: {hint}"
             )
+    given |= named or {}
     for ag in sessions:
         own = {name: place for name, place in given.items() if name in _names(ag)}
         for name, place in (dict(_declared(ag, own)) | own).items():

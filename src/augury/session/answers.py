@@ -135,7 +135,7 @@ class Answers:
         self._notices.announce(self._bound.bad_rows())
         return some_columns(answer, columns, forecast.name)
 
-    def score(self, name: str, rows: Any) -> ForecastScore:
+    def score(self, name: str, rows: Any = None) -> ForecastScore:
         """Return how good a forecast is on rows of its stream that are kept apart."""
         from augury.runners.local.runner import LocalRunner
         from augury.sources.tables import arrow_table
@@ -144,7 +144,7 @@ class Answers:
         stream = forecast.query.streams[0].name
         kept = self._declared.catalog.suppressed.get(stream.lower())
         stream = stream if kept is None else kept.stream
-        given = {stream.lower(): arrow_table(stream, rows)}
+        given = {} if rows is None else {stream.lower(): arrow_table(stream, rows)}
         declared = self._declared
         with blamed(source, forecast):
             bound, checked = self._bound.behind_policies(given)

@@ -277,10 +277,11 @@ class Session(Generic[Rows]):
             return in_one_pass(checked.name, pass_, names)
         return joined(checked.name, [(part, self.table(name)) for name, part in names.items()])
 
-    def score(self, forecast: str, rows: Any) -> ForecastScore:
+    def score(self, forecast: str, rows: Any = None) -> ForecastScore:
         """Return how good a forecast is on rows of its stream that are kept apart.
 
-        Log loss, Brier score and reliability, each against the base rate; what is bound stays.
+        Log loss, Brier score and reliability, each against the base rate; what is bound stays, and
+        judges where no rows are given.
         """
         refuse_no_text(forecast)
         return self._answers.score(forecast, rows)
