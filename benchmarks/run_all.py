@@ -54,6 +54,7 @@ BENCHMARKS = (
     "chain/page",
     "forecast/throughput",
     "forecast/standing",
+    "forecast/figure_10",
     "forecast/calibration",
     "forecast/heat_waves",
     "forecast/page",

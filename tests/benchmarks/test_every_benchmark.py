@@ -34,6 +34,10 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
             "SETTINGS": {"subscriptions": [{"count": 5}], "length": [{"count": 5, "length": 4}]},
         },
     ),
+    "forecast.figure_10": (
+        [],
+        {"SUBSCRIPTIONS": 5, "EACH": 1, "STANDING": (1, 2), "MODELS": {"MARKOV 1": 1, "EDGES": 1}},
+    ),
     "forecast.calibration": (
         [],
         {"EVENTS": 600, "HISTORY": 900, "KEYS": 3, "HORIZONS": ("2 EVENTS", "10 EVENTS")},
@@ -295,7 +299,7 @@ def test_the_page_of_forecasts_is_written_from_its_figures(
     small: Any, repository: Path, tmp_path: Path
 ) -> None:
     figures = repository / "docs" / "benchmarks"
-    for name in ("calibration", "heat_waves", "standing", "throughput"):
+    for name in ("calibration", "figure_10", "heat_waves", "standing", "throughput"):
         shutil.copy(figures / f"forecast_{name}.json", tmp_path)
     small("forecast.page").main()
     assert (tmp_path / "forecasts.md").read_text() == (figures / "forecasts.md").read_text()

@@ -9,6 +9,7 @@ from typing import Any
 from augury.errors import AuguryError
 from augury.report import sections
 from augury.report.cases import cases
+from augury.report.fan import drawn, fan_of
 from augury.report.gathered import (
     Answer,
     StreamRows,
@@ -172,6 +173,7 @@ def _others(ag: Any) -> Iterator[Section]:
     catalog = ag._declared.catalog
     for name in ag.forecasts:
         yield from _rows_of(ag, name, f"Forecast {name}", "The likeliest first.", "forecast")
+        yield from _fan(ag, name)
     for rule in catalog.rules.values():
         yield from _rows_of(ag, rule.name, f"Rule {rule.name}", "Its firings, in order.", None)
     for table in {change.table for rule in catalog.rules.values() for change in rule.changes}:
@@ -187,6 +189,17 @@ def _others(ag: Any) -> Iterator[Section]:
         )
         if name not in catalog.guarded:
             yield from _people(ag, stream)
+
+
+def _fan(ag: Any, forecast: str) -> Iterator[Section]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = fan_of(ag, forecast)
+    except AuguryError:
+        return
+    if found is not None:
+        yield drawn(found, forecast)
 
 
 def _people(ag: Any, stream: str) -> Iterator[Section]:
