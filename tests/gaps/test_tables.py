@@ -59,11 +59,38 @@ def waves(seed: int) -> Table:
 def test_two_tables_are_read_together_as_each_is_alone() -> None:
     first, second = waves(1), waves(2)
     lengths = np.linspace(-1.0, 12.0, 5000)
-    together = Tables(first, second)(lengths)
+    together = Tables.of(first, second)(lengths)
     # A piece of one ends inside a piece of the other, where a rounding may fall on either side.
     for own, table in zip(together, (first, second), strict=True):
         far = np.abs(lengths[:, None] - table.cuts).min(axis=1) > 1e-9
         assert np.abs(own - table(lengths))[far].max() < 1e-12
+
+
+def test_joined_tables_have_few_pieces_keep_jumps_and_zeros_and_stay_within_the_error() -> None:
+    jumps, bends = np.array([2.5, 6.0, 7.25]), np.linspace(0.0, 9.5, 301)
+
+    def leaping(t: Reals) -> Reals:
+        return 2.0 + np.sin(3.0 * t) + np.searchsorted(jumps, t, side="right")
+
+    def late(t: Reals) -> Reals:
+        return np.where(t < 3.0, 0.0, 1e-9 * (t - 2.9))
+
+    first, second = (tabulate(f, (*jumps, *bends, 3.0), 10.0, 1e-10) for f in (leaping, late))
+    tables = Tables.of(first, second)
+    joined, lengths = tables.joined(1e-10), np.random.default_rng(0).uniform(0.0, 10.0, 50_000)
+    assert len(joined.cuts) < len(tables.cuts) / 5
+    assert set(joined.turns) >= {*jumps, 3.0}
+    for own, before in zip(joined(lengths), tables(lengths), strict=True):
+        assert np.abs(own - before).max() <= 2e-10
+    assert (joined.second(lengths[lengths < 3.0]) == 0.0).all()
+    assert (joined.first(lengths) == joined(lengths)[0]).all()
+
+
+def test_a_piece_thinner_than_a_sliver_that_begins_at_zero_leaves_the_cuts_in_order() -> None:
+    # As sums of the bounds of gaps do, that are one place but for their rounding.
+    table = tabulate(lambda t: np.maximum(t - 7.0, 0.0), (7.0, 7.0 + 2e-14), 100.0)
+    assert (np.diff(table.cuts) > 0.0).all()
+    assert table.best(100.0) == pytest.approx(93.0)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

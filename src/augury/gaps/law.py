@@ -38,6 +38,8 @@ from augury.records import Reals
 
 # Inner steps are tabulated finer than the score that is made of them, the innermost finest.
 INNER_ERROR, COARSER = 2e-11, 3.0
+# Of the error of an inner step, what joining the pieces of its tables may add.
+JOINED_ERROR = 0.3
 MOST_CUTS = 4000
 # How far beside a bound its cut lies, relatively: more than sums round off, less than any error.
 BESIDE = 1e-12
@@ -164,8 +166,9 @@ def _tabulated(steps: tuple[Step, ...], top: float) -> Parts:
     # A table that asked for less than the error of those it is made of would never end.
     error = INNER_ERROR * COARSER ** sum(step.missed is not None for step in steps[1:])
     alone = parts.true, parts.silent
-    tables = tabulate_both(parts.both, alone, parts.cuts, top, error)
-    return Parts(*tables, parts.cuts, together=Tables(*tables))
+    exact = Tables.of(*tabulate_both(parts.both, alone, parts.cuts, top, error))
+    tables = exact.joined(JOINED_ERROR * error)
+    return Parts(tables.first, tables.second, tables.turns, together=tables)
 
 
 # Backward -------------------------------------------------------------------------------------
@@ -238,19 +241,18 @@ def _folded(stretch: Backward, window: float) -> tuple[float, ...]:
 def _ends(stretch: Ends, top: float) -> Parts:
     start, end = _backward(stretch.start), _forward(stretch.end.steps, top)
     is_free = not stretch.start.before and not any(step.negated for step in stretch.end.steps)
-    ending = min(top, longest(stretch.end))
-    later = _tabulated(stretch.end.steps, ending).true if is_free else None
+    later = _tabulated(stretch.end.steps, min(top, longest(stretch.end))) if is_free else end
 
     def true(lengths: Reals) -> Reals:
-        if later is not None and stretch.start.first is not None:
-            return _free_at_ends(stretch, lengths, end.cuts, later)
+        if is_free and stretch.start.first is not None:
+            return _free_at_ends(stretch, lengths, later.cuts, later.true)
         return each_mean(lengths, lambda window: _true_at_ends(stretch, window, end.cuts))
 
     first, missed = stretch.start.first, [step.missed for step in stretch.end.steps]
     gaps = [part.gap for part in (first, *missed) if part is not None]
     kinks = tuple(kink for gap in gaps for kink in _kinks(gap))
     if is_free:
-        cuts = _sums(kinks, end.cuts, start.cuts)
+        cuts = _sums(kinks, later.cuts, start.cuts)
     else:
         own = tuple(bend for gap in gaps for bend in bends(gap))
         cuts = _sums(kinks, _own_cuts(stretch.start.before), own)

@@ -19,6 +19,8 @@ import numpy as np
 from augury.records import Reals
 
 DEGREE = 7
+# Of the pieces of tables that are integrated over again, which are to be few.
+JOINED = 11
 ERROR = 2e-9
 # Powers below this weigh less than the error of any table that bounds a search.
 SLIGHT = 1e-11
@@ -43,6 +45,9 @@ _NODES = -np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
 _INVERSE = np.linalg.inv(np.vander(_NODES, DEGREE + 1, increasing=True))
 _TESTS = np.array([-1.0, -0.91, -0.7, -0.37, 0.0, 0.37, 0.7, 0.91, 1.0 - 2e-9])
 _AT_TESTS = np.vander(_TESTS, DEGREE + 1, increasing=True)
+# The same nodes and inverse of pieces that are joined.
+_JOINED_NODES = -np.cos(np.pi * (np.arange(JOINED + 1) + 0.5) / (JOINED + 1))
+_JOINED_INVERSE = np.linalg.inv(np.vander(_JOINED_NODES, JOINED + 1, increasing=True))
 
 
 @dataclass(frozen=True)
@@ -112,37 +117,107 @@ def _pieces(cuts: Reals, lengths: Reals) -> Any:
 
 
 def _evaluated(cuts: Reals, tables: Sequence[Reals], lengths: Reals, piece: Any) -> list[Reals]:
+    if piece.ndim == 2 and piece.shape[1] == 1:
+        # A coefficient for a row of few would be spread anew over each: columns are long.
+        across = _evaluated(cuts, tables, np.ascontiguousarray(lengths.T), piece[:, 0])
+        return [own.T for own in across]
     share = 2.0 * (lengths - cuts[piece]) / (cuts[piece + 1] - cuts[piece]) - 1.0
     found = []
     for by_power in tables:
-        value = by_power[DEGREE][piece] * share
-        for power in range(DEGREE - 1, 0, -1):
-            value += by_power[power][piece]
+        *lower, highest = by_power
+        value = highest[piece] * share
+        for own in lower[:0:-1]:
+            value += own[piece]
             value *= share
-        value += by_power[0][piece]
+        value += lower[0][piece]
         found.append(value)
     return found
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Two tables that are read at the same lengths: each is looked up once."""
+    """Two tables that are read at the same lengths: each is looked up once.
 
-    first: Table
-    second: Table
+    Their polynomials, by power, are on the pieces between cuts that they share.
+    """
+
+    cuts: Reals
+    by_power: tuple[Reals, Reals]
+
+    @classmethod
+    def of(cls, first: Table, second: Table) -> Tables:
+        cuts = np.union1d(first.cuts, second.cuts)
+        return cls(cuts, (_narrowed(first, cuts), _narrowed(second, cuts)))
 
     def __call__(self, lengths: Reals) -> tuple[Reals, Reals]:
         """Return both values at each length."""
-        first, second = _read(self._cuts, self._by_power, lengths)
+        first, second = _read(self.cuts, self.by_power, lengths)
         return first, second
 
-    @cached_property
-    def _cuts(self) -> Reals:
-        return np.union1d(self.first.cuts, self.second.cuts)
+    def first(self, lengths: Reals) -> Reals:
+        """Return the value of the first at each length."""
+        return _read(self.cuts, self.by_power[:1], lengths)[0]
 
-    @cached_property
-    def _by_power(self) -> tuple[Reals, Reals]:
-        return _narrowed(self.first, self._cuts), _narrowed(self.second, self._cuts)
+    def second(self, lengths: Reals) -> Reals:
+        """Return the value of the second at each length."""
+        return _read(self.cuts, self.by_power[1:], lengths)[0]
+
+    @property
+    def turns(self) -> tuple[float, ...]:
+        """Where they bend: the cuts inside, without those of pieces for one length."""
+        wide = np.diff(self.cuts) > 2.0 * SLIVER * self.cuts[-1]
+        return tuple(self.cuts[1:-1][wide[:-1]].tolist())
+
+    def joined(self, error: float) -> Tables:
+        """Return the same with few pieces: neighbours are one where a polynomial fits both.
+
+        A table has to be cut wherever its function might bend, and those who integrate over it
+        look at each piece; at most of the cuts it does not bend by as much as the error. Zero
+        stays zero: a piece of zeros joins its like alone.
+        """
+        ends, stays = self.cuts, np.ones(len(self.cuts), bool)
+        zeros = np.array([(own == 0.0).all(axis=0) for own in self.by_power])
+        stays[1:-1] = (zeros[:, 1:] != zeros[:, :-1]).any(axis=0)
+        while not stays.all():
+            left = np.flatnonzero(~stays)
+            # Of two neighbouring ends one is tried, for both are ends of one piece.
+            odd = left[left % 2 == 1]
+            tried = odd if len(odd) else left
+            fits = self._off_across(ends[tried - 1], ends[tried], ends[tried + 1]) <= error
+            stays[tried[~fits]] = True
+            ends, stays = np.delete(ends, tried[fits]), np.delete(stays, tried[fits])
+        values = self._at(_placed(ends[:-1], ends[1:], _JOINED_NODES))
+        first, second = (np.ascontiguousarray(_JOINED_INVERSE @ own.T) for own in values)
+        return Tables(ends, (first, second))
+
+    def _off_across(self, low: Reals, middle: Reals, high: Reals) -> Reals:
+        """Return how far one polynomial from low to high is off, at the nodes of both its parts."""
+        tests = [_placed(low, middle, _JOINED_NODES), _placed(middle, high, _JOINED_NODES)]
+        places = np.concatenate(tests, axis=1)
+        shares = 2.0 * (places - low[:, None]) / (high - low)[:, None] - 1.0
+        inside = self._at(_placed(low, high, _JOINED_NODES))
+        off: list[Reals] = [
+            np.abs(_polynomials(own @ _JOINED_INVERSE.T, shares) - there).max(axis=1)
+            for own, there in zip(inside, self._at(places), strict=True)
+        ]
+        return np.maximum(*off)
+
+    def _at(self, places: Reals) -> list[Reals]:
+        return [own.reshape(places.shape) for own in self(places.ravel())]
+
+
+def _placed(low: Reals, high: Reals, nodes: Reals) -> Reals:
+    # The nodes of pieces, each a row.
+    found: Reals = low[:, None] + (high - low)[:, None] * (nodes + 1.0) / 2.0
+    return found
+
+
+def _polynomials(coefficients: Reals, shares: Reals) -> Reals:
+    # Each row of shares by its own row of coefficients.
+    found = np.zeros_like(shares)
+    for own in coefficients.T[::-1]:
+        found = found * shares + own[:, None]
+    return found
 
 
 def _narrowed(table: Table, cuts: Reals) -> Reals:
@@ -259,12 +334,16 @@ def _with_zeros(
     """
     starts = np.array([low for low, _ in pieces])
     are_zero = function(starts) <= ZERO
+    ends = [*starts[1:].tolist(), top]
     found: list[tuple[float, Reals]] = []
-    for (low, own), is_zero in zip(pieces, are_zero.tolist(), strict=True):
-        if is_zero and own.any():
-            found.append((low, np.zeros_like(own)))
-            low += SLIVER * top  # noqa: PLW2901
-        found.append((low, own))
+    for (low, own), end, is_zero in zip(pieces, ends, are_zero.tolist(), strict=True):
+        if not (is_zero and own.any()):
+            found.append((low, own))
+            continue
+        found.append((low, np.zeros_like(own)))
+        # Cuts that are sums may lie closer to each other than a sliver is wide.
+        if low + SLIVER * top < end:
+            found.append((low + SLIVER * top, own))
     return found
 
 
