@@ -61,6 +61,11 @@ QUERIES = {
         waits=True,
         names="x",
     ),
+    "one event": Asked(
+        "PATTERN EXIT e WITHIN 3",
+        Query(E, within=("time", 3)),
+        names="e",
+    ),
     "others": Asked(
         "PATTERN SEQ(ENTER x, EXIT e) WHERE x.person <> e.person WITHIN 4",
         Query(
@@ -142,7 +147,7 @@ def test_a_match_weighs_what_its_worlds_weigh(asked: Asked, story) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*stream known", "ignore:without KEY")
-@pytest.mark.parametrize("name", ["visit", "unwashed", "others"])
+@pytest.mark.parametrize("name", ["visit", "unwashed", "others", "one event"])
 @settings(max_examples=15, deadline=None)
 @given(st.one_of(stories(halls()), stories(graphs())))
 def test_having_shows_what_passes_and_the_first_that_no_longer_does(name: str, story) -> None:

@@ -142,8 +142,10 @@ CREATE QUERY unwashed ON known PATTERN SEQ(ENTER x, !WASH s) WHERE [unit] AND [p
 HAVING CONFIDENCE >= 0.3 RETURN x.id AS x;
 CREATE QUERY others ON known PATTERN SEQ(ENTER x, EXIT e)
 WHERE [unit] AND x.person <> e.person USING SKIP TILL NEXT MATCH WITHIN 4;
+CREATE QUERY left ON known PATTERN EXIT e WHERE e.room <> 'R2' WITHIN 1 HAVING CONFIDENCE >= 0.3
+RETURN e.id AS e, e.p AS p, e.revision AS told;
 """
-QUERIES = ("visit", "unwashed", "others")
+QUERIES = ("visit", "unwashed", "others", "left")
 
 
 def rounded(rows: list[dict]) -> list[str]:

@@ -164,6 +164,31 @@ def test_a_query_that_takes_too_many_tracks_is_refused_with_the_setting(monkeypa
         ag.table("q")
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_that_ended_for_too_many_tracks_goes_on_with_more_states(monkeypatch):
+    staff = [("u", person, None) for person in ("ann", "bob", "cat", "dan")]
+    rows = [row(str(k), k, None, "ENTER", "R1") for k in range(1, 4)]
+    query = "CREATE QUERY q ON known PATTERN SEQ(ENTER x, ENTER e) WITHIN 1 HOUR;"
+
+    def begun() -> Session:
+        ag = session(HALL, staff, [])
+        ag.sql(query)
+        return ag
+
+    monkeypatch.setenv("AUGURY_IDENTITY_STATE_LIMIT", "3")
+    ag = begun()
+    ag.push("doors", rows[0])
+    data = ag.checkpoint()
+    with pytest.raises(DataError, match=r"query q: .*identity_state_limit"):
+        ag.push("doors", rows[1:])
+    monkeypatch.delenv("AUGURY_IDENTITY_STATE_LIMIT")
+    again, whole = begun(), begun()
+    again.restore(data)
+    later = [*again.push("doors", rows[1:]), *again.finish()]
+    told = [*whole.push("doors", rows), *whole.finish()]
+    assert len(later) == len(told) > 0
+
+
 def test_explain_shows_the_stage():
     ag = session(HALL, [("u", "ann", None)], [])
     ag.sql("CREATE QUERY q ON known PATTERN SEQ(ENTER x, EXIT e) WHERE [person] WITHIN 1 HOUR;")

@@ -387,6 +387,12 @@ class Network:
 
     # Time -------------------------------------------------------------------------------------
 
+    def is_one_event_of_owners(self, name: str) -> bool:
+        """Return whether a match of a query is one event of one stream of owners."""
+        query = self.queries[name.lower()]
+        is_one = len(query.components) == 1 and not query.components[0].repeats
+        return is_one and len(query.streams) == 1 and query.streams[0].is_identified
+
     def known_until(self, name: str, horizon: int) -> int:
         """Return before which time all events of a query's streams are there."""
         if horizon == ALWAYS:

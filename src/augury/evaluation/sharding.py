@@ -184,9 +184,8 @@ def _key_columns(network: Network, name: str) -> dict[str, tuple[str, ...]] | No
 def _partitioning(network: Network, query: CheckedQuery) -> Partitioning:
     """Return how a query is cut; one event that an owner did lies where all of the owner's do."""
     stream = query.streams[0]
-    is_one_event = len(query.components) == 1 and not query.components[0].repeats
-    is_listed = network.graph.of(query.name).lists_matches and len(query.streams) == 1
-    if is_one_event and is_listed and stream.is_identified:
+    is_listed = network.graph.of(query.name).lists_matches
+    if is_listed and network.is_one_event_of_owners(query.name):
         classes = tuple(EqualityClass(((0, name),), covers_all=True) for name in stream.key)
         return Partitioning("key", "a match is one event", classes, ((stream.name, stream.key),))
     return plan_query(query, network.catalog).partitioning

@@ -235,6 +235,12 @@ class Tracks:
                 if is_new:
                     self._refuse_many(track)
                     touched |= track.lives
+        return [*self._again(state, touched, last), *self._due(state, step + 1, last)]
+
+    def _again(
+        self, state: Followed, touched: Mapping[Any, Live], last: Mapping[Any, int]
+    ) -> list[Telling]:
+        """Tell again, of the claims that a step touched, those of which something is news."""
         told = list[Telling]()
         for live in touched.values():
             now = max((last.get(unit, NEVER_YET) for unit in live.tracks), default=NEVER_YET)
@@ -248,7 +254,6 @@ class Tracks:
                 told.append(_told(live, likely, now))
             if is_final:
                 self._drop(state, live)
-        told += self._due(state, step + 1, last)
         return told
 
     def _due(self, state: Followed, until: int, last: Mapping[Any, int]) -> list[Telling]:

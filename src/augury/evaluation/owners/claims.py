@@ -54,10 +54,10 @@ class OwnerRows:
     wards: Mapping[Any, Ward]
     log: pa.Table
 
-    def first_told(self) -> StreamRows:
+    def first_told(self, *, takes_sampled: bool = False) -> StreamRows:
         """Return the rows as told at first, with what each needs to be true."""
         table = self.log.filter(pc.equal(self.log.column(REVISION), 0))
-        if pc.any(pc.equal(table.column(METHOD), SAMPLED)).as_py():
+        if not takes_sampled and pc.any(pc.equal(table.column(METHOD), SAMPLED)).as_py():
             raise TooManyTracksError(
                 f"the owners of {self.schema.name} were sampled, so its matches cannot be "
                 "exact; raise the setting identity_state_limit"
@@ -97,11 +97,11 @@ class OwnerRows:
         schema, wards = self.schema, self.wards
         (owner,) = schema.alternatives
         units = table.column(schema.key[0]).to_pylist() if len(schema.key) > 1 else None
-        columns = (table.column(name).to_pylist() for name in (schema.id, owner, P))
-        for k, (event, person, p) in enumerate(zip(*columns, strict=True)):
+        columns = (table.column(name).to_pylist() for name in (schema.id, owner, P, METHOD))
+        for k, (event, person, p, method) in enumerate(zip(*columns, strict=True)):
             unit = units[k] if units else None
             number = wards[unit].number_of[person]
-            yield TRUE if p >= 1.0 else Is(Owned(unit, event), number)
+            yield TRUE if p >= 1.0 and method != SAMPLED else Is(Owned(unit, event), number)
 
 
 class OwnerChances(HangingTogether):

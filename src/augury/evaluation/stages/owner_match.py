@@ -36,6 +36,7 @@ from augury.evaluation.stages.identify import IdentifyStage, Seen
 from augury.evaluation.stages.owner_state import Number, OwnerMatchState, dumped, loaded
 from augury.evaluation.stages.source import cut, in_order, joined
 from augury.evaluation.stream_rows import StreamRows
+from augury.identity.singles import Singles
 from augury.identity.tracks import Claim, Telling, TooManyTracksError, Tracks
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
@@ -63,6 +64,13 @@ class OwnerMatchStage:
         (name,) = self.network.names
         return name
 
+    @property
+    def is_single(self) -> bool:
+        """Whether a match rests on one event whose owner is in doubt, and on nothing else."""
+        query = self.network.queries[self.name]
+        is_plain = not query.allow and query.after_match is None and not query.looks_beside
+        return is_plain and self.network.is_one_event_of_owners(self.name)
+
     @cached_property
     def owners(self) -> IdentifyStage:
         """How the events that are read get their owners."""
@@ -75,10 +83,10 @@ class OwnerMatchStage:
 
     @cached_property
     def tracks(self) -> Tracks:
-        """How people are followed through the worlds."""
+        """How people are followed through the worlds; for matches of one event, nobody is."""
         how = self.owners.identifier
         waits = self.network.queries[self.name].tellings == "EVERY AND FINAL"
-        return Tracks(
+        return (Singles if self.is_single else Tracks)(
             how.wards, how.within, how.strategy, how.rejects_impossible, how.state_limit, waits
         )
 
@@ -199,7 +207,7 @@ class OwnerMatchStage:
             name: StreamRows(each, state.kept[name], pa.table({}))
             for name, each in self.streams.items()
         }
-        rows[self.owners.own.name.lower()] = owned.first_told()
+        rows[self.owners.own.name.lower()] = owned.first_told(takes_sampled=self.is_single)
         spans: dict[str, Span] = {}
         if not (is_only and span[0] == NEVER_YET):
             spans = {n: (NEVER_YET, network.known_until(n, span[1])) for n in network.queries}

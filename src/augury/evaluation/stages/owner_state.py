@@ -7,6 +7,7 @@ function in memory (how likely a match is by who did what) is stored as the line
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from collections import Counter
 from dataclasses import astuple, dataclass, field, fields
 from typing import Any
@@ -19,15 +20,17 @@ from augury.evaluation.answers.match_answers import Inputs
 from augury.evaluation.codec import ipc_bytes
 from augury.evaluation.owners.claims import claim
 from augury.evaluation.owners.shown import Batch
-from augury.identity.identifier import time_of, time_parts
+from augury.identity.identifier import dump, load, time_of, time_parts
 from augury.identity.owners import State, Worlds
+from augury.identity.singles import FollowedSingles, Singles
+from augury.identity.singles import Owned as OwnedEvent
 from augury.identity.track import Track, following
 from augury.identity.tracks import Followed, Live, Telling, Tracks
 from augury.identity.ward import Act, Row, Ward
 from augury.matching.lineage import All, AtMost, Chances, Formula, Is, Not, Owned, Truth, literals
 from augury.records import Matches
 
-VERSION = 2
+VERSION = 3
 _LENGTH = 8
 # A match by its batch, and its place there.
 Number = tuple[int, int]
@@ -91,7 +94,11 @@ def loaded(data: bytes, tracks: Tracks) -> OwnerMatchState:
         {(n, m) for n, m in about["passed"]},
         about["batches"],
     )
-    _load_followed(state, about, tracks.wards)
+    if isinstance(state.followed, FollowedSingles):
+        assert isinstance(tracks, Singles)
+        _load_told_of_events(state.followed, about, tracks)
+    else:
+        _load_followed(state, about, tracks.wards)
     return state
 
 
@@ -145,6 +152,8 @@ def _loaded_batch(about: dict[str, Any], tables: list[pa.Table]) -> Batch:
 
 def _followed(state: OwnerMatchState) -> dict[str, Any]:
     followed = state.followed
+    if isinstance(followed, FollowedSingles):
+        return _told_of_events(followed)
     tracks = [track for own in followed.tracks.values() for track in own]
     numbers = {id(track): k for k, track in enumerate(tracks)}
     return {
@@ -160,10 +169,41 @@ def _followed(state: OwnerMatchState) -> dict[str, Any]:
             for unit, past in followed.pasts.items()
         ],
         "tracks": [[track.unit, _track(track)] for track in tracks],
-        "settling": [[astuple(telling), at] for telling, at in followed.settling],
+        "settling": _settling(followed),
         "due": [_live(live, numbers) for live in followed.due],
         "live": [_live(live, numbers) for live in followed.live.values()],
     }
+
+
+def _told_of_events(followed: FollowedSingles) -> dict[str, Any]:
+    """Return what singles remember; which event a claim is of, its lineage says."""
+    return {
+        "done": followed.done,
+        "known": b64encode(dump(followed.known)).decode(),
+        "events": [[*name, own.step, list(own.p.items())] for name, own in followed.events.items()],
+        "settling": _settling(followed),
+        "due": [_live(live, None) for live in followed.due],
+        "live": [_live(live, None) for live in followed.live.values()],
+    }
+
+
+def _load_told_of_events(followed: FollowedSingles, about: dict[str, Any], how: Singles) -> None:
+    followed.done, followed.known = about["done"], load(b64decode(about["known"]))
+    followed.waiting = followed.known.waiting
+    for unit, event, step, p in about["events"]:
+        followed.events[unit, event] = OwnedEvent(step, dict(p))
+    followed.settling = _loaded_settling(about)
+    followed.due = [how.restored(followed, _loaded_live(each, [])) for each in about["due"]]
+    for each in about["live"]:
+        followed.keep(how.restored(followed, _loaded_live(each, [])))
+
+
+def _settling(followed: Followed) -> list[Any]:
+    return [[astuple(telling), at] for telling, at in followed.settling]
+
+
+def _loaded_settling(about: dict[str, Any]) -> list[tuple[Telling, int]]:
+    return [(Telling(tuple(number), *told), at) for (number, *told), at in about["settling"]]
 
 
 def _load_followed(state: OwnerMatchState, about: dict[str, Any], wards: Any) -> None:
@@ -177,9 +217,7 @@ def _load_followed(state: OwnerMatchState, about: dict[str, Any], wards: Any) ->
         for at, own in rows:
             past.add(at, [Row(*row) for row in own])
     tracks = [_loaded_track(unit, each, wards[unit]) for unit, each in about["tracks"]]
-    followed.settling = [
-        (Telling(tuple(number), *told), at) for (number, *told), at in about["settling"]
-    ]
+    followed.settling = _loaded_settling(about)
     followed.due = [_loaded_live(each, tracks) for each in about["due"]]
     for each in about["live"]:
         followed.keep(_loaded_live(each, tracks))
@@ -221,7 +259,7 @@ def _loaded_track(unit: Any, about: dict[str, Any], ward: Ward) -> Track:
     return Track(unit, owners, worlds, about["at"], Counter(dict(about["asks"])))
 
 
-def _live(live: Live, numbers: dict[int, int]) -> dict[str, Any]:
+def _live(live: Live, numbers: dict[int, int] | None) -> dict[str, Any]:
     formula, chances = live.claim.parts
     said: set[Any] = {each.block for each in literals(formula)}
     plain = sorted((each for each in said if not isinstance(each, Owned)), key=repr)
@@ -239,7 +277,9 @@ def _live(live: Live, numbers: dict[int, int]) -> dict[str, Any]:
         "revision": live.revision,
         "confidence": live.confidence,
         "at": live.at,
-        "tracks": [[unit, numbers[id(track)]] for unit, track in live.tracks.items()],
+        "tracks": [
+            [unit, numbers[id(track)]] for unit, track in live.tracks.items() if numbers is not None
+        ],
     }
 
 
