@@ -169,7 +169,7 @@ SEEDS = st.integers(0, 10**9)
 
 
 def begun(ward: Small, **settings: Any) -> Session:
-    ag = opened(ward, STAGES, **settings)
+    ag = opened(ward, STAGES, Session(engine="local", **settings))
     ag.sql(WAITING)
     return ag
 
