@@ -132,6 +132,47 @@ def test_standard_output_takes_csv(home: Path) -> None:
     assert [line.split(",")[0] for line in shown.stdout.splitlines()] == ["query", "theft", "theft"]
 
 
+@pytest.mark.parametrize(
+    ("flag", "given", "sentence"),
+    [
+        ("--sink", "theft=parquet:-", "theft cannot be written to standard output as parquet"),
+        ("--source", "reads=parquet:-", "reads cannot be read from standard input as parquet"),
+    ],
+)
+def test_what_is_no_text_does_not_go_through_a_pipe(
+    home: Path, flag: str, given: str, sentence: str
+) -> None:
+    shown = run("--source", "reads=json:in", flag, given)
+    told = " ".join(shown.output.split())
+    assert shown.exit_code == 2
+    assert sentence in told
+    assert "jsonl:-" in told
+    (home / "store.sql").write_text(READS + "WRITE theft TO parquet '-';")
+    assert "as parquet" in run("--source", "reads=json:in").output
+
+
+@pytest.mark.parametrize(
+    "given", [("--sink", "theft=csv:-", "--source", "reads=json:in"), ("--source", "reads=jsonl:-")]
+)
+def test_spark_has_no_pipes(home: Path, given: tuple[str, ...]) -> None:
+    shown = augury("run", "store.sql", "--engine", "spark", *given)
+    assert shown.exit_code == 2
+    assert "no standard input and output" in shown.output
+
+
+def test_a_script_without_a_name_keeps_nothing_unless_it_is_asked_to(home: Path) -> None:
+    given = ("run", "-", "--engine", "local", "--source", "reads=json:in", "--once")
+    for threshold in ("0.2", "0.3"):
+        changed = READS.replace("RETURN", f"HAVING CONFIDENCE >= {threshold} RETURN")
+        for _ in range(2):
+            shown = augury(*given, stdin=changed)
+            assert shown.exit_code == 0, shown.output
+            assert len(events(shown)) == 2
+    assert not list(Path("augury-checkpoints").glob("stdin*/augury.json"))
+    kept = (*given, "--checkpoint", "kept")
+    assert [len(events(augury(*kept, stdin=READS))) for _ in range(2)] == [2, 0]
+
+
 def test_a_streaming_run_goes_on_with_what_arrives(home: Path) -> None:
     (home / "in" / "reads.json").write_text("\n".join(lines()[:3]) + "\n")
     given = ("--source", "reads=json:in", "--once", "--sink", "theft=json:hits", "--json")
@@ -422,6 +463,25 @@ def test_a_policy_is_in_force_and_its_log_goes_where_it_is_asked_for(
     assert (home / "log.jsonl").stat().st_mode & 0o777 == 0o600
     assert "rejected" not in shown.output
     assert len(shown.stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("script", "place", "sentence"),
+    [
+        (READS, "log.jsonl", "the script has none; leave it out"),
+        (POLICY, "nowhere/log.jsonl", "there is no folder nowhere; make it"),
+        (POLICY, "in", "--audit in is a folder; name a file"),
+    ],
+)
+def test_a_log_that_cannot_be_written_is_refused_before_anything_runs(
+    home: Path, script: str, place: str, sentence: str
+) -> None:
+    (home / "store.sql").write_text(script)
+    shown = run("--source", "reads=json:in", "--audit", place) if script == READS else None
+    shown = shown or run("--audit", place)
+    assert shown.exit_code == 2
+    assert sentence in " ".join(shown.output.split())
+    assert not Path("augury-checkpoints").exists()
 
 
 OWNERS = """\

@@ -44,6 +44,28 @@ def test_what_has_no_match_says_what_stopped_it(store: tuple[Path, Path]) -> Non
     assert told["changes"][0]["removed"]["reads"][0]["id"] == 4
 
 
+def test_a_key_without_a_value_or_a_column_is_a_mistake(store: tuple[Path, Path]) -> None:
+    for asked in ("tag=", ""):
+        done = run("why-not", store[0], "theft", store[1], "--key", asked)
+        assert (done.exit_code, done.output) == (
+            1,
+            "error: no row has an empty tag; give a value for it\n",
+        )
+    done = run("why-not", store[0], "theft", store[1], "--key", "=t2")
+    assert "--key names no column; write COLUMN=VALUE" in done.output
+
+
+def test_the_empty_text_is_a_key_where_rows_have_it(store: tuple[Path, Path]) -> None:
+    rows = [
+        {"id": 1, "tag": "", "reader": "SHELF", "at": "2026-01-01T10:00:00", "p": 1.0},
+        {"id": 2, "tag": "t1", "reader": "EXIT", "at": "2026-01-01T10:20:00", "p": 1.0},
+    ]
+    reads = store[1].with_suffix(".json")
+    reads.write_text("\n".join(map(json.dumps, rows)))
+    told = json.loads(run("why-not", store[0], "theft", reads, "--key", "tag=", "--json").output)
+    assert told["changes"][0]["added"]["reads"][0]["reader"] == "EXIT"
+
+
 def test_a_match_says_what_its_confidence_is_made_of(store: tuple[Path, Path]) -> None:
     found = json.loads(run("why-not", store[0], "theft", store[1], "--key", "t1", "--json").output)
     done = run("why", store[0], found["found"][0], store[1])

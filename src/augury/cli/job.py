@@ -5,10 +5,13 @@ Flags take the place of what the script says about sources and targets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import click
 
@@ -35,6 +38,8 @@ from augury.planning.acting.whom import acting_names
 from augury.planning.refusal import PlanError
 
 _CONSOLE = External("console")
+# Of these, lines can come and go by standard input and output.
+_IN_LINES = ("csv", "json", "kafka")
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,8 @@ class Flags:
     checkpoint: str
     side_tables: str | None
     streaming: bool | None
+    has_place: bool = True
+    """Whether the state has a place of its own: a script of standard input has no name."""
 
     def aside(self, *, streaming: bool) -> str:
         """Return where late and rejected rows go: a bounded run leaves those of a stream alone."""
@@ -78,15 +85,25 @@ class Job:
         return any(each.format == "delta" for found in self.targets.values() for each in found)
 
     @property
+    def uses_pipes(self) -> bool:
+        """Whether something is read from standard input or written to standard output."""
+        return any(each.path == "-" for each in self._places)
+
+    @property
     def uses_kafka(self) -> bool:
-        origins = [stream.source for stream in self.streams.values()]
-        every = [*origins, *(each for found in self.targets.values() for each in found)]
-        return any(each is not None and each.format == "kafka" for each in every)
+        return any(each.format == "kafka" for each in self._places)
+
+    @property
+    def _places(self) -> list[External]:
+        """All places that are read and written."""
+        origins = [stream.source for stream in self.streams.values() if stream.source is not None]
+        return [*origins, *(each for found in self.targets.values() for each in found)]
 
 
 def read_flags(file: str, given: Mapping[str, Any]) -> Flags:
     """Return what the options of the command say, with its defaults."""
-    stem = "stdin" if file == scripts.STANDARD_INPUT else Path(file).stem
+    has_name = file != scripts.STANDARD_INPUT
+    stem = Path(file).stem if has_name else "stdin"
     checkpoint = (given["checkpoint"] or f"augury-checkpoints/{stem}").rstrip("/")
     streaming = True if given["once"] or given["trigger"] else given["streaming"]
     if streaming and given["streaming"] is False:
@@ -96,7 +113,22 @@ def read_flags(file: str, given: Mapping[str, Any]) -> Flags:
     sources = _by_name(places.source_place(each) for each in given["sources"])
     targets = _by_name(places.target_place(each) for each in given["sinks"])
     side = (given["side_tables"] or "").rstrip("/") or None
-    return Flags(given["queries"], sources, targets, checkpoint, side, streaming)
+    has_place = has_name or given["checkpoint"] is not None
+    return Flags(given["queries"], sources, targets, checkpoint, side, streaming, has_place)
+
+
+@contextmanager
+def own_checkpoint(job: Job, flags: Flags) -> Iterator[Flags]:
+    """Return flags with the checkpoint of a run; where it has no place, it ends with the run."""
+    if flags.has_place or not job.streaming:
+        yield flags
+        return
+    # Another script would come by the same name, and could not go on with this one's state.
+    folder = f"{flags.checkpoint}-{uuid4().hex[:8]}"
+    try:
+        yield replace(flags, checkpoint=folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _by_name(found: Iterable[places.NamedExternal]) -> dict[str, list[External]]:
@@ -118,6 +150,7 @@ def make_job(text: str, name: str, flags: Flags) -> Job:
     if flags.streaming is not None:
         streaming = flags.streaming
     chosen = {query.lower(): targets.get(query.lower(), [_CONSOLE]) for query in queries}
+    _refuse_files_as_standard(chosen, streams)
     _keep_apart(chosen, streams)
     tables = _tables(checked, flags)
     return Job(text, name, checked, queries, streams, tables, chosen, streaming)
@@ -141,6 +174,27 @@ def _targets(text: str, name: str, checked: Checked, flags: Flags) -> dict[str, 
         own = {each.format: each for each in found.get(query, [])}
         found[query] = [places.with_options_of(each, own.get(each.format)) for each in chosen]
     return found
+
+
+def _refuse_files_as_standard(
+    targets: Mapping[str, list[External]], streams: Mapping[str, StreamSchema]
+) -> None:
+    """Refuse standard input and output for formats that are no lines."""
+    for name, found in targets.items():
+        for each in found:
+            if each.path == "-" and each.format not in _IN_LINES:
+                raise click.UsageError(
+                    f"{name} cannot be written to standard output as {each.format}, which is no "
+                    f"text; write {name}=csv:- or {name}=jsonl:-, or name a folder, as in "
+                    f"{name}={each.format}:hits/"
+                )
+    for stream in streams.values():
+        source = stream.source
+        if source is not None and source.path == "-" and source.format not in _IN_LINES:
+            raise click.UsageError(
+                f"{stream.name} cannot be read from standard input as {source.format}; give "
+                f"{stream.name}=csv:- or {stream.name}=jsonl:-, or name a file"
+            )
 
 
 def _keep_apart(targets: Mapping[str, list[External]], streams: Mapping[str, StreamSchema]) -> None:

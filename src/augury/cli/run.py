@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import click
@@ -107,18 +108,37 @@ def run(ctx: click.Context, /, file: str, as_json: bool, **given: Any) -> None:
     """
     if given["once"] and given["trigger"]:
         raise click.UsageError("--once and --trigger exclude each other; give one of them")
-    from augury.cli.job import make_job, read_flags
+    from augury.cli.job import make_job, own_checkpoint, read_flags
 
     flags = read_flags(file, given)
     try:
         job = make_job(scripts.read(file), scripts.shown_name(file), flags)
-        _run(job, flags, given, _reporter(as_json, given))
+        _check_audit(job, given["audit"])
+        with own_checkpoint(job, flags) as own:
+            _run(job, own, given, _reporter(as_json, given))
     except QueryError as error:
         _refuse(error, as_json)
         ctx.exit(2)
     except AuguryError as error:
         Reporter(as_json).tell("error", message=str(error))
         raise
+
+
+def _check_audit(job: Any, place: str | None) -> None:
+    """Refuse a file for decisions that nobody takes, or that cannot be written."""
+    if place is None:
+        return
+    if not job.checked.catalog.policies:
+        raise click.UsageError(
+            "--audit writes the decisions of policies, and the script has none; leave it out"
+        )
+    if Path(place).is_dir():
+        raise click.UsageError(f"--audit {place} is a folder; name a file")
+    if not Path(place).parent.is_dir():
+        raise click.UsageError(
+            f"--audit {place}: there is no folder {Path(place).parent}; make it, or name another "
+            "file"
+        )
 
 
 def _reporter(as_json: bool, given: dict[str, Any]) -> Reporter:
@@ -150,6 +170,11 @@ def _run(job: Any, flags: Any, given: dict[str, Any], reporter: Reporter) -> Non
 
         run_here(job, flags, given, reporter)
         return
+    if job.uses_pipes:
+        raise click.UsageError(
+            "Spark reads and writes no standard input and output; name files or folders, or "
+            "console as a target, or add --engine local"
+        )
     if find_spec("py4j") is None:
         raise AuguryError(
             "Spark is not installed: pip install 'augury[spark]', or see: augury doctor"

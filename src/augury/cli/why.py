@@ -81,6 +81,8 @@ def _key(keys: Sequence[str]) -> object:
     if len(keys) == 1 and "=" not in keys[0]:
         return keys[0]
     pairs = [each.partition("=") for each in keys]
+    if not all(name for name, _, _ in pairs):
+        raise AuguryError("--key names no column; write COLUMN=VALUE, as in --key tag=t1")
     if any(not sign for _, sign, _ in pairs):
         raise AuguryError("several keys need their columns: --key tag=t1 --key door=2")
     return {name: value for name, _, value in pairs}

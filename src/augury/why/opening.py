@@ -59,6 +59,7 @@ def asked_of(
     at = _time(checked, around)
     shared = _shared(opened, checked, given)
     tables = {name: opened.rows(name) for name in streams}
+    _refuse_empty(given, tables)
     window = checked.within is not None and not checked.within.events
     # What was read before decides what is inferred, or who somebody was.
     plain = window and _is_plain(checked) and not made
@@ -181,6 +182,16 @@ def _key(checked: CheckedQuery, key: Any) -> dict[str, Any]:
             raise AuguryError(f"query {checked.name} reads no column {name}; it reads {known}")
         found[name.lower()] = _of_type(value, columns[name.lower()], checked.name)
     return found
+
+
+def _refuse_empty(key: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+    """Refuse an empty text that no row has: what was to stand there was left out."""
+    for name, value in key.items():
+        columns = [
+            t.column(n) for t in tables.values() for n in t.column_names if n.lower() == name
+        ]
+        if value == "" and columns and not any(pc.any(pc.equal(c, "")).as_py() for c in columns):
+            raise AuguryError(f"no row has an empty {name}; give a value for it")
 
 
 def _of_type(value: Any, column: Column, query: str) -> Any:
