@@ -176,8 +176,60 @@ def test_push_leaves_out_queries_over_inferred_streams() -> None:
     ag = session(
         "CREATE STREAM at AS FILTER reads USING building; CREATE QUERY q ON at PATTERN _ x;"
     )
-    with pytest.raises(QueryError, match="reads stream at, which is inferred"):
+    with pytest.raises(QueryError, match="inferred.*PROBABILITY BY TIME with GROUP BY tag"):
         ag.push("reads", READS)
+
+
+def as_they_come(ag: Session, stream: str, rows: list[dict[str, Any]]) -> dict[Any, float]:
+    """Return what is told of each tag at each time while rows are pushed one by one."""
+    told = [answer for row in rows for answer in ag.push(stream, [row])]
+    return {(row["tag"], row["ts"]): row["probability"] for row in told}
+
+
+SINGLE = "PATTERN at x WHERE x.place = 'room' GROUP BY tag RETURN PROBABILITY BY TIME;"
+
+
+def test_a_single_state_of_each_key_is_told_as_readings_come() -> None:
+    script = "CREATE STREAM at AS FILTER reads USING building;"
+    asked = f"{script} CREATE QUERY inside ON at {SINGLE}"
+    reads = sorted([*READS, *({**row, "tag": "y"} for row in READS[1:])], key=lambda row: row["t"])
+    found = {
+        (row["tag"], row["ts"]): row["probability"]
+        for row in session(asked, reads).table("inside").to_pylist()
+    }
+    for tag in ("x", "y"):
+        own = places(session(script, [row for row in reads if row["tag"] == tag]))
+        for t in range(1, 5):
+            assert found.get((tag, t), 0.0) == pytest.approx(own.get((t, "room"), 0.0), abs=1e-12)
+    pushed = bound(MODEL + asked, TABLES)
+    pairs = as_they_come(pushed, "reads", [*reads, {"tag": "x", "reader": "A", "t": 6}])
+    # At 1 and 4 the reading says hall.
+    assert set(pairs) >= {("x", 2), ("x", 3)}
+    for pair in set(pairs) & set(found):
+        assert pairs[pair] == pytest.approx(found[pair], abs=1e-12)
+
+
+def test_a_single_event_of_each_key_is_told_as_rows_come() -> None:
+    script = """
+    CREATE STREAM seen (tag STRING, place STRING, t LONG, p DOUBLE)
+    KEY tag TIME t ALTERNATIVES (place) PROBABILITY p;
+    CREATE QUERY inside ON seen PATTERN seen x WHERE x.place <> 'hall' GROUP BY tag
+    RETURN PROBABILITY BY TIME;
+    """
+    rows = [
+        {"tag": tag, "place": place, "t": t, "p": p}
+        for t, tag, place, p in [
+            (1, "x", "hall", 0.5), (1, "x", "room", 0.25), (1, "x", "door", 0.125),
+            (1, "y", "room", 0.5), (2, "y", "hall", 1.0), (3, "x", "door", 0.75),
+            (4, "y", "hall", 1.0),
+        ]
+    ]  # fmt: skip
+    by_hand = {("x", 1): 0.375, ("y", 1): 0.5, ("x", 3): 0.75}
+    answers = bound(script, {"seen": rows}).table("inside").to_pylist()
+    found = {(row["tag"], row["ts"]): row["probability"] for row in answers}
+    told = as_they_come(bound(script, {}), "seen", rows)
+    for each in (found, told):
+        assert {pair: p for pair, p in each.items() if p} == pytest.approx(by_hand, abs=1e-12)
 
 
 def test_the_most_likely_place_of_each_step_can_be_taken_for_certain() -> None:

@@ -240,12 +240,17 @@ def _cut(query: CheckedQuery, plan: PhysicalPlan) -> tuple[Columns, tuple[Equali
     cut = plan.partitioning
     if cut.kind == "key":
         return dict(cut.columns), cut.classes
-    # One component that repeats is tied to itself, which cuts nothing for a search.
-    tied = [c for c in query.equalities if c.covers_all and _is_in_key(query, c)]
-    if query.strategy == "STRICT" or len(query.components) > 1 or not tied:
+    if query.strategy == "STRICT" or len(query.components) > 1:
         return {}, ()
-    names = tuple(c.members[0][1] for c in tied)
-    return {stream.name: names for stream in query.streams}, tuple(tied)
+    # One component that repeats is tied to itself, which cuts nothing for a search; one event has
+    # one value of each column, and so makes no equality, but is of its own group alone.
+    tied = [c for c in query.equalities if c.covers_all and _is_in_key(query, c)]
+    names = [c.members[0][1] for c in tied]
+    if not query.components[0].repeats:
+        own = [EqualityClass((group,), covers_all=True) for group in _groups(query)]
+        names += [c.members[0][1] for c in own if _is_in_key(query, c)]
+    columns = tuple(dict.fromkeys(names))
+    return ({s.name: columns for s in query.streams} if columns else {}), tuple(tied)
 
 
 def _is_in_key(query: CheckedQuery, equality: EqualityClass) -> bool:

@@ -36,7 +36,9 @@ def unmatched(query: CheckedQuery) -> str | None:
 def _refused(query: CheckedQuery) -> Refused | None:
     if query.strategy == "NEXT" and _ends_by_until(query.shape) and _may_not_happen(query):
         hint = "ask under SKIP TILL ANY MATCH, STRICT or PARTITION CONTIGUITY"
-        return Refused("UNTIL under next-match selection of events that may not happen", hint)
+        what = "UNTIL under next-match selection of events that may not happen (all that a run "
+        what += "takes later hangs on whether the repetition has ended, in every world)"
+        return Refused(what, hint)
     if query.after_match is not None and any(stream.markov for stream in query.streams):
         hint = "ask for all matches, or read the stream without MARKOV"
         return Refused("AFTER MATCH SKIP over a MARKOV stream", hint)
@@ -192,7 +194,8 @@ def refuse_endless_skips(query: CheckedQuery) -> None:
             f"query {query.name} takes matches one after the other, AFTER MATCH, in every world of "
             "uncertain events, or reads such matches: that needs all rows at once"
         )
-        raise PlanError(NOT_EVALUATED, message, "bind its rows and ask for its table")
+        hint = "bind its rows and ask for its table, or leave AFTER MATCH out and take all matches"
+        raise PlanError(NOT_EVALUATED, message, hint)
     ahead = [each for s in query.streams for each in s.neighbours if each.places > 0]
     if any(each.reach is None for each in ahead):
         message = (
@@ -237,11 +240,17 @@ def unevaluated_note(query: CheckedQuery) -> str | None:
 
 
 def refuse_inferred(query: CheckedQuery, catalog: Catalog) -> None:
-    """Raise where a query reads an inferred stream: only the local engine infers as yet."""
+    """Raise where matches, or counts of them, would be told of what is inferred as rows come."""
     for stream in query.streams:
         if stream.name.lower() in catalog.inferred:
-            message = f"query {query.name} reads stream {stream.name}, which is inferred"
-            hint = "bind its readings, and ask for its table with the local engine"
+            message = (
+                f"query {query.name} reads stream {stream.name}, which is inferred, and returns "
+                f"{query.returns} as rows come: steps of a key that falls silent are known when "
+                "its next reading comes, long after the windows of other keys have passed"
+            )
+            group = f" with GROUP BY {', '.join(stream.key)}" if stream.key else ""
+            hint = f"return PROBABILITY BY TIME{group}, which is told key by key, or bind the "
+            hint += "readings and ask for its table"
             raise PlanError(NOT_EVALUATED, message, hint)
 
 

@@ -7,10 +7,11 @@ from augury.planning.acting.refusals import refuse_worlds
 from augury.planning.evaluated import (
     reads_owners,
     refuse_endless_skips,
+    refuse_inferred,
     refuse_late_steps,
     refuse_unrevised,
 )
-from augury.planning.refusal import NEEDS_A_WINDOW, NOT_EVALUATED, PlanError
+from augury.planning.refusal import NEEDS_A_WINDOW, PlanError
 from augury.planning.streamable import refuse_unstreamable
 
 
@@ -29,10 +30,7 @@ def refuse_endless(network: Network) -> None:
         if network.graph.of(name).is_likely:
             refuse_unstreamable(query, network.catalog)
             continue
-        if any(stream.name.lower() in network.inferred for stream in query.streams):
-            message = f"query {query.name} lists matches of an inferred stream, in a streaming run"
-            hint = "return a PROBABILITY BY TIME, or run it over bounded rows"
-            raise PlanError(NOT_EVALUATED, message, hint)
+        refuse_inferred(query, network.catalog)
         refuse_endless_skips(query)
         pattern = network.plans[name].pattern
         if pattern.window is None and pattern.count_window is None:
