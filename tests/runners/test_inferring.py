@@ -176,7 +176,7 @@ def test_push_leaves_out_queries_over_inferred_streams() -> None:
     ag = session(
         "CREATE STREAM at AS FILTER reads USING building; CREATE QUERY q ON at PATTERN _ x;"
     )
-    with pytest.raises(QueryError, match="inferred.*PROBABILITY BY TIME with GROUP BY tag"):
+    with pytest.raises(QueryError, match=r"inferred.*PROBABILITY BY TIME with GROUP BY tag"):
         ag.push("reads", READS)
 
 

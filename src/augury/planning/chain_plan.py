@@ -249,8 +249,8 @@ def _cut(query: CheckedQuery, plan: PhysicalPlan) -> tuple[Columns, tuple[Equali
     if not query.components[0].repeats:
         own = [EqualityClass((group,), covers_all=True) for group in _groups(query)]
         names += [c.members[0][1] for c in own if _is_in_key(query, c)]
-    columns = tuple(dict.fromkeys(names))
-    return ({s.name: columns for s in query.streams} if columns else {}), tuple(tied)
+    cut_by = tuple(dict.fromkeys(names))
+    return ({s.name: cut_by for s in query.streams} if cut_by else {}), tuple(tied)
 
 
 def _is_in_key(query: CheckedQuery, equality: EqualityClass) -> bool:
