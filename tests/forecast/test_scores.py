@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 from typing import Any
 
 import pytest
@@ -93,6 +94,37 @@ def test_a_right_model_beats_the_base_rate_and_is_calibrated() -> None:
     assert found.calibration_error < 0.01
     assert found.log_loss < found.base_log_loss
     assert found.skill > 0.2
+
+
+def stretch(kinds: str, count: int, seed: int) -> list[str]:
+    draw = random.Random(seed)
+    return [draw.choice(kinds) for _ in range(count)]
+
+
+@pytest.mark.parametrize("by_time", [False, True])
+def test_forecasts_that_stop_being_calibrated_are_told_once_with_numbers(by_time: bool) -> None:
+    ag = session(f"{AB} USING STRICT", f"WITHIN 1 EVENTS {LEARNED}", by_time=by_time)
+    ag.bind("history", rows_of(" ".join(f"{k}@{t}" for t, k in enumerate("ABX" * 300, 1))))
+
+    def score(kinds: list[str]) -> Any:
+        return ag.score("f", rows_of(" ".join(f"{k}{t}@{t}" for t, k in enumerate(kinds, 1))))
+
+    steady = stretch("ABX", 1_800, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not score([*steady, *stretch("ABX", 500, 2)]).went_off
+        # Wrong from the beginning is not what has changed.
+        assert not score(stretch("AB", 1_000, 3)).went_off
+        assert not score([*"ABX" * 50, *"AB" * 25]).went_off
+    with pytest.warns(UserWarning, match="forecast f is calibrated no more") as told:
+        found = score([*steady, *stretch("AB", 500, 4)])
+    assert len(told) == 1
+    latest, earlier = found.latest, found.earlier
+    assert latest.count + earlier.count == found.judged
+    assert abs(earlier.claimed - earlier.happened) < 0.05 < latest.happened - latest.claimed
+    assert f"claim {latest.claimed:.1%} on average, and {latest.happened:.1%} came true" in str(
+        told[0].message
+    )
 
 
 def test_what_cannot_be_judged_is_said() -> None:

@@ -24,6 +24,11 @@ from augury.records import Flags, Reals, Words
 # A forecast of 0 that comes true costs as much as one of this.
 LEAST = 1e-6
 BINS = 10
+# The last of so many parts are the latest forecasts; so many blocks of them, each of so many
+# moments at least, say how far chance goes.
+PARTS, BLOCKS, MOMENTS = 4, 16, 10
+# By so much, and by so many of its standard errors, a claim is off that is right no more.
+OFF, ERRORS = 0.05, 4.0
 # (component, number of the event)
 Part = frozenset[tuple[str, int]]
 
@@ -43,6 +48,8 @@ class ForecastScore:
 
     `calibration_error` is how far claims are from what came, on average over `reliability`, which
     has the forecasts in tenths. `unjudged` rows have a horizon that the rows do not reach.
+    `earlier` and `latest` are the first three quarters and the last, by time; `went_off` says
+    that the latest claims are off where the earlier ones were not, by more than chance.
     """
 
     judged: int
@@ -54,6 +61,9 @@ class ForecastScore:
     base_brier: float
     calibration_error: float
     reliability: tuple[Bin, ...]
+    earlier: Bin
+    latest: Bin
+    went_off: bool
 
     @property
     def skill(self) -> float:
@@ -61,10 +71,16 @@ class ForecastScore:
         return 1.0 - self.log_loss / self.base_log_loss if self.base_log_loss else 0.0
 
 
-def scored(claimed: Reals, happened: Flags, unjudged: int = 0) -> ForecastScore:
-    """Return the score of forecasts of which it is known what came."""
+def scored(
+    claimed: Reals, happened: Flags, unjudged: int = 0, moments: Words | None = None
+) -> ForecastScore:
+    """Return the score of forecasts of which it is known what came.
+
+    `moments` are the times at which they were told; each has its own unless given.
+    """
     if not len(claimed):
         raise DataError("no forecast can be judged: the rows end before its horizon does")
+    moments = np.arange(len(claimed)) if moments is None else moments
     base = float(happened.mean())
     bins = tuple(_bins(claimed, happened))
     apart = sum(each.count * abs(each.claimed - each.happened) for each in bins)
@@ -78,6 +94,44 @@ def scored(claimed: Reals, happened: Flags, unjudged: int = 0) -> ForecastScore:
         base * (1.0 - base),
         apart / len(claimed),
         bins,
+        *_in_time(claimed, happened, moments),
+    )
+
+
+def _in_time(claimed: Reals, happened: Flags, moments: Words) -> tuple[Bin, Bin, bool]:
+    """Return the earlier forecasts, the latest, and whether these are calibrated no more.
+
+    Forecasts of one moment, and of some after it, share what comes, so that blocks of moments say
+    how far off chance alone lets them be.
+    """
+    place = np.unique(moments, return_inverse=True)[1]
+    count = int(place.max()) + 1
+    is_late = place >= count - count // PARTS
+    earlier, latest = (_averages(claimed[own], happened[own]) for own in (~is_late, is_late))
+    if count < PARTS * BLOCKS * MOMENTS:
+        return earlier, latest, False
+    block = (place[is_late] - (count - count // PARTS)) * BLOCKS // (count // PARTS)
+    wrong = np.bincount(block, (claimed - happened)[is_late], BLOCKS)
+    # Blocks may hold many forecasts or few: each counts by what it adds to the whole.
+    sizes = np.bincount(block, minlength=BLOCKS)
+    mean = wrong.sum() / sizes.sum()
+    error = float(np.sqrt(((wrong - mean * sizes) ** 2).sum()) / sizes.sum())
+    off, before = (abs(each.claimed - each.happened) for each in (latest, earlier))
+    return earlier, latest, off > max(OFF, ERRORS * error, 2.0 * before)
+
+
+def _averages(claimed: Reals, happened: Flags) -> Bin:
+    count = len(claimed)
+    return Bin(count, *(float(each.mean()) if count else 0.0 for each in (claimed, happened)))
+
+
+def off_in_words(score: ForecastScore) -> str:
+    """Return what the latest forecasts claimed and what came, beside those before."""
+    latest, earlier = score.latest, score.earlier
+    return (
+        f"the latest {latest.count:,} rows claim {latest.claimed:.1%} on average, and "
+        f"{latest.happened:.1%} came true (before that {earlier.claimed:.1%} and "
+        f"{earlier.happened:.1%}); let it learn from newer rows, or ONLINE with a HALF LIFE"
     )
 
 
@@ -99,8 +153,8 @@ def _bins(claimed: Reals, happened: Flags) -> Iterator[Bin]:
 
 def judge(
     stage: ForecastStage, rows: StreamRows, matches: Callable[[], pa.Table]
-) -> tuple[Reals, Flags, int]:
-    """Return what was claimed of rows, what came of it, and how many could not be judged.
+) -> tuple[Reals, Flags, int, Words]:
+    """Return what was claimed of rows, what came, how many could not be judged, and the times.
 
     `matches` gives those of the query over the same rows.
     """
@@ -121,7 +175,7 @@ def judge(
         came = _whole_came(found, places, told)
     else:
         came = _parts_came(found, places, told, forecast)
-    return told.forecast[known], came[known], int((~known).sum())
+    return told.forecast[known], came[known], int((~known).sum()), told.time[known]
 
 
 @dataclass(frozen=True)

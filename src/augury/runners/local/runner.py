@@ -25,7 +25,7 @@ from augury.evaluation.evaluator import Evaluator, checked_rows
 from augury.evaluation.executor import Executor
 from augury.evaluation.identifying import Identities
 from augury.evaluation.learning.forecast_explained import explain_learned
-from augury.evaluation.learning.forecast_scores import ForecastScore, judge, scored
+from augury.evaluation.learning.forecast_scores import ForecastScore, judge, off_in_words, scored
 from augury.evaluation.learning.learned_gaps import learned
 from augury.evaluation.network import Network, below, owned_streams
 from augury.evaluation.stages.beside import BesideStage, BesideState
@@ -110,11 +110,14 @@ class LocalRunner:
         return self._forecast_table(forecast, stage)
 
     def score(self, forecast: CheckedForecast) -> ForecastScore:
-        """Return how good a forecast is over all rows of its stream."""
+        """Return how good a forecast is over all rows of its stream; warn where it went off."""
         stage = self._forecast_stage(forecast)
         rows = self._ordered(forecast.query.streams[0].name)
         found = judge(stage, rows, lambda: self.table(forecast.query.name, ["events"]))
-        return scored(*found)
+        score = scored(*found)
+        if score.went_off:
+            warn(f"forecast {forecast.name} is calibrated no more: {off_in_words(score)}")
+        return score
 
     def explain_learned(self, forecast: CheckedForecast) -> str:
         """Return what the history of a forecast teaches, in words."""
