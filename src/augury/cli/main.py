@@ -18,15 +18,15 @@ import click
 
 import augury
 from augury.cli import findings
-from augury.cli.backtest import backtest, diff
 from augury.cli.check import check
 from augury.cli.demo import demo
 from augury.cli.doctor import doctor
 from augury.cli.explain import explain
 from augury.cli.init import init
+from augury.cli.past.backtest import backtest, diff
+from augury.cli.past.score import score
 from augury.cli.report import report
 from augury.cli.run import run
-from augury.cli.score import score
 from augury.cli.testing import run_cases
 from augury.cli.why import why, why_not
 from augury.errors import AuguryError, QueryError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from augury.cli.published import published, published_text
+from augury.cli.past.published import published, published_text
 from augury.cli.scripts import bind, script_errors, session_of
 from augury.errors import AuguryError
 

@@ -1,0 +1,1 @@
+"""Commands over rows of the past: what a script would have done, how good its forecasts were."""
