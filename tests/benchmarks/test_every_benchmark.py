@@ -73,7 +73,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
         },
     ),
     "chain.scaling": (["0.05", "only print"], {}),
-    "chain.hospital": (["2", "0.1"], {}),
+    "chain.hospital": (["2", "0.3"], {}),
     "rules.contents": (["2000", "50"], {}),
     "rules.schedulers": (
         ["12", "1"],
