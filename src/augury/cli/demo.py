@@ -49,8 +49,9 @@ def demo(
     same with readers that miss reads. The building: people with tags, antennas in the corridor,
     and who went for coffee. The hospital: a ward where some badges are not
     read, and the whole chain, from owners to alarms. Discretion: what a policy keeps of what
-    the ward publishes, and what it withholds. Prints what was found, and precision and
-    recall against what really happened; writes one HTML page.
+    the ward publishes, and what it withholds. The logins: an alarm before somebody breaks in.
+    Prints what was found, and precision and recall against what really happened; writes one
+    HTML page.
 
     \b
     augury demo
@@ -147,7 +148,8 @@ def _play(
     answer = scene.run(world, session)
     seconds = perf_counter() - before
     verdict = scene.judge(world, answer)
-    made = f"Seed {seed}; answered by {ENGINE_NAMES[engine.name]} in {seconds:.1f} s"
+    name: Engine = "local" if scene.only_local else engine.name
+    made = f"Seed {seed}; answered by {ENGINE_NAMES[name]} in {seconds:.1f} s"
     made += f" ({engine.reason})." if engine.reason else "."
     return Played(
         scene,

@@ -22,6 +22,8 @@ class Scene(Protocol[World, Answer, Verdict]):
     """A world whose truth is known, and what augury makes of it."""
 
     name: str
+    # Whether it is answered in this process, whatever the engine; the page says by which it was.
+    only_local: bool
     title: str
     lead: str
 

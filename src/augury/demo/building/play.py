@@ -47,6 +47,7 @@ class BuildingScene:
     """A building with a corridor, offices and a coffee room, over a quarter of an hour."""
 
     name = "building"
+    only_local = False
     title = "Who went for coffee?"
     lead = (
         "People carry tags. Antennas in the corridor hear some of them; offices and the coffee "

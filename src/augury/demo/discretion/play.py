@@ -65,6 +65,7 @@ class Discretion:
     """A ward that publishes its hygiene, and not its patients."""
 
     name = "discretion"
+    only_local = True
     title = "What may a ward publish?"
     lead = (
         "That hands are cleaned may be known; who is seen by a psychiatrist may not. Put together, "

@@ -78,6 +78,7 @@ class Hospital:
     """A ward whose badge readers do not read every badge."""
 
     name = "hospital"
+    only_local = True
     title = "Whose hands were clean?"
     lead = (
         "On a hospital ward one badge in ten is not read. augury says who it may have been, asks "

@@ -61,6 +61,7 @@ class Logins:
     """An alarm before the break-in."""
 
     name = "logins"
+    only_local = True
     title = "Will they get in?"
     lead = (
         "Passwords are tried until one fits. A query tells of a break-in when it has happened; a "

@@ -69,6 +69,7 @@ class Readers:
     """A store whose readers miss up to a quarter of what passes them."""
 
     name = "readers"
+    only_local = False
     title = "What the readers did not hear"
     lead = (
         "A reader that misses a read loses the theft that it was a part of, and makes a thief of "

@@ -31,6 +31,7 @@ class Store:
     """A store with readers at shelves, counters and doors, over one business day."""
 
     name = "store"
+    only_local = False
     title = "Who walked out without paying?"
     lead = (
         "A store tags its goods. Readers at shelves, counters and doors hear the tags, and are "
