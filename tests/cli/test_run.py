@@ -322,6 +322,47 @@ def test_a_streaming_run_goes_on_with_files_that_arrive(spark: SparkSession, hom
     assert progress["events"] == 4
 
 
+WARD = """\
+CREATE TABLE staff (person STRING, room STRING) FROM json '{home}/staff';
+CREATE STREAM doors (id LONG, person STRING, action STRING, room STRING, t LONG)
+ID id TIME t TYPE action FROM json '{home}/doors';
+CREATE MODEL ward MOVES (
+    OBJECTS staff, OWNER person, PLACE room, ENTER 'ENTER', EXIT 'EXIT', HALL 'H', STEP 1
+);
+CREATE STREAM known AS IDENTIFY doors USING ward WITHIN 60;
+CREATE QUERY came ON known PATTERN SEQ(ENTER x) WITHIN 10 RETURN x.person AS who;
+WRITE came TO parquet '{home}/held';
+WRITE came TO parquet '{home}/told' OPTIONS (revisions = 'log');
+"""
+# An unread badge at 12; at 14 it shows whose it was.
+DOORS = [(1, None, "ENTER", "R1", 12), (2, "O1", "EXIT", "R1", 14), (3, "O1", "ENTER", "R2", 90)]
+
+
+@pytest.mark.spark
+def test_a_match_that_is_told_again_in_a_batch_is_held_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    people = [{"person": person, "room": None} for person in ("O1", "O2")]
+    names = ("id", "person", "action", "room", "t")
+    doors = [dict(zip(names, row, strict=True)) for row in DOORS]
+    for name, rows_of in (("staff", people), ("doors", doors)):
+        (tmp_path / name).mkdir()
+        lines = [json.dumps(row) + "\n" for row in rows_of]
+        (tmp_path / name / "rows.json").write_text("".join(lines))
+    script = tmp_path / "ward.sql"
+    script.write_text(WARD.format(home=tmp_path))
+    flags = ("--engine", "spark", "--once", "--checkpoint", str(tmp_path / "state"))
+    shown = augury("run", str(script), *flags)
+    assert shown.exit_code == 0, shown.output
+
+    def rows_in(folder: str) -> list[tuple[str, int, float]]:
+        found = spark.read.parquet(str(tmp_path / folder)).collect()
+        return sorted((row["who"], row["revision"], row["confidence"]) for row in found)
+
+    assert rows_in("held") == [("O1", 1, 1.0), ("O2", 1, 0.0)]
+    assert rows_in("told") == [("O1", 0, 0.5), ("O1", 1, 1.0), ("O2", 0, 0.5), ("O2", 1, 0.0)]
+
+
 @pytest.mark.rotating(2, 1)
 @pytest.mark.spark
 def test_a_checkpoint_of_other_queries_is_refused(spark: SparkSession, home: Path) -> None:

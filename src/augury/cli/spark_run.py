@@ -71,7 +71,7 @@ def _deliver(
     if stores is not None:
         run = run_id if job.streaming else uuid4().hex
         sinks["match", WRITTEN.key] = [StoreSink(stores, run)]
-    delivery = Delivery(pipeline, sinks, metrics=reporter.metrics)
+    delivery = Delivery(pipeline, sinks, _revised(job, wanted), metrics=reporter.metrics)
     try:
         delivery.open()
         reporter.tells_raw = not job.checked.catalog.policies
@@ -166,6 +166,15 @@ def _sinks(
             path = f"{flags.aside(streaming=job.streaming)}/{kind}/{name}"
             found[kind, name] = [FolderSink(spark, path, "parquet", Owner(run_id, name))]
     return found
+
+
+def _revised(job: Job, wanted: Wanted) -> set[tuple[str, str]]:
+    """Return the places of matches that may come again under their ids."""
+    from augury.planning.graph import stage_of
+
+    catalog, run = job.checked.catalog, {name.lower() for name in job.queries}
+    queries = [query for query in job.checked.queries if query.name.lower() in run]
+    return {wanted.place(query.name) for query in queries if stage_of(query, catalog).revises}
 
 
 def _add_asked(

@@ -54,13 +54,17 @@ DOES: Mapping[tuple[Kind, Step], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage: what it does, for which stream or query, what it reads, what a step costs."""
+    """One stage: what it does, for which stream or query, what it reads, what a step costs.
+
+    One that `revises` may tell a row again: under its id, with the next revision, as it is now.
+    """
 
     kind: Kind
     of: str
     reads: tuple[str, ...]
     step: Step
     tells: Tells | None = None
+    revises: bool = False
 
     @property
     def name(self) -> str:
@@ -70,7 +74,8 @@ class Stage:
     @property
     def does(self) -> str:
         """What it does, in a sentence."""
-        return DOES[self.kind, self.step]
+        does = DOES[self.kind, self.step]
+        return f"{does}; tell again what later rows change" if self.revises else does
 
     @property
     def lists_matches(self) -> bool:
@@ -144,7 +149,9 @@ class _Making:
         if known is not None:
             doors = self.catalog.stream(known.statement.readings)
             assert doors is not None
-            stage = Stage("identify", stream.name, (self.add_stream(doors),), "all")
+            again = known.statement.revise != "NEVER"
+            reads = (self.add_stream(doors),)
+            stage = Stage("identify", stream.name, reads, "all", revises=again)
             return self.found.setdefault(stage.name, stage).name
         how = self.catalog.inferred.get(stream.name.lower())
         if how is None:
@@ -184,7 +191,8 @@ def stage_of(query: CheckedQuery, catalog: Catalog, reads: tuple[str, ...] = ())
     """Return the stage that answers a query over rows that have an end."""
     told = tells(query)
     if told == "matches":
-        return Stage("match", query.name, reads, _match_step(query, catalog), told)
+        step, again = _match_step(query, catalog), _revises(query, catalog)
+        return Stage("match", query.name, reads, step, told, again)
     return Stage(_kind(query, catalog), query.name, reads, "all", told)
 
 
@@ -197,6 +205,12 @@ def _kind(query: CheckedQuery, catalog: Catalog) -> Kind:
     if query.verdict.join is not None:
         return "join"
     return "chain" if isinstance(plan_chain(query, catalog), ChainPlan) else "lineage"
+
+
+def _revises(query: CheckedQuery, catalog: Catalog) -> bool:
+    """Return whether matches may be told again, as the owners of their events are."""
+    asked = {each.statement.revise for each in catalog.identified.values()}
+    return reads_owners(query) and asked != {"NEVER"}
 
 
 def _match_step(query: CheckedQuery, catalog: Catalog) -> Step:
