@@ -76,6 +76,47 @@ def test_what_travels_to_workers_has_the_graph_that_is_explained(query: str) -> 
     assert sent.graph.of(query) == sent.graph.stages[-1]
 
 
+HIDDEN = {
+    "places": [{"place": "A"}, {"place": "B"}],
+    "first_place": [{"place": place, "p": 0.5} for place in "AB"],
+    "walks": [{"place_from": a, "place_to": b, "p": 0.5} for a in "AB" for b in "AB"],
+    "heard": [{"place": place, "reader": f"r{place}", "p": 0.8} for place in "AB"],
+    "readings": [{"tag": "x", "reader": "rA", "t": t} for t in range(5)],
+}
+
+
+def test_forecasts_that_queries_read_are_explained_as_they_are_entered(
+    entered: list[str],
+) -> None:
+    ag = Session(engine="local")
+    ag.sql(
+        SCRIPT
+        + """CREATE QUERY soon ON s PATTERN SEQ(A a, B b) USING SKIP TILL NEXT MATCH;
+        CREATE FORECAST f ON soon WITHIN 3 EVENTS;
+        CREATE QUERY alarm ON f PATTERN SEQ(f x, f y) WITHIN 9;
+        CREATE TABLE places (place STRING);
+        CREATE TABLE first_place (place STRING, p DOUBLE);
+        CREATE TABLE walks (place_from STRING, place_to STRING, p DOUBLE);
+        CREATE TABLE heard (place STRING, reader STRING, p DOUBLE);
+        CREATE MODEL building HMM
+            (STATES places, INITIAL first_place, TRANSITION walks, EMISSION heard);
+        CREATE STREAM readings (tag STRING, reader STRING, t LONG) KEY tag TIME t TYPE reader;
+        CREATE STREAM now AS FILTER readings USING building;
+        CREATE QUERY walk ON now PATTERN SEQ(now a (place = 'A'), now b (place = 'B'))
+        WHERE [tag] WITHIN 3;
+        CREATE FORECAST g ON walk WITHIN 2 USING MODEL building;
+        CREATE QUERY likely ON g PATTERN SEQ(g x) WITHIN 9;"""
+    )
+    for name, rows in (ROWS | HIDDEN).items():
+        ag.bind(name, rows)
+    for query, made in (("alarm", ["events of forecast f"]), ("likely", ["filter now"])):
+        facts = json.loads(ag.explain(query, "json", analyze=True))
+        entered.clear()
+        ag.table(query)
+        assert set(made) < set(facts["stages"])
+        assert facts["stages"] == entered == [each["stage"] for each in facts["measured"]]
+
+
 def test_a_policy_is_explained_before_every_reader() -> None:
     ag = Session(engine="local")
     ag.sql(

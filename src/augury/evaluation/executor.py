@@ -301,7 +301,7 @@ class Executor:
             with clock.stage(name) as own:
                 own.rows_in = fresh[stage.source].table.num_rows
                 state.made[name], made = stage.advance(state.made[name], fresh, horizon)
-                own.rows_out = max((t.num_rows for t in made.told.values()), default=0)
+                own.rows_out = made.num_rows
             fresh |= made.streams
             found |= {a.key: made.told[a] for a in self.network.asked if a in made.told}
             put_aside(rejected, made.rejected)

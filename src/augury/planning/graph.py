@@ -23,6 +23,8 @@ Kind = Literal[
     "suppress",
     "identify",
     "infer",
+    "filter",
+    "events of forecast",
     "beside",
     "match",
     "count",
@@ -31,7 +33,7 @@ Kind = Literal[
     "lineage",
 ]
 # The kinds that make streams, which queries read.
-STREAMS = ("source", "suppress", "identify", "infer", "beside")
+STREAMS = ("source", "suppress", "identify", "infer", "filter", "events of forecast", "beside")
 # What a step costs: the rows that are new; all rows that are remembered, which are evaluated again;
 # or nothing before the last one, which needs all rows at once.
 Step = Literal["new", "again", "all"]
@@ -40,6 +42,8 @@ DOES: Mapping[tuple[Kind, Step], str] = {
     ("suppress", "new"): "decide event by event what of its stream goes on",
     ("identify", "all"): "from events without an owner to those who may have done them",
     ("infer", "all"): "from readings to probable events, by the model",
+    ("filter", "new"): "follow hidden states from reading to reading, by the model",
+    ("events of forecast", "new"): "say after each event how partial matches may go on",
     ("beside", "new"): "read what stands before and behind each event, in the order of its key",
     ("match", "new"): "search the partitions to which an event came that may end a match",
     ("match", "again"): "search the rows of the window again in every step",
@@ -135,40 +139,60 @@ class _Making:
         below = self.add_stream(stream)
         if not stream.neighbours:
             return below
-        stage = Stage("beside", stream.name, (below,), "new")
-        return self.found.setdefault(stage.name, stage).name
+        return self.added(Stage("beside", stream.name, (below,), "new"))
 
     def add_stream(self, stream: StreamSchema) -> str:
-        """Add the stages of a stream, declared or of matches; return the name of the last."""
+        """Add the stages of a stream, declared or made; return the name of the last."""
+        name, catalog = stream.name.lower(), self.catalog
         if stream.query is not None:
             return self.add_lower(stream.query)
-        kept = self.catalog.suppressed.get(stream.name.lower())
-        if kept is not None:
-            return self.add_stream(self.catalog.streams[kept.stream.lower()])
-        known = self.catalog.identified.get(stream.name.lower())
-        if known is not None:
-            doors = self.catalog.stream(known.statement.readings)
-            assert doors is not None
-            again = known.statement.revise != "NEVER"
-            reads = (self.add_stream(doors),)
-            stage = Stage("identify", stream.name, reads, "all", revises=again)
-            return self.found.setdefault(stage.name, stage).name
-        how = self.catalog.inferred.get(stream.name.lower())
-        if how is None:
-            stage = Stage("source", stream.name, (), "new")
-            self.found.setdefault(stage.name, stage)
-            tables = self.catalog.stream(stream.markov) if stream.markov else None
-            if tables is not None:
-                # How its values follow each other comes as rows, too.
-                self.add_stream(tables)
-            policy = self.catalog.policy_of(stream.name)
-            if policy is None:
-                return stage.name
-            gate = Stage("suppress", policy.name, (stage.name,), "new")
-            return self.found.setdefault(gate.name, gate).name
-        readings = self.catalog.stream(how.statement.readings)
+        if name in catalog.forecast_streams:
+            return self.add_forecast(stream.name)
+        if name in catalog.suppressed:
+            return self.add_stream(catalog.streams[catalog.suppressed[name].stream.lower()])
+        if name in catalog.identified:
+            known = catalog.identified[name].statement
+            below, again = self.add_readings(known.readings), known.revise != "NEVER"
+            return self.added(Stage("identify", stream.name, (below,), "all", revises=again))
+        if name in catalog.inferred:
+            below = self.add_readings(catalog.inferred[name].statement.readings)
+            return self.added(Stage("infer", stream.name, (below,), "all"))
+        return self.add_declared(stream)
+
+    def add_declared(self, stream: StreamSchema) -> str:
+        """Add the source of a stream, and the policy that stands before its readers."""
+        source = self.added(Stage("source", stream.name, (), "new"))
+        if stream.markov and (tables := self.catalog.stream(stream.markov)) is not None:
+            # How its values follow each other comes as rows, too.
+            self.add_stream(tables)
+        policy = self.catalog.policy_of(stream.name)
+        if policy is None:
+            return source
+        return self.added(Stage("suppress", policy.name, (source,), "new"))
+
+    def add_readings(self, name: str) -> str:
+        """Add the stages of the stream that another is made of."""
+        readings = self.catalog.stream(name)
         assert readings is not None
-        stage = Stage("infer", stream.name, (self.add_stream(readings),), "all")
+        return self.add_stream(readings)
+
+    def add_forecast(self, name: str) -> str:
+        """Add the stages of a forecast whose rows a query reads as events."""
+        asked = self.catalog.forecasts[name.lower()]
+        goes_on = asked.future is not None and asked.future.kind == "MODEL"
+        add = self.add_filter if goes_on else self.add_read
+        reads = tuple(add(stream) for stream in self._declared_streams(asked.query))
+        return self.added(Stage("events of forecast", name, reads, "new"))
+
+    def add_filter(self, stream: StreamSchema) -> str:
+        """Add the stages of an inferred stream whose model goes on by itself."""
+        inferred = self.catalog.inferred[stream.name.lower()].statement
+        return self.added(
+            Stage("filter", stream.name, (self.add_readings(inferred.readings),), "new")
+        )
+
+    def added(self, stage: Stage) -> str:
+        """Add a stage unless it is there; return its name."""
         return self.found.setdefault(stage.name, stage).name
 
     def add_lower(self, name: str) -> str:
@@ -177,8 +201,7 @@ class _Making:
         streams = self._declared_streams(name) if query is None else query.streams
         reads = tuple(self.add_read(stream) for stream in streams)
         own = name if query is None else query.name
-        stage = Stage("match", own, reads, "again", "matches")
-        return self.found.setdefault(stage.name, stage).name
+        return self.added(Stage("match", own, reads, "again", "matches"))
 
     def _declared_streams(self, name: str) -> Iterable[StreamSchema]:
         """Return what a query reads of which no more than its declaration is at hand."""

@@ -22,6 +22,12 @@ class Made:
     told: Mapping[Asked, pa.Table] = field(default_factory=dict)
     rejected: Mapping[str, pa.Table] = field(default_factory=dict)
 
+    @property
+    def num_rows(self) -> int:
+        """How many rows were made: what is told, or what goes on where nobody is told."""
+        going_on = [rows.table for rows in self.streams.values()]
+        return max((table.num_rows for table in [*self.told.values()] or going_on), default=0)
+
 
 class StreamStage(Protocol):
     """A stage that makes streams of one stream; its state is used up by a step."""
