@@ -32,10 +32,12 @@ from augury.demo.hospital.pipelines import script, table_of
 from augury.demo.hospital.ward import Care, Ward, simulate
 from fault_tolerance.processes import in_session
 from kafka.driver import Driver
-from matching.harness import record
+from matching.harness import record, scale, sized
 from stores.databases import Server, connected
 
-WARDS, RATE, SECONDS = 250, 1_000, 120
+WARDS, RATE = sized(250, 4), sized(1_000, 80)
+# Time does not shrink as rows do.
+SECONDS = 120 if scale() >= 1 else 50
 FILES_A_SECOND = 4
 # What arrives while workers start and kernels are loaded does not count.
 WARM_S = 30

@@ -22,10 +22,10 @@ import pyarrow.parquet as pq
 from augury import Session
 from augury.demo.hospital.pipelines import opened, script, table_of
 from augury.demo.hospital.ward import Care, Ward, simulate
-from matching.harness import record
+from matching.harness import record, sized
 from rules.on_spark import session
 
-CORRIDORS, HOURS, SHARDS = 8, 168.0, 8
+CORRIDORS, HOURS, SHARDS = 8, float(sized(168)), 8
 
 
 def on_spark(spark: Any, ward: Ward, folder: Path) -> float:

@@ -9,8 +9,9 @@ from matching.harness import FIGURES
 
 HEAD = """# Benchmarks of distribution
 
-Written by `benchmarks/dpcep/page.py` from the JSON files beside it; `make bench` measures anew.
-What is moved, and why: [many streams, many machines](../distribution.md).
+Written by `benchmarks/dpcep/page.py` from the JSON files beside it, and measured anew by
+`AUGURY_BENCH_SCALE=1 make bench`. What is moved, and why:
+[many streams, many machines](../distribution.md).
 """
 MOVEMENT = """## Bytes moved
 

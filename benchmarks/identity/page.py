@@ -12,9 +12,10 @@ from matching.harness import FIGURES
 
 PAGE = """# Benchmarks of identities
 
-Written by `benchmarks/identity/page.py` from the JSON files beside it; `make bench` measures anew.
-What is told, and how: [identities](../identities.md). A simulated ward: 32 people, 30 rooms, stays
-of 10 minutes in a room and 5 in the hall on average, Gaussian; other settings stand in
+Written by `benchmarks/identity/page.py` from the JSON files beside it, and measured anew by
+`AUGURY_BENCH_SCALE=1 make bench`. What is told, and how: [identities](../identities.md).
+A simulated ward: 32 people, 30 rooms, stays of 10 minutes in a room and 5 in the hall on average,
+Gaussian; other settings stand in
 `benchmarks/identity/ward.py`. Rates are events a second of one core's work, on a machine of {cores}
 cores under a load of {load}.
 

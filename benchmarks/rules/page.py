@@ -13,7 +13,7 @@ from matching import harness
 PAGE = """# Rules, measured
 
 [What rules are](../rules.md). Written by `benchmarks/rules/page.py` from the JSON files beside it;
-`make bench` measures anew.
+`AUGURY_BENCH_SCALE=1 make bench` measures anew.
 
 ## Schedulers over a store (the thesis's figures 3.5 to 3.8)
 

@@ -8,6 +8,7 @@ file of 100 million events needs little memory and two runs see the same events.
 from __future__ import annotations
 
 import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -38,9 +39,15 @@ def files(n: int, *, types: str = TYPES, relevant: float = 1.0, size: int = CHUN
     folder = CACHE / "events" / f"{n}-{types}-{relevant:g}-{size}"
     if not (folder / "_SUCCESS").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix="made-", dir=folder.parent))
         for i, start in enumerate(range(0, n, size)):
             table = chunk(start, min(size, n - start), types, relevant)
-            pq.write_table(table, folder / f"part-{i:05d}.parquet", row_group_size=GROUP)
-        (folder / "_SUCCESS").touch()
+            pq.write_table(table, made / f"part-{i:05d}.parquet", row_group_size=GROUP)
+        (made / "_SUCCESS").touch()
+        try:
+            made.rename(folder)
+        except OSError:
+            # Another benchmark, beside this one, was first.
+            shutil.rmtree(made)
     return folder

@@ -2,8 +2,8 @@
 
 A benchmark is a script. It prints its figures and writes them to docs/benchmarks/<name>.json. The
 variable AUGURY_BENCH_SCALE (1 unless set) multiplies the number of events, so that 0.01 tries a
-script out; AUGURY_BENCH_ROUNDS (3 unless set) is how often it measures. Figures of a shrunken run
-are printed and not written down.
+script out; AUGURY_BENCH_ROUNDS (3 unless set, 1 in a shrunken run) is how often it measures.
+Figures of a shrunken run are printed and not written down.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from processes import processor
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ROUNDS = int(os.environ.get("AUGURY_BENCH_ROUNDS", "3"))
 FIGURES = Path(__file__).parents[2] / "docs" / "benchmarks"
 CACHE = Path(os.environ.get("AUGURY_BENCH_CACHE", Path.home() / ".cache" / "augury-bench"))
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -35,6 +34,9 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 def scale() -> float:
     """Return by how much the number of events is multiplied."""
     return float(os.environ.get("AUGURY_BENCH_SCALE", "1"))
+
+
+ROUNDS = int(os.environ.get("AUGURY_BENCH_ROUNDS", "3" if scale() >= 1 else "1"))
 
 
 def scaled(n: int) -> int:

@@ -18,8 +18,8 @@ Row = tuple[str, str, str]
 
 HEAD = """# Benchmarks on Spark
 
-`make bench` measures all of this anew; `AUGURY_BENCH_SCALE=0.05 make bench` tries it out on a
-twentieth of the events. Figures are medians of three, after a warm-up, on local Spark with all
+`AUGURY_BENCH_SCALE=1 make bench` measures all of this anew; `make bench` tries it out on a tenth
+of the events. Figures are medians of three, after a warm-up, on local Spark with all
 cores of the machine. *Clock* is what a user waits; *processor* is the work of the driver, its JVM
 and all Python workers together, which neighbours on the same machine do not lengthen. Where the
 two disagree, the machine was busy: *load* says how busy. Spark ends Python workers that had nothing

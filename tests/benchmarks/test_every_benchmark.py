@@ -154,7 +154,8 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
 def test_no_benchmark_of_make_bench_is_left_out(repository: Path) -> None:
     assert "benchmarks/run_all.py" in (repository / "Makefile").read_text(encoding="utf-8")
     tested = {*SMALL, *WITH_DATA, *ON_SPARK, *ELSEWHERE}
-    assert {name.replace("/", ".") for name in run_all.BENCHMARKS} == tested
+    known = {name.partition(" ")[0] for name in run_all.BENCHMARKS}
+    assert {script.replace("/", ".") for script in known} == tested
 
 
 def test_a_benchmark_that_fails_is_told_and_keeps_no_other_from_running(
@@ -162,17 +163,87 @@ def test_a_benchmark_that_fails_is_told_and_keeps_no_other_from_running(
 ) -> None:
     (tmp_path / "first.py").write_text("raise SystemExit(3)")
     (tmp_path / "second.py").write_text("")
-    monkeypatch.setattr(run_all, "HERE", tmp_path)
-    monkeypatch.setattr(run_all, "BENCHMARKS", ("first", "second"))
-    monkeypatch.setattr(sys, "argv", ["run_all"])
-    with pytest.raises(SystemExit) as ended:
-        run_all.main()
-    assert ended.value.code == 1
-    said = capsys.readouterr().out.splitlines()
-    assert [line.split()[1] for line in said if line.startswith(("first", "second"))] == [
-        "FAILED",
-        "done",
-    ]
+    scripts(monkeypatch, tmp_path, first="raise SystemExit(3)", second="")
+    assert run_all.main([]) == 1
+    assert told(capsys) == {"first": "FAILED with code 3", "second": "done"}
+
+
+def scripts(monkeypatch: pytest.MonkeyPatch, folder: Path, **texts: str) -> None:
+    """Let all benchmarks be some scripts in a folder."""
+    home = folder / "benchmarks"
+    home.mkdir()
+    for name, text in texts.items():
+        (home / f"{name}.py").write_text(text)
+    monkeypatch.setattr(run_all, "HERE", home)
+    monkeypatch.setattr(run_all, "BENCHMARKS", tuple(texts))
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """Return how each benchmark ended, as the totals tell."""
+    said = capsys.readouterr().out.split(" benchmarks at scale ")[1].splitlines()[2:]
+    return {line.split()[0]: line[30:].partition("   ")[0] for line in said}
+
+
+def test_a_run_that_was_broken_off_goes_on_with_what_is_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = "open(__file__ + '.ran', 'a').write('x')"
+    scripts(monkeypatch, tmp_path, good=ran, bad=f"{ran}\nraise SystemExit(2)")
+    monkeypatch.setattr(run_all, "version", lambda: "c0ffee")
+
+    def runs(*words: str) -> tuple[str, str]:
+        run_all.main(words)
+        return tuple((run_all.HERE / f"{n}.py.ran").read_text() for n in ("good", "bad"))
+
+    assert runs() == ("x", "x")
+    assert runs() == ("x", "xx")
+    capsys.readouterr()
+    assert runs("good") == ("x", "xx")
+    assert told(capsys) == {"good": "done, before"}
+    monkeypatch.setenv("AUGURY_BENCH_SCALE", "0.5")
+    assert runs("good") == ("xx", "xx")
+    assert runs("--again", "good") == ("xxx", "xx")
+    # Other code may take another time.
+    monkeypatch.setattr(run_all, "version", lambda: "facade")
+    assert runs("good") == ("xxxx", "xx")
+    # Where nobody knows which code it is, nothing is left out.
+    monkeypatch.setattr(run_all, "version", lambda: "")
+    runs("good")
+    assert runs("good") == ("xxxxxx", "xx")
+
+
+def test_a_change_of_the_code_is_another_version(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "benchmarks").mkdir()
+    monkeypatch.setattr(run_all, "HERE", tmp_path / "benchmarks")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert run_all.version() == ""
+    script = tmp_path / "benchmarks" / "one.py"
+    versions = []
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    run_all.git("init", "-q", str(tmp_path))
+    run_all.git(*who, "commit", "-q", "--allow-empty", "-m", "none")
+    versions.append(run_all.version())
+    script.write_text("1")
+    versions.append(run_all.version())
+    run_all.git("add", ".")
+    run_all.git(*who, "commit", "-q", "-m", "one")
+    versions.append(run_all.version())
+    script.write_text("2")
+    versions.append(run_all.version())
+    assert all(versions)
+    assert len(set(versions)) == 4
+    (tmp_path / "README.md").write_text("what is said of it")
+    assert run_all.version() == versions[-1]
+
+
+def test_parts_of_a_script_are_asked_for_by_its_name_or_their_own() -> None:
+    assert run_all.chosen(["spark/run floor"]) == ["spark/run floor"]
+    assert run_all.chosen(["spark/run"]) == run_all.chosen(["spark"])
+    assert len(run_all.chosen(["spark"])) > 5
+    with pytest.raises(SystemExit, match="there is no benchmark spork"):
+        run_all.chosen(["spork"])
 
 
 @pytest.mark.rotating(2)
