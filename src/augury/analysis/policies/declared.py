@@ -89,7 +89,11 @@ class _Task:
         reason = self._unprotectable(found)
         if reason:
             message = f"stream {found.name} {reason}"
-            self._report("A120", message, "ON", name, "docs/status.md lists what policies take")
+            hint = "docs/status.md lists what policies take"
+            if name.lower() in self.ledger.inferred:
+                readings = self.ledger.inferred[name.lower()].statement.readings
+                hint = f"put it before the readings: CREATE POLICY ... ON {readings}"
+            self._report("A120", message, "ON", name, hint)
             return None
         return found
 
@@ -98,12 +102,15 @@ class _Task:
         reasons = (
             (
                 name in self.ledger.inferred,
-                "is inferred, and a policy stands before declared streams as yet",
+                "is inferred: a belief about a state has no type by which it could be dropped",
             ),
             (name in self.ledger.suppressed, "is what a policy has kept"),
             (stream.type is None, "has no TYPE, and what a policy keeps is decided by types"),
             (stream.type in stream.alternatives, "has alternatives of its TYPE"),
-            (stream.markov is not None, "is MARKOV"),
+            (
+                stream.markov is not None,
+                "is MARKOV: from the steps beside it follows what was left out",
+            ),
         )
         policies = self.ledger.policies.values()
         holders = [
