@@ -71,7 +71,7 @@ class Case:
 
 def script(case: Case) -> str:
     """Return the CREATE statements of a case."""
-    tables = [f"CREATE TABLE {name} ({_table_columns(rows)});" for name, rows in _tables(case)]
+    tables = [_table_text(name, *table) for name, table in _tables(case)]
     streams = [_stream_text(case, name) for name in case.streams]
     return "\n".join([*tables, *streams, *(query_text(q) for q in case.queries)])
 
@@ -212,6 +212,12 @@ def expression_text(expr: Expr) -> str:  # noqa: PLR0911, PLR0912 - one form eac
             return f"({expression_text(value)} IN ({', '.join(map(_member, members))}))"
         case ("in table", columns, rows):
             return f"({_row(columns)} IN {table_name(rows)})"
+        case ("column", number):
+            return f"c{number}"
+        case ("select", function, column, table, condition):
+            asked = "*" if column is None else f"c{column}"
+            asked = f"{function}({asked})" if function else asked
+            return f"(SELECT {asked} FROM {table_name(*table)} WHERE {expression_text(condition)})"
         case (operator, *parts):
             return f"({f' {operator.upper()} '.join(map(expression_text, parts))})"
     raise ValueError(expr)
@@ -246,18 +252,25 @@ def literal_text(value: Any) -> str:
 # --- tables ---
 
 
-def table_name(rows: Any) -> str:
+def table_name(rows: Any, key: tuple[int, ...] = ()) -> str:
     """Return the name of a relation, which follows from its rows."""
     words = ["_".join(map(str, row)) for row in sorted(rows, key=repr)]
+    words += [f"by_{k}" for k in key]
     return "_".join(["tab", *words]).replace("-", "m").replace(".", "d")
 
 
-def _tables(case: Case) -> list[tuple[str, Any]]:
-    found: dict[str, Any] = {}
+def _table_text(name: str, rows: Any, key: tuple[int, ...]) -> str:
+    by = f" KEY {', '.join(f'c{k}' for k in key)}" if key else ""
+    return f"CREATE TABLE {name} ({_table_columns(rows)}){by};"
+
+
+def _tables(case: Case) -> list[tuple[str, tuple[Any, tuple[int, ...]]]]:
+    """Return the tables of a case by name: rows, and the places of the KEY."""
+    found: dict[str, tuple[Any, tuple[int, ...]]] = {}
     for query in case.queries:
         parts = [*query.where, *query.after_where, *_filters(query.pattern)]
-        for rows in (rows for e in parts for rows in _relations(e)):
-            found[table_name(rows)] = rows
+        for table in (table for e in parts for table in _relations(e)):
+            found[table_name(*table)] = table
     return list(found.items())
 
 
@@ -276,7 +289,9 @@ def _filters(node: Any) -> Iterator[Expr]:
 def _relations(expr: Any) -> Iterator[Any]:
     if isinstance(expr, tuple | list):
         if expr and expr[0] == "in table":
-            yield expr[2]
+            yield expr[2], ()
+        if expr and expr[0] == "select":
+            yield expr[3]
         for part in expr:
             yield from _relations(part)
 
@@ -296,7 +311,7 @@ def _sql_type(value: Any) -> str:
 
 def bindings(case: Case) -> dict[str, pa.Table]:
     """Return the tables and streams of a case by lower-case name; `contracts` pushes their rows."""
-    bound = {name: _relation_table(rows) for name, rows in _tables(case)}
+    bound = {name: _relation_table(rows) for name, (rows, _) in _tables(case)}
     bound |= {stream: stream_table(case, stream) for stream in case.streams}
     return {name.lower(): table for name, table in bound.items()}
 
@@ -374,7 +389,7 @@ def declared(case: Case) -> Session:
         ag.sql(script(case))
     except QueryError as problem:
         raise Refused(str(problem)) from problem
-    for name, rows in _tables(case):
+    for name, (rows, _) in _tables(case):
         ag.bind(name, _relation_table(rows))
     return ag
 

@@ -473,6 +473,68 @@ def _about_numbers(m: Maker, pattern: Any) -> Expr:
     return m.rng.choice(tests)
 
 
+def subqueries(m: Maker, strategy: str) -> Case:
+    """Subqueries of tables that stay as they are, of one event and of several."""
+    parts: list[Any] = m.comps(2, 3)
+    if m.chance(0.25):
+        parts.insert(1, Not(m.comp()))
+    elif m.chance(0.3):
+        parts.insert(m.rng.randint(1, len(parts)), m.repetition())
+    elif m.chance(0.3):
+        parts[0] = m.rng.choice((First, Last))(parts[0])
+    pattern = Seq(tuple(parts))
+    where = tuple(_about_rows(m, pattern) for _ in range(m.rng.choice((1, 1, 2))))
+    kind = "after_where" if strategy == "next" and m.chance(0.2) else "where"
+    return plain_case(m, strategy, pattern, windowed=True, **{kind: where})
+
+
+# By number and colour, and by number alone.
+PRICES = (((0, "red", 1.0), (1, "red", None), (1, "blue", 2.5), (3, "blue", 0.5)), (0, 1))
+COLOURS = (((0, "red"), (1, "blue"), (2, "red"), (3, None)), (0,))
+
+
+def _about_rows(m: Maker, pattern: Any) -> Expr:
+    """Return a condition with a subquery, of components that are not negated."""
+    names = [c.name for c in positive(pattern)]
+    x, y = m.rng.choice(names), m.rng.choice(names)
+    vx, wx, tx = (_single(m, x, name) for name in ATTRIBUTES)
+    vy, _, ty = (_single(m, y, name) for name in ATTRIBUTES)
+    number, colour, price = (("column", k) for k in range(3))
+
+    def ask(function: str | None, column: int | None, table: Any, *where: Expr) -> Expr:
+        return ("select", function, column, table, ("and", *where) if len(where) > 1 else where[0])
+
+    own = ask(None, 1, COLOURS, ("=", number, vx))
+    two = ask(None, 2, PRICES, ("=", number, vx), ("=", ty, colour))
+    most = ask("MAX", 2, PRICES, ("<=", number, vx), ("<>", colour, ty))
+    count = ask("COUNT", None, PRICES, (">=", number, vx), ("<=", number, vy))
+    return m.rng.choice(
+        [
+            ("=", ("lit", "red"), own),
+            ("=", own, tx),
+            ("=", own, ty),
+            ("is not null", own),
+            ("or", ("is null", own), ("<=", own, ty)),
+            ("<=", two, wx),
+            (">=", two, ("lit", 1.0)),
+            ("is null", two),
+            ("<=", wx, most),
+            (">=", count, ("lit", 1)),
+            ("<=", ask("SUM", 0, PRICES, ("<=", price, wx), ("<>", number, vy)), ("lit", 2)),
+            (">=", ask("AVG", 0, COLOURS, ("<", number, ("+", vx, vy))), ("lit", 0.5)),
+            ("<>", ask("MIN", 1, COLOURS, (">", number, vx), ("<>", colour, ty)), ("lit", "blue")),
+            ("<=", vx, ask("MAX", 0, COLOURS, ("=", colour, ("lit", "red")))),
+            ("<", ask("COUNT", None, COLOURS, ("=", colour, tx)), ("lit", 2)),
+        ]
+    )
+
+
+def _single(m: Maker, name: str, attribute: str) -> Expr:
+    """Return an attribute of one event: of a repetition, of its first or its last."""
+    index = (m.rng.choice((1, "last")),) if name in m.repeated else ()
+    return ("attr", name, attribute, *index)
+
+
 def after_where(m: Maker, strategy: str) -> Case:
     """AFTER WHERE: a condition on the candidate once chosen."""
     parts: list[Any] = m.comps(2, 3)
@@ -912,6 +974,7 @@ CONSTRUCTS: dict[str, Callable[[Maker, str], Case]] = {
         first_and_last,
         conditions,
         odd_numbers,
+        subqueries,
         after_where,
         keys,
         alternatives,

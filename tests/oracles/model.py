@@ -14,6 +14,9 @@ as literals. Expressions are nested tuples; `values.py` evaluates them:
     ("and", e, ...), ("or", e, ...), ("not", e), ("is null", e), ("is not null", e)
     ("in", e, [e, ...])                          a list of expressions or of plain values
     ("in table", (e, e), {(v, v), ...})          membership in a relation
+    ("select", "MAX", 1, (rows, key), e)         a subquery: of column 1 of the rows for which e is
+                                                 true; None: the column itself, of one row. `key`
+                                                 are columns. A column of the row is ("column", 0)
 """
 
 from __future__ import annotations

@@ -41,7 +41,11 @@ class Ask:
 
 @dataclass(frozen=True)
 class Query:
-    """A sequence of kinds of one worker's events in one stream; `!` in front of a kind negates."""
+    """A sequence of kinds of one worker's events in one stream; `!` in front of a kind negates.
+
+    Stream 2 is both together. Of a `run`, which is contiguous, the last kind may repeat (`B+`, or
+    `B{1,2}`); its events have orders of their own.
+    """
 
     name: str
     stream: int
@@ -49,6 +53,7 @@ class Query:
     within: int
     next: bool = False
     ask: Ask | None = None
+    run: Literal["", "STRICT", "PARTITION CONTIGUITY"] = ""
 
 
 @dataclass(frozen=True)
@@ -111,11 +116,14 @@ def text_of(script: Script) -> str:
 def _query_text(query: Query) -> str:
     parts = [f"{part} c{k}" for k, part in enumerate(query.parts)]
     first = next(k for k, part in enumerate(query.parts) if part[0] != "!")
-    ask = "" if query.ask is None else f" AND {_ask_text(query.ask, f'c{first}.worker')}"
+    who = f"c{first}[1].worker" if len(query.parts[first]) > 1 else f"c{first}.worker"
+    ask = "" if query.ask is None else f" AND {_ask_text(query.ask, who)}"
     using = " USING SKIP TILL NEXT MATCH" if query.next else ""
+    using = f" USING {query.run}" if query.run else using
+    on = "s0, s1" if query.stream == 2 else f"s{query.stream}"
     return (
-        f"CREATE QUERY {query.name} ON s{query.stream} PATTERN SEQ({', '.join(parts)}) "
-        f"WHERE [worker]{ask}{using} WITHIN {query.within} RETURN c{first}.worker AS who;"
+        f"CREATE QUERY {query.name} ON {on} PATTERN SEQ({', '.join(parts)}) "
+        f"WHERE [worker]{ask}{using} WITHIN {query.within} RETURN {who} AS who;"
     )
 
 
@@ -187,24 +195,30 @@ def matches_of(query: Query, events: list[Event], ordered: bool) -> Iterator[Mat
     def place(event: Event) -> tuple[int, int]:
         return event.t, event.seq if ordered else 0
 
-    stream = [event for event in events if event.stream == query.stream]
+    def is_before(a: Event, b: Event) -> bool:
+        return a.t < b.t or (a.stream == b.stream and place(a) < place(b))
+
+    if query.run:
+        yield from _runs(query, events)
+        return
+    stream = [event for event in events if query.stream in (event.stream, 2)]
     positive = [k for k, part in enumerate(query.parts) if part[0] != "!"]
     fits = [[e for e in stream if e.kind == query.parts[k]] for k in positive]
     for chosen in product(*fits):
         same = len({event.worker for event in chosen}) == 1
-        rising = all(place(a) < place(b) for a, b in pairwise(chosen))
+        rising = all(is_before(a, b) for a, b in pairwise(chosen))
         if not (same and rising and chosen[-1].t - chosen[0].t <= query.within):
             continue
         if query.next and not _is_next(chosen, fits, place):
             continue
-        sure = _certainty(query, positive, chosen, stream, place)
+        sure = _certainty(query, positive, chosen, stream, is_before)
         if sure <= 0.0:
             continue
         taken: list[Event | None] = [None] * len(query.parts)
         for k, event in zip(positive, chosen, strict=True):
             taken[k] = event
         last = chosen[-1]
-        moment: tuple[Any, ...] = (last.t, 0, query.stream, last.seq if ordered else 0)
+        moment: tuple[Any, ...] = (last.t, 0, last.stream, last.seq if ordered else 0)
         if query.parts[-1][0] == "!":
             moment = (chosen[0].t + query.within, 1, 0, 0)
         yield Match(query.name, tuple(taken), moment, sure)
@@ -221,8 +235,65 @@ def _is_next(chosen: Any, fits: list[list[Event]], place: Callable[[Event], Any]
     return True
 
 
+def _runs(query: Query, events: list[Event]) -> Iterator[Match]:
+    """Yield the runs of neighbours, world by world."""
+    stream = sorted((e for e in events if e.stream == query.stream), key=lambda e: (e.t, e.seq))
+    weights: dict[tuple[Event, ...], float] = {}
+    for there in product([True, False], repeat=len(stream)):
+        weight = 1.0
+        for event, is_there in zip(stream, there, strict=True):
+            weight *= event.p if is_there else 1.0 - event.p
+        world = [event for event, is_there in zip(stream, there, strict=True) if is_there]
+        for start in world if weight > 0.0 else []:
+            run = _run_from(query, start, world)
+            if run:
+                weights[run] = weights.get(run, 0.0) + weight
+    for run, weight in weights.items():
+        yield Match(query.name, run, _end_of_run(query, run, stream), weight)
+
+
+def _needed(query: Query) -> tuple[list[str], int]:
+    """Return the kinds that a run needs, one after the other, and the most that it may take."""
+    last = query.parts[-1]
+    most = 1 if len(last) == 1 else 99 if last.endswith("+") else int(last[-2])
+    return [part[0] for part in query.parts], len(query.parts) - 1 + most
+
+
+def _pool(query: Query, start: Event, events: list[Event]) -> list[Event]:
+    """Return the events among which a run goes on, in order."""
+    inside = [e for e in events if (e.t, e.seq) > (start.t, start.seq)]
+    inside = [e for e in inside if e.t <= start.t + query.within]
+    return inside if query.run == "STRICT" else [e for e in inside if e.worker == start.worker]
+
+
+def _run_from(query: Query, start: Event, world: list[Event]) -> tuple[Event, ...]:
+    kinds, most = _needed(query)
+    if start.kind != kinds[0]:
+        return ()
+    run = [start]
+    for event in _pool(query, start, world):
+        wanted = kinds[min(len(run), len(kinds) - 1)]
+        if len(run) == most or event.kind != wanted or event.worker != start.worker:
+            break
+        run.append(event)
+    return tuple(run) if len(run) >= len(kinds) else ()
+
+
+def _end_of_run(query: Query, run: tuple[Event, ...], stream: list[Event]) -> tuple[Any, ...]:
+    """Return the place of the first event after which the run is open in no world."""
+    last = run[-1]
+    if len(run) == _needed(query)[1]:
+        return (last.t, 0, last.stream, last.seq)
+    later = [e for e in _pool(query, run[0], stream) if (e.t, e.seq) > (last.t, last.seq)]
+    for k, event in enumerate(later):
+        worlds = product(*((True,) if e.p >= 1.0 else (True, False) for e in later[: k + 1]))
+        if all(any(world) for world in worlds):
+            return (event.t, 0, event.stream, event.seq)
+    return (run[0].t + query.within, 1, 0, 0)
+
+
 def _certainty(
-    query: Query, positive: list[int], chosen: Any, stream: list[Event], place: Any
+    query: Query, positive: list[int], chosen: Any, stream: list[Event], is_before: Any
 ) -> float:
     sure = 1.0
     for event in chosen:
@@ -236,9 +307,10 @@ def _certainty(
         for event in stream:
             same = event.kind == part[1:] and event.worker == start.worker
             if after is None:
-                inside = place(event) > place(start) and event.t <= chosen[0].t + query.within
+                inside = is_before(start, event) and event.t <= chosen[0].t + query.within
             else:
-                inside = place(start) < place(event) < place(chosen[positive.index(after)])
+                end = chosen[positive.index(after)]
+                inside = is_before(start, event) and is_before(event, end)
             if same and inside:
                 sure *= 1.0 - event.p
     return sure

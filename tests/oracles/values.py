@@ -58,12 +58,16 @@ def references(expr: Expr) -> Iterator[tuple[str, str, bool]]:  # noqa: PLR0912 
         case ("in table", columns, _):
             for part in columns:
                 yield from references(part)
+        case ("column", _):
+            return
+        case ("select", _, _, _, condition):
+            yield from references(condition)
         case (_, *parts):
             for part in parts:
                 yield from references(part)
 
 
-def rename(expr: Any, old: str, new: str) -> Any:
+def rename(expr: Any, old: str, new: str) -> Any:  # noqa: PLR0911 - one form each
     """Return `expr` with component `new` in the place of `old`."""
     match expr:
         case ("lit", _):
@@ -74,6 +78,8 @@ def rename(expr: Any, old: str, new: str) -> Any:
             return ("agg", function, new, attribute)
         case ("in table", columns, table):
             return ("in table", tuple(rename(c, old, new) for c in columns), table)
+        case ("select", function, column, table, condition):
+            return ("select", function, column, table, rename(condition, old, new))
         case tuple() | list():
             return type(expr)(rename(part, old, new) for part in expr)
         case _:
@@ -188,6 +194,32 @@ def _row_member(args: Expr, bound: Bound, at: Mapping[str, int]) -> bool | None:
     return either([both([equal(a, b) for a, b in zip(row, r, strict=True)]) for r in args[1]])
 
 
+def _select(args: Expr, bound: Bound, at: Mapping[str, int]) -> Any:
+    function, column, (rows, _), condition = args
+    kept = [row for row in rows if evaluate(_at_row(condition, row), bound, at) is True]
+    if column is None:
+        return len(kept)
+    values = [row[column] for row in kept]
+    if function is None:
+        assert len(values) < 2, "two rows where one was asked for"
+        return values[0] if values else None
+    known = [value for value in values if value is not None]
+    return _AGGREGATE[function](known) if known else None
+
+
+def _at_row(expr: Any, row: tuple[Any, ...]) -> Any:
+    """Return a condition in which the columns are those of a row."""
+    match expr:
+        case ("column", number):
+            return ("lit", row[number])
+        case ("lit", _):
+            return expr
+        case tuple() | list():
+            return type(expr)(_at_row(part, row) for part in expr)
+        case _:
+            return expr
+
+
 def _divide(a: Any, b: Any) -> Any:
     return None if b == 0 else a / b
 
@@ -234,4 +266,5 @@ _MEANING: dict[str, Callable[..., Any]] = {
     "is not null": lambda args, bound, at: evaluate(args[0], bound, at) is not None,
     "in": _member,
     "in table": _row_member,
+    "select": _select,
 }

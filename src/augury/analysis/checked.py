@@ -178,9 +178,10 @@ class CheckedQuery:
     `allow` is the number of positive components that may be missed, and `may_miss` which.
     `warnings` are diagnostics that do not refuse the query; EXPLAIN shows them. `learn_gaps_from`
     names the stream of history where gaps are learned instead of given. `group_names[k]` is the
-    result column of `group_by[k]`. `lookups` are the conjuncts with subqueries, which are tested on
-    the whole match. `over` is how far back a probability by time looks, in ticks or
-    microseconds; None is that time alone. `each_event` lets the answer have a row per event.
+    result column of `group_by[k]`. `lookups` are the conjuncts with subqueries that are tested on
+    the whole match, and by which nothing is searched. `over` is how far back a probability by time
+    looks, in ticks or microseconds; None is that time alone. `each_event` lets the answer have a
+    row per event.
     `tellings` says which rows of a match that is told again are found: what acts needs every one,
     and where a rule waits for the last one to know that it was the last.
     """

@@ -26,6 +26,7 @@ from augury.analysis.findings import Findings, in_text_order
 from augury.analysis.policies.declared import read_policy, read_suppressed
 from augury.analysis.policies.uses import Uses
 from augury.analysis.query import read_query
+from augury.analysis.settled import settled
 from augury.errors import AuguryError, Diagnostic, Source, Span
 from augury.language.parser import parse
 from augury.language.tree import (
@@ -120,8 +121,10 @@ def check(
     if script.ledger.policies:
         script.check_policies(statements)
     found = in_text_order(script.findings.found)
-    own = tuple(script.forecasts)
-    return Checked(script.ledger.catalog(), tuple(script.queries), found, own)
+    known = script.ledger.catalog()
+    queries = tuple(settled(each, known) for each in script.queries)
+    own = tuple(replace(each, query=settled(each.query, known)) for each in script.forecasts)
+    return Checked(known, queries, found, own)
 
 
 @dataclass(slots=True)

@@ -190,7 +190,7 @@ class Encoder:
         self.keys = Codes()
         self.partitions = Codes()
         self.alone = 0
-        for value in plan.programs.strings:
+        for value in (*plan.programs.strings, *plan.programs.texts_of(tables)):
             self.strings.code(value)
 
     @property

@@ -36,7 +36,7 @@ from augury.operator import NEVER_YET
 from augury.planning.chain_plan import ChainPlan, plan_chain
 from augury.planning.distribution.reachable import least_chance
 from augury.planning.evaluated import reads_owners, refuse_unfollowed, unmatched, without_owners
-from augury.planning.expressions.typed import Aggregated, Apply, Input, nodes_within
+from augury.planning.expressions.typed import Aggregated, Input, nodes_within, tables_within
 from augury.planning.graph import (
     Graph,
     graph_of,
@@ -599,14 +599,10 @@ def weighed_queries(catalog: Catalog) -> list[str]:
 
 def _relations_of(plan: MatchPlan) -> set[str]:
     """Return the relations that the conditions of a query look into, in lower case."""
-    found = {use.name.lower() for use in plan.programs.tables}
     filters = [expression for play in plan.plays for expression in play.filters]
-    nodes = (node for expression in filters for node in nodes_within(expression))
-    return found | {
-        node.detail.lower()
-        for node in nodes
-        if isinstance(node, Apply) and node.operator == "member"
-    }
+    filters += [column.expression for column in plan.programs.columns]
+    found = {use.name.lower() for use in plan.programs.tables} | set(plan.programs.opened)
+    return found | set(tables_within(filters))
 
 
 def _reads_all(plan: MatchPlan) -> bool:

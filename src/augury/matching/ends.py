@@ -5,6 +5,8 @@ No kernel is needed to tell, so planning asks here, too.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from augury.matching.pattern import Pattern
 
 
@@ -16,6 +18,11 @@ def looks_back(pattern: Pattern) -> bool:
         for guard in way.guards
         if guard.kind != "UNTIL"
     )
+
+
+def alone(way: Pattern) -> Pattern:
+    """Return one way to find a pattern, without its variants."""
+    return replace(way, variants=())
 
 
 def ends_late(pattern: Pattern) -> bool:

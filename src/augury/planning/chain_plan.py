@@ -19,7 +19,7 @@ from augury.analysis.expressions.equalities import equal_attributes, pinned_attr
 from augury.language import expressions as ex
 from augury.matching.waiting_line import Node, WaitingLine
 from augury.planning.answer_kinds import Tells, tells
-from augury.planning.expressions.typed import Apply, Typed, nodes_within, without_defaults
+from augury.planning.expressions.typed import Typed, tables_within, without_defaults
 from augury.planning.match_plan import Play, plays_of
 from augury.planning.pattern.sequence import Slot, slots_of, unsuited
 from augury.planning.physical import PhysicalPlan, plan_query
@@ -82,12 +82,7 @@ class ChainPlan:
         """The relations that its conditions look into, by lower-case name."""
         conditions = [f for play in self.plays for f in play.filters]
         conditions += [condition for _, condition in self.judged]
-        nodes = (node for condition in conditions for node in nodes_within(condition))
-        return {
-            node.detail.lower()
-            for node in nodes
-            if isinstance(node, Apply) and node.operator == "member"
-        }
+        return set(tables_within(conditions))
 
 
 def plan_chain(query: CheckedQuery, catalog: Catalog) -> ChainPlan | Obstacle:

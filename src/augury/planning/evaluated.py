@@ -9,7 +9,7 @@ from augury.analysis.checked import Branch, CheckedQuery, Negated, Shape
 from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.analysis.declarations.moves import TOLD
-from augury.analysis.expressions.walk import attributes
+from augury.analysis.expressions.walk import attributes, attributes_into
 from augury.analysis.unread import scores_unseen
 from augury.matching.pattern import MOST_COMPONENTS
 from augury.planning.entangled import entangled
@@ -139,7 +139,7 @@ def _told_condition(query: CheckedQuery) -> str | None:
 
     That is what is told of owners, and how likely matches over them are.
     """
-    nodes = [node for each in query.conjuncts for node in attributes(each.expression)]
+    nodes = [node for each in query.conjuncts for node in attributes_into(each.expression)]
     nodes += [node for each in query.group_by for node in attributes(each)]
     read = [(node.component or "", node.name) for node in nodes]
     for equality in query.equalities:
@@ -276,7 +276,8 @@ def refuse_unevaluated(query: CheckedQuery) -> None:
     refused = _refused(query)
     if query.lookups:
         # What a local session searches are candidates, which have none.
-        refused = Refused("a subquery outside a local session", "make a Session(engine='local')")
+        hint = "leave out the condition on the table"
+        refused = Refused("what a table says at the moment of a match, where none acts", hint)
     if refused is not None:
         raise _refusal(query, refused)
 

@@ -16,7 +16,7 @@ from augury.analysis.declarations.forecasts import (
     partition_classes,
     undecided,
 )
-from augury.analysis.expressions.walk import attributes
+from augury.analysis.expressions.walk import attributes_into
 from augury.config import value_of
 from augury.forecast.machine import Edge, Guard, Machine
 from augury.forecast.setting import Horizon, Setting
@@ -268,7 +268,7 @@ def _of_model(forecast: CheckedForecast, stream: StreamSchema, catalog: Catalog)
         yield f"goes on by a model of each KEY, which is not what parts {stream.name}"
     states = {name.lower() for name in stream.alternatives}
     for conjunct in query.conjuncts:
-        named = {a.name.lower() for a in attributes(conjunct.expression)}
+        named = {a.name.lower() for a in attributes_into(conjunct.expression)}
         if len(conjunct.components) == 1 and not named <= states:
             yield f"is of a query with the condition {expression_text(conjunct.expression)}"
     whole = query.strategy == "STRICT" or bool(query.within and query.within.events)

@@ -6,7 +6,14 @@ from collections.abc import Iterable
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.expressions.walk import attributes
-from augury.planning.expressions.typed import OF_MATCH, Aggregated, Input, Typed, nodes_within
+from augury.planning.expressions.typed import (
+    OF_MATCH,
+    STREAM_OF,
+    Aggregated,
+    Input,
+    Typed,
+    nodes_within,
+)
 
 Read = tuple[tuple[int, str], ...]
 
@@ -16,10 +23,10 @@ def columns_read(expressions: Iterable[Typed]) -> Read:
     found: dict[tuple[int, str], None] = {}
     for expression in expressions:
         for node in nodes_within(expression):
-            if not isinstance(node, Input | Aggregated) or node.column is None:
+            if not isinstance(node, Input | Aggregated) or node.column in (None, STREAM_OF):
                 continue
             # What is of the match as a whole is read from no event.
-            if node.component != OF_MATCH:
+            if node.component != OF_MATCH and node.column is not None:
                 found[max(node.component, 0), node.column] = None
     return tuple(found)
 

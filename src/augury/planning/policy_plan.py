@@ -8,10 +8,12 @@ from hashlib import sha256
 
 from augury.analysis.checked import CheckedQuery, Leaf, Negated
 from augury.analysis.declarations.catalog import Catalog, PolicySchema
+from augury.analysis.expressions.walk import has_lookup
 from augury.analysis.policies.weighable import next_positive, parts_of
+from augury.analysis.settled import dynamic_tables
 from augury.config import value_of
 from augury.language.printer import to_text
-from augury.planning.acting.whom import active_conjuncts, dynamic_tables
+from augury.planning.acting.whom import active_conjuncts
 from augury.planning.expressions.lower import Scope
 from augury.planning.expressions.scalar import Read, Scalar, Tables, scalar
 from augury.planning.expressions.typed import Aggregated, Apply, Input, Typed, inputs_within
@@ -115,9 +117,10 @@ def plan_policy(
 
 
 def without_tests(query: CheckedQuery, catalog: Catalog) -> CheckedQuery:
-    """Return a query without what rules decide: a policy takes that for true."""
+    """Return a query without what tables are asked: a policy takes that for true."""
     active = active_conjuncts(query, dynamic_tables(catalog))
-    return replace(query, conjuncts=tuple(c for c in query.conjuncts if c not in active))
+    kept = (c for c in query.conjuncts if c not in active and not has_lookup(c.expression))
+    return replace(query, conjuncts=tuple(kept))
 
 
 def _mark(schema: PolicySchema, catalog: Catalog) -> bytes:

@@ -19,6 +19,7 @@ from augury.planning.expressions.typed import (
     Input,
     Typed,
     nodes_within,
+    tables_within,
     without_defaults,
 )
 from augury.planning.pattern.automaton import Automaton
@@ -62,13 +63,7 @@ class Predicate:
     @property
     def tables(self) -> tuple[str, ...]:
         """The tables it looks into."""
-        return tuple(
-            dict.fromkeys(
-                node.detail
-                for node in nodes_within(self.expression)
-                if isinstance(node, Apply) and node.operator == "member"
-            )
-        )
+        return tuple(tables_within([self.expression]))
 
     @property
     def is_for_spark(self) -> bool:

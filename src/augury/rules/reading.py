@@ -64,12 +64,13 @@ class Subquery:
             rows = [row for _, row in reading.tables[self.table].by_key(key)]
         else:
             rows = [row for _, row in reading.rows(self.table, self.condition, self.key)]
-        value = self._value(rows)
+        value = self.value(rows)
         if reading.seen is not None:
             reading.seen(self.table, value)
         return value
 
-    def _value(self, rows: list[Row]) -> Any:
+    def value(self, rows: list[Row]) -> Any:
+        """Return the value of the rows for which the condition is true."""
         if self.column is None:
             return len(rows)
         values = [row[self.column] for row in rows]
@@ -87,11 +88,16 @@ def _total(values: list[Any]) -> Any:
     return total if isinstance(total, float) or -(2**63) <= total < 2**63 else None
 
 
+def _order(value: Any) -> tuple[bool, Any]:
+    # NaN, which equals nothing in Python, is larger than every number.
+    return value != value, value  # noqa: PLR0124
+
+
 _AGGREGATES: dict[str, Callable[[list[Any]], Any]] = {
     "SUM": _total,
     "AVG": lambda values: sum(values) / len(values),
-    "MIN": min,
-    "MAX": max,
+    "MIN": lambda values: min(values, key=_order),
+    "MAX": lambda values: max(values, key=_order),
 }
 
 

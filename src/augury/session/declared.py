@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from augury.errors import AuguryError, Diagnostic, QueryError, Source, Span
@@ -62,8 +63,19 @@ class Declared:
             self.queries[name] = (query, checked.catalog.sources.get(name, source))
         for forecast in checked.forecasts:
             self.forecasts[forecast.name.lower()] = (forecast, source)
+        self._settle()
         own = (self.queries[query.name.lower()] for query in checked.queries)
         self.warnings += (*found, *(each for query in own for each in _planned(*query)))
+
+    def _settle(self) -> None:
+        """Tell anew which conditions search: a rule makes a table one that changes."""
+        from augury.analysis.settled import settled
+
+        for name, (query, source) in self.queries.items():
+            self.queries[name] = (settled(query, self.catalog), source)
+        for name, (forecast, source) in self.forecasts.items():
+            own = replace(forecast, query=settled(forecast.query, self.catalog))
+            self.forecasts[name] = (own, source)
 
     @property
     def checked_queries(self) -> dict[str, CheckedQuery]:

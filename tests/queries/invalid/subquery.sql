@@ -14,7 +14,13 @@ CREATE QUERY missed ON reads
 PATTERN SEQ(SHELF a, EXIT b)
 WHERE [tag] AND 'red' = (SELECT colour FROM badges WHERE tag = a.tag)
 WITHIN 1 HOUR ALLOW 1 MISSED;
-CREATE QUERY lost ON reads
+CREATE QUERY fine ON reads
 PATTERN SEQ(SHELF a, !EXIT b)
 WHERE [tag] AND 'red' = (SELECT colour FROM badges WHERE tag = a.tag)
+WITHIN 10 EVENTS;
+CREATE STORE ward AT 'sqlite:///ward.db';
+CREATE TABLE kept (tag STRING, colour STRING) KEY tag STORE ward;
+CREATE QUERY lost ON reads
+PATTERN SEQ(SHELF a, !EXIT b)
+WHERE [tag] AND 'red' = (SELECT colour FROM kept WHERE tag = a.tag)
 WITHIN 10 EVENTS;

@@ -37,7 +37,7 @@ from augury.analysis.classes.subgoals import constants_of, view
 from augury.analysis.declarations.catalog import DataType
 from augury.analysis.draft import Draft
 from augury.analysis.expressions.equalities import equal_attributes
-from augury.analysis.expressions.walk import attributes
+from augury.analysis.expressions.walk import attributes, attributes_into, has_lookup
 from augury.language import expressions as ex
 
 _ORDERS = ("<", "<=", ">", ">=")
@@ -117,7 +117,8 @@ def _inequalities(draft: Draft) -> tuple[Inequality, ...] | None:
     for conjunct in draft.conjuncts:
         if conjunct.derived or _is_equality(conjunct, draft):
             continue
-        if conjunct.after or any(a.default is not None for a in attributes(conjunct.expression)):
+        read = attributes_into(conjunct.expression)
+        if conjunct.after or any(each.default is not None for each in read):
             return None
         if len(conjunct.components) > 1:
             inequality = _inequality(conjunct, draft)
@@ -144,7 +145,7 @@ def _member(attribute: ex.Attribute, draft: Draft) -> tuple[int, str]:
 
 def _inequality(conjunct: Conjunct, draft: Draft) -> Inequality | None:
     node = conjunct.expression
-    if not isinstance(node, ex.Binary) or node.operator not in _ORDERS:
+    if not isinstance(node, ex.Binary) or node.operator not in _ORDERS or has_lookup(node):
         return None
     left, right = _split(node, draft)
     mine, theirs = ({_member(a, draft)[0] for a in attributes(side)} for side in (left, right))

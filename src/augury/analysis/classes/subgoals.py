@@ -16,7 +16,7 @@ from augury.analysis.clauses.shapes import repetition_text
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.analysis.draft import Draft
 from augury.analysis.expressions.equalities import equal_attributes, pinned_attribute
-from augury.analysis.expressions.walk import attributes, walk
+from augury.analysis.expressions.walk import attributes, attributes_into, walk_into
 from augury.language import expressions as ex
 
 
@@ -209,9 +209,9 @@ def _is_local(
         and _is_closed(node, draft, classes, still)
     ):
         return True
-    if any(isinstance(n, ex.Aggregate) for n in walk(node)):
+    if any(isinstance(n, ex.Aggregate) for n in walk_into(node)):
         return False
-    used = [a for a in attributes(node) if _member(a, draft) not in still]
+    used = [a for a in attributes_into(node) if _member(a, draft) not in still]
     if any(a.index is not None and a.index.kind == "previous" for a in used):
         return False
     holders = [_holders(a, draft, classes) for a in used]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from augury.analysis.checked import Component, Leaf, Negated, Shape
 from augury.analysis.draft import Draft
-from augury.analysis.expressions.walk import walk_into
+from augury.analysis.expressions.walk import has_lookup, tables_read, walk_into
 from augury.analysis.findings import Findings
 from augury.language import expressions as ex
 from augury.language.tree import Component as Written
@@ -13,7 +13,11 @@ from augury.language.tree import CreateQuery, CreateRule, Edge, Group, Not, Patt
 
 def subqueries_name_what_is_there(draft: Draft) -> None:
     """Report components in subqueries that have no event of their own, or many."""
-    for conjunct in draft.lookups:
+    guards = {guard for _, guard in draft.copies}
+    for conjunct in (*draft.lookups, *draft.conjuncts):
+        # What FIRST and LAST copy to what they negate is judged where it is written.
+        if not has_lookup(conjunct.expression) or not guards.isdisjoint(conjunct.components):
+            continue
         for node in walk_into(conjunct.expression):
             if isinstance(node, ex.Attribute | ex.Aggregate) and node.component is not None:
                 component = draft.component_named(node.component)
@@ -42,13 +46,19 @@ def _judge(draft: Draft, component: Component, node: ex.Attribute | ex.Aggregate
 
 
 def moments_are_known(draft: Draft) -> None:
-    """Report subqueries where the end of a match depends on a count of events."""
+    """Report subqueries of what changes where the end of a match depends on a count of events."""
     within = draft.within
-    if not draft.lookups or within is None or not within.events or draft.shape is None:
+    if within is None or not within.events or draft.shape is None:
         return
     repeats = (draft.statement.strategy or "ANY") != "ANY"
-    if _is_open(draft.shape, draft.components, repeats):
-        draft.findings.error("A116", _UNKNOWN, draft.lookups[0].span, _TIMED)
+    tables, rules = draft.ledger.tables, draft.ledger.rules.values()
+    dynamic = {change.table.lower() for rule in rules for change in rule.changes}
+    dynamic |= {name for name, table in tables.items() if table.store}
+    for conjunct in draft.lookups:
+        read = {name.lower() for name in tables_read(conjunct.expression)}
+        if read & dynamic and _is_open(draft.shape, draft.components, repeats):
+            draft.findings.error("A116", _UNKNOWN, conjunct.span, _TIMED)
+            return
 
 
 _UNKNOWN = "with WITHIN n EVENTS and an open end, no moment is known at which a match could act"

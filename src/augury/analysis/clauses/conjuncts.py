@@ -1,6 +1,7 @@
 """WHERE, AFTER WHERE and the filters inside components: one list of conjuncts.
 
-Those with subqueries stand apart: they take no part in the search for matches.
+Those with subqueries stand apart: which of them take part in the search for matches is known when
+all rules are. A probability can be asked of those only that do, and its class hangs on them.
 
 `[tag]` becomes equalities with the first component that is always there; FIRST and LAST copy their
 component's own conjuncts to the negation.
@@ -34,8 +35,11 @@ def read_conjuncts(draft: Draft) -> None:
         found += _read(draft, draft.statement.where, None, after=False)
     if draft.statement.after_where is not None:
         found += _read(draft, draft.statement.after_where, None, after=True)
-    draft.lookups = tuple(each for each in found if has_lookup(each.expression))
-    found = [each for each in found if each not in draft.lookups]
+    asking = [each for each in found if has_lookup(each.expression)]
+    if draft.returns_probability:
+        asking = [each for each in asking if not each.components]
+    found = [each for each in found if each not in asking]
+    draft.lookups = (*asking, *_copied(draft, asking))
     draft.conjuncts = (*found, *_copied(draft, found))
 
 

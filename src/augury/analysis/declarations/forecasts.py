@@ -16,7 +16,7 @@ from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
 from augury.analysis.declarations.durations import microseconds
 from augury.analysis.declarations.ledger import Ledger
 from augury.analysis.declarations.streams import check_length
-from augury.analysis.expressions.walk import attributes, walk
+from augury.analysis.expressions.walk import attributes_into, walk_into
 from augury.analysis.findings import Findings, suggest
 from augury.errors import NOWHERE, Span
 from augury.language import expressions as ex
@@ -148,8 +148,8 @@ def undecided(query: CheckedQuery) -> Iterator[Conjunct]:
 def _of_one_event(conjunct: Conjunct) -> bool:
     if conjunct.after or len(conjunct.components) != 1:
         return False
-    nodes = list(walk(conjunct.expression))
-    indexed = any(a.index is not None for a in attributes(conjunct.expression))
+    nodes = list(walk_into(conjunct.expression))
+    indexed = any(isinstance(n, ex.Attribute) and n.index is not None for n in nodes)
     return not indexed and not any(isinstance(n, ex.Aggregate) for n in nodes)
 
 
@@ -313,7 +313,7 @@ def _columns_read(query: CheckedQuery, stream: StreamSchema, by: tuple[str, ...]
         yield from stream.key
     for conjunct in query.conjuncts:
         if _of_one_event(conjunct):
-            yield from (a.name for a in attributes(conjunct.expression))
+            yield from (a.name for a in attributes_into(conjunct.expression))
 
 
 def _check_by(statement: CreateForecast, query: CheckedQuery, findings: Findings) -> None:

@@ -71,6 +71,12 @@ def attributes(node: ex.Expression) -> Iterator[ex.Attribute]:
     return (n for n in walk(node) if isinstance(n, ex.Attribute))
 
 
+def attributes_into(node: ex.Expression) -> Iterator[ex.Attribute]:
+    """Yield the attributes of components below a node, those that subqueries name included."""
+    found = (n for n in walk_into(node) if isinstance(n, ex.Attribute))
+    return (each for each in found if each.component is not None)
+
+
 def rewritten(node: N, change: Callable[[ex.Node], ex.Node | None]) -> N:
     """Return the node with parts changed: what `change` returns stands, None is looked into."""
     made = change(node)

@@ -91,7 +91,9 @@ def place_of(
             over.append((query, event["event_id"]))
             places.append(found[query][event["event_id"]][0])
         elif inside(event["ts"]) == end:
-            tie, stream = made.ties[component]
+            options = made.ties[component]
+            number = row[made.which[component]] if component in made.which else next(iter(options))
+            tie, stream = options[number]
             ties = () if tie is None or row[tie] is None else (inside(row[tie]),)
             places.append((end, False, stream, ties))
     return max(places), tuple(over)
@@ -112,10 +114,21 @@ def _told(row: Row, moment: Moment) -> Moment:
     return moment if how < AGAIN else (max(row[TOLD_AT], moment[0]), how, 0, ())
 
 
+def _is_open(made: Candidates, row: Row) -> bool:
+    """Return whether a match is known only when its window ends."""
+    if made.end == "missed":
+        return missed_in(row["events"]) in made.unseen
+    return made.end == "window" or (made.end == "full" and row[made.count] < made.most)
+
+
+def missed_in(events: Iterable[Row]) -> frozenset[str]:
+    """Return the components of a match that were not read."""
+    return frozenset(event["component"] for event in events if event["missed"])
+
+
 def _moment(made: Candidates, row: Row, order: Moment) -> Moment:
     """Return when a match is known whatever comes."""
-    is_open = made.end == "window" or (made.end == "full" and row[made.count] < made.most)
-    if is_open:
+    if _is_open(made, row):
         first = min(inside(event["ts"]) for event in row["events"] if not event["missed"])
         return (first + made.window + made.lag, True, 0, ())
     return (order[0] + made.lag, True, 0, ()) if made.lag else order

@@ -6,7 +6,7 @@ its place is looked up among theirs, one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from augury.evaluation.acting.candidates import Found, heard_at, inside, place_of, row_id
+from augury.evaluation.acting.candidates import (
+    Found,
+    heard_at,
+    inside,
+    missed_in,
+    place_of,
+    row_id,
+)
 from augury.evaluation.encoding import whole
 from augury.planning.acting.columns import HIDDEN, TOLD_AT, TOLD_HOW
 from augury.planning.acting.heard import ORDER
@@ -83,21 +90,38 @@ def _open(made: Candidates, rows: pa.Table) -> Flags:
     """Return which matches are known only when their window ends."""
     if made.end == "window":
         return np.ones(rows.num_rows, np.bool_)
+    if made.end == "missed":
+        events = rows.column("events").to_pylist()
+        return np.array([missed_in(own) in made.unseen for own in events], np.bool_)
     found: Flags = whole(rows.column(made.count)) < made.most
     return found
 
 
 def _places(made: Candidates, rows: pa.Table) -> tuple[Words, dict[int, Any]]:
     """Return the stream of the last event of each match, and its tie-breaker by stream."""
-    numbers = {number for _, number in made.ties.values()}
-    if len(numbers) == 1 and all(tie is None for tie, _ in made.ties.values()):
+    options = [each for own in made.ties.values() for each in own.values()]
+    numbers = {number for _, number in options}
+    if len(numbers) == 1 and all(tie is None for tie, _ in options):
         return np.full(rows.num_rows, numbers.pop()), {}
-    matches, components = _last_events(rows)
+    lasts = list(_lasts(made, rows))
     streams = np.full(rows.num_rows, -1)
-    own = {name: matches[components == name] for name in made.ties}
-    for name, (_, number) in made.ties.items():
-        np.maximum.at(streams, own[name], number)
-    return streams, {number: _greatest(made, rows, own, number, streams) for number in numbers}
+    for own, _, number in lasts:
+        np.maximum.at(streams, own, number)
+    return streams, {number: _greatest(rows, lasts, number, streams) for number in numbers}
+
+
+# Matches whose last event is of a component and a stream: which, its tie-breaker, and the stream.
+Last = tuple[Words, str | None, int]
+
+
+def _lasts(made: Candidates, rows: pa.Table) -> Iterator[Last]:
+    """Yield by component and stream the matches that end there."""
+    matches, components = _last_events(rows)
+    for name, options in made.ties.items():
+        own = matches[components == name]
+        by = whole(rows.column(made.which[name]))[own] if name in made.which else None
+        for k, (tie, number) in options.items():
+            yield own if by is None else own[by == k], tie, number
 
 
 def _last_events(rows: pa.Table) -> tuple[Words, np.ndarray]:
@@ -116,14 +140,12 @@ def _last_events(rows: pa.Table) -> tuple[Words, np.ndarray]:
     return matches[last], components[last]
 
 
-def _greatest(
-    made: Candidates, rows: pa.Table, own: Mapping[str, Words], number: int, streams: Words
-) -> Any:
+def _greatest(rows: pa.Table, lasts: Iterable[Last], number: int, streams: Words) -> Any:
     """Return the greatest tie-breaker of each match whose last event is of a stream."""
     at, values = list[Words](), list[Any]()
-    for name, (tie, stream) in made.ties.items():
+    for own, tie, stream in lasts:
         if stream == number and tie is not None:
-            mine = own[name][streams[own[name]] == number]
+            mine = own[streams[own] == number]
             at.append(mine)
             values.append(_comparable(rows.column(tie)).take(pa.array(mine)))
     if not values:

@@ -11,11 +11,11 @@ import pyarrow as pa
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, Column, DataType, TableSchema
 from augury.analysis.declarations.rules import groups_of
+from augury.analysis.settled import dynamic_tables
 from augury.errors import DataError
 from augury.evaluation.answers.match_answers import moment_type
 from augury.evaluation.encoding import rows_of_table
 from augury.language.tree import CreateRule
-from augury.planning.acting.whom import dynamic_tables
 from augury.planning.graph import stage_of
 from augury.rules.contents import Contents, RefusedKeyError, Row
 from augury.rules.plan import World

@@ -23,7 +23,7 @@ from augury.evaluation.encoding import text_buffers, whole
 from augury.kernels.rows import identity
 from augury.matching.inferred import inferred
 from augury.planning.expressions.arrow import Source, evaluate
-from augury.planning.expressions.typed import OF_EVENT, OF_MATCH, Aggregated, Input
+from augury.planning.expressions.typed import OF_EVENT, OF_MATCH, STREAM_OF, Aggregated, Input
 from augury.planning.match_plan import MatchPlan
 from augury.records import Matches, Words
 from augury.sources.columns import ARROW_TYPES
@@ -329,6 +329,9 @@ def member_column(query: CheckedQuery, component: int, name: str) -> str:
 
 def gather(inputs: Inputs, column: str, rows: Words, kind: DataType) -> Any:
     """Return a column at the given rows; a row of -1, or a stream without the column, is NULL."""
+    if column == STREAM_OF:
+        numbers = np.searchsorted(np.array(inputs.first_rows), rows, "right") - 1
+        return pa.array(numbers, pa.int64(), mask=rows < 0)
     found = pa.nulls(len(rows), ARROW_TYPES[kind.value])
     for table, first in zip(inputs.tables, inputs.first_rows, strict=True):
         name = next((own for own in table.column_names if own.lower() == column.lower()), None)

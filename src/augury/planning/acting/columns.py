@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from augury.analysis.checked import CheckedQuery, Conjunct, Output
-from augury.analysis.declarations.catalog import Catalog, Column, DataType
+from augury.analysis.checked import CheckedQuery, Component, Conjunct, Output
+from augury.analysis.declarations.catalog import Catalog, Column, DataType, StreamSchema
 from augury.analysis.expressions.walk import rewritten
 from augury.language import expressions as ex
 from augury.planning.acting.refusals import not_yet
 from augury.planning.acting.values import A_MATCH, Names, value_of
+from augury.planning.expressions.typed import STREAM_OF
 from augury.rules.plan import Condition
 
 # Columns of candidates that no answer shows; users cannot write such names.
@@ -40,7 +41,7 @@ class Hidden:
         return self.known[value]
 
     def _type(self, value: ex.Attribute | ex.Aggregate) -> DataType:
-        if isinstance(value, ex.Aggregate):
+        if isinstance(value, ex.Aggregate) or value.name == STREAM_OF:
             return DataType.LONG
         numbers = {c.name: c.index for c in self.query.components}
         return self.query.type_of_attribute(numbers[value.component or ""], value.name)
@@ -64,35 +65,66 @@ class Hidden:
         return Condition(holds, frozenset(needs), frozenset(names.used), tuple(names.lookups))
 
 
+# Where the last event of a component is, by the number of its stream among those of the query: the
+# column of its tie-breaker, if it has one, and the stream's number as declared.
+Ties = Mapping[int, tuple[str | None, int]]
+
+
 def ties_of(
     query: CheckedQuery, catalog: Catalog, hidden: Hidden
-) -> tuple[dict[str, tuple[str | None, int]], dict[str, str]]:
-    """Return where the tie-breaker of each component is, and whose matches others are."""
+) -> tuple[dict[str, Ties], dict[str, str], dict[str, str]]:
+    """Return where the tie-breakers of components are, and whose matches others are.
+
+    The last are the columns that tell by which stream an event came, where several may play.
+    """
     # Forecasts are told after events: their rows come after all streams.
     numbers = {name: k for k, name in enumerate([*catalog.streams, *catalog.forecast_streams])}
-    schemas = {stream.name: stream for stream in query.streams}
-    ties: dict[str, tuple[str | None, int]] = {}
+    ties: dict[str, Ties] = {}
     lower: dict[str, str] = {}
+    which: dict[str, str] = {}
     for component in query.components:
         if component.negated:
             continue
-        streams = {by.stream for by in component.played_by}
-        if len(streams) > 1:
+        names = {by.stream for by in component.played_by}
+        own = {k: stream for k, stream in enumerate(query.streams) if stream.name in names}
+        below = [stream.query for stream in own.values() if stream.query is not None]
+        if below and len(own) > 1:
             raise not_yet(
-                f"component {component.name} of {query.name} may be an event of several streams, "
-                "so its place among them is not known",
-                "say by the stream's name in PATTERN which events are meant",
+                f"component {component.name} of {query.name} may be a match of {below[0]}, or "
+                "something else, and a match is known at another moment than an event",
+                "say by the stream's name in PATTERN which are meant, with OR where both are",
             )
-        stream = schemas[streams.pop()]
-        if stream.query is not None:
-            lower[component.name] = stream.query
+        if below:
+            lower[component.name] = below[0]
             continue
-        tie = None
-        if stream.order_by is not None:
-            last = ex.Index("last") if component.maximum != 1 else None
-            tie = hidden.column(ex.Attribute(component.name, stream.order_by, last))
-        ties[component.name] = (tie, numbers[stream.name.lower()])
-    return ties, lower
+        last = ex.Index("last") if component.maximum != 1 else None
+        _refuse_mixed_ties(query, component, own.values())
+
+        def of_last(name: str, component: Component = component, at: ex.Index | None = last) -> str:
+            return hidden.column(ex.Attribute(component.name, name, at))
+
+        ties[component.name] = {
+            k: (of_last(s.order_by) if s.order_by else None, numbers[s.name.lower()])
+            for k, s in own.items()
+        }
+        if len(own) > 1:
+            which[component.name] = of_last(STREAM_OF)
+    return ties, lower, which
+
+
+def _refuse_mixed_ties(
+    query: CheckedQuery, component: Component, streams: Iterable[StreamSchema]
+) -> None:
+    """Refuse tie-breakers of one name that are of several types: they are no single column."""
+    kinds: dict[str, DataType] = {}
+    for stream in streams:
+        tie = stream.column(stream.order_by) if stream.order_by else None
+        if tie is not None and kinds.setdefault(tie.name.lower(), tie.type) is not tie.type:
+            raise not_yet(
+                f"component {component.name} of {query.name} may come by streams whose tie-breaker "
+                f"{tie.name} is of different types, so it has none",
+                "give the columns one type, or say by the stream's name which events are meant",
+            )
 
 
 def columns_of(query: CheckedQuery) -> dict[str, DataType]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from augury.analysis.checked import Branch, CheckedQuery, Leaf, Output, Shape
 from augury.analysis.declarations.catalog import Catalog, Column, DataType, StreamSchema
 from augury.language import expressions as ex
-from augury.matching.ends import ends_late
-from augury.planning.acting.columns import Hidden
+from augury.matching.ends import alone, ends_late
+from augury.planning.acting.columns import Hidden, Ties
 from augury.planning.acting.refusals import not_yet
 from augury.planning.evaluated import without_owners
 from augury.planning.match_plan import plan_match
 
 # When a match is known: with its last event, at the end of its window, or at that end unless a
-# repetition has taken all it may.
-End = Literal["event", "window", "full"]
+# repetition has taken all it may, or unless the end of the match was seen.
+End = Literal["event", "window", "full", "missed"]
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,17 @@ class Candidates:
     What is heard of `rows` that are no matches is never tested, only acted on; of a forecast,
     `query` is what it forecasts.
 
-    `ties` has the column of each component's tie-breaker, and the number of its stream; `lower` the
-    query of each component whose events are matches. `window` is added to the first event where the
+    `ties` has the column of each component's tie-breaker, and the number of its stream, and `which`
+    the column that tells by which of several streams its last event came; `lower` the query of each
+    component whose events are matches. `window` is added to the first event where the
     end is open, `lag` to every moment. `count` is the column of how many events the last repetition
-    has, and `most` how many it may have.
+    has, and `most` how many it may have. `unseen` are the components without which, when they were
+    missed, the end is open.
     """
 
     query: CheckedQuery
     columns: Mapping[str, DataType]
-    ties: Mapping[str, tuple[str | None, int]]
+    ties: Mapping[str, Ties]
     lower: Mapping[str, str]
     end: End = "event"
     window: int = 0
@@ -57,6 +59,8 @@ class Candidates:
     count: str = ""
     most: int = 0
     rows: Rows | None = None
+    which: Mapping[str, str] = field(default_factory=dict)
+    unseen: frozenset[frozenset[str]] = frozenset()
 
     @property
     def name(self) -> str:
@@ -93,6 +97,9 @@ def ending(made: Candidates, catalog: Catalog, hidden: Hidden) -> Candidates:
     window = query.within.length
     if all(way.waits for way in pattern.ways):
         return replace(made, end="window", window=window)
+    if query.allow and all(way.waits or not ends_late(alone(way)) for way in pattern.ways):
+        unseen = frozenset(_named(query, way.missed) for way in pattern.ways if way.waits)
+        return replace(made, end="missed", window=window, unseen=unseen)
     last = _last(query.shape)
     if query.strategy != "NEXT" or last is None or any(way.waits for way in pattern.ways):
         raise not_yet(
@@ -107,6 +114,11 @@ def ending(made: Candidates, catalog: Catalog, hidden: Hidden) -> Candidates:
     return replace(
         made, query=found, end="full", window=window, count=count, most=component.maximum
     )
+
+
+def _named(query: CheckedQuery, components: int) -> frozenset[str]:
+    """Return the names of components, given as bits."""
+    return frozenset(c.name for c in query.components if components >> c.index & 1)
 
 
 def _new(query: CheckedQuery, hidden: Hidden) -> tuple[Output, ...]:

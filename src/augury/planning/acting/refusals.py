@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from augury.analysis.checked import Branch, CheckedQuery, Conjunct, Leaf, Shape
+from augury.analysis.checked import Branch, CheckedQuery, Conjunct, Shape
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.expressions.walk import walk_into
+from augury.analysis.settled import dynamic_tables
 from augury.language import expressions as ex
-from augury.planning.acting.whom import dynamic_tables, reads
+from augury.planning.acting.whom import reads
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 
 if TYPE_CHECKING:
@@ -61,11 +62,6 @@ def refuse_unsettled(
     what = "a condition that reads what rules write" if conjuncts else "matches that are tested"
     if query.returns != "MATCHES":
         raise not_yet(f"query {query.name} returns {query.returns} of {what}")
-    if query.allow and not _at_the_end(query.shape).isdisjoint(query.may_miss):
-        raise not_yet(
-            f"query {query.name} acts or is tested, and the end of its matches may be missed",
-            "say which may be, by ALLOW n MISSED OF (...): not the last",
-        )
     if query.after_match is not None or query.each_event:
         raise not_yet(
             f"query {query.name} acts or is tested, with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
@@ -76,16 +72,6 @@ def refuse_unsettled(
             "write",
             "such matches may be read under SKIP TILL ANY MATCH, without negation and NEXT",
         )
-
-
-def _at_the_end(shape: Shape) -> set[int]:
-    """Return the components of which one is the last of a match."""
-    if isinstance(shape, Leaf):
-        return {shape.component}
-    if not isinstance(shape, Branch):
-        return set()
-    last = shape.parts[-1:] if shape.operator in ("SEQ", "NEXT") else shape.parts
-    return set().union(*map(_at_the_end, last))
 
 
 def _takes_any(query: CheckedQuery) -> bool:
@@ -106,12 +92,15 @@ def refuse_selection(
 ) -> None:
     """Refuse conjuncts that would choose events, or that are about no single one."""
     dynamic = dynamic_tables(catalog)
+    negates = any(_is_of_negated(each, query) for each in query.lookups)
     for conjunct in conjuncts:
-        if not reads(conjunct, dynamic) and query.strategy != "ANY" and not conjunct.after:
+        chooses = (query.strategy != "ANY" or negates) and not conjunct.after
+        if chooses and conjunct.components and not reads(conjunct, dynamic):
             raise PlanError(
                 NOT_EVALUATED,
-                f"query {query.name} selects by a subquery of a table that no rule writes",
-                "ask under SKIP TILL ANY MATCH, after the choice with AFTER WHERE, or by IN",
+                f"query {query.name} selects by a subquery that several rows may answer, which "
+                "would stop the run or not by how far the search has looked",
+                "name the whole KEY of its table, or ask for MIN, MAX or COUNT(*)",
                 conjunct.span,
             )
         for index in conjunct.components:
@@ -125,6 +114,11 @@ def refuse_selection(
                     f"name a positive component, or LAST({component.name})",
                     conjunct.span,
                 )
+
+
+def _is_of_negated(conjunct: Conjunct, query: CheckedQuery) -> bool:
+    """Return whether FIRST or LAST says it of what they forbid."""
+    return any(query.components[index].negated for index in conjunct.components)
 
 
 def _names_each(conjunct: Conjunct, component: str) -> bool:

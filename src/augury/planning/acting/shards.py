@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, Column, DataType, TableSchema
 from augury.analysis.expressions.walk import rewritten, walk_into
+from augury.analysis.settled import dynamic_tables
 from augury.language import expressions as ex
 from augury.language import tree
 from augury.planning.acting.values import A_MATCH, Names, asked_key
-from augury.planning.acting.whom import active_conjuncts, dynamic_tables
+from augury.planning.acting.whom import active_conjuncts
 from augury.planning.acting.world import Acting
 
 # What a value of a match is, whatever it is called: its id, what WHERE equates, or an attribute.

@@ -1,7 +1,7 @@
-"""Whom rules and active conjuncts concern: tables that change, and queries that read them.
+"""Whom rules and active conjuncts concern: queries that read tables which change.
 
-A conjunct is active if it has a subquery, or reads a table that a rule writes or that lies in a
-STORE.
+A conjunct is active if it reads such a table, or has a subquery by which no search can go
+(`analysis.settled`).
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections.abc import Iterable, Mapping
 from augury.analysis.checked import CheckedQuery, Conjunct
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.expressions.walk import tables_read
+from augury.analysis.settled import dynamic_tables
 
 Queries = Mapping[str, CheckedQuery]
 
 
-def dynamic_tables(catalog: Catalog) -> frozenset[str]:
-    """Return the tables, in lower case, that a rule writes or that lie in a STORE."""
-    written = {change.table.lower() for rule in catalog.rules.values() for change in rule.changes}
-    return frozenset(written | {name for name, table in catalog.tables.items() if table.store})
-
-
 def active_conjuncts(query: CheckedQuery, dynamic: frozenset[str]) -> tuple[Conjunct, ...]:
-    """Return the conjuncts that are tested on the whole match, where these tables change."""
-    return (*query.lookups, *(c for c in query.conjuncts if reads(c, dynamic)))
+    """Return the conjuncts that are tested on the whole match, where these tables change.
+
+    What FIRST and LAST say of the events that they forbid is none of them.
+    """
+    negated = {component.index for component in query.components if component.negated}
+    asking = (each for each in query.lookups if negated.isdisjoint(each.components))
+    return (*asking, *(c for c in query.conjuncts if reads(c, dynamic)))
 
 
 def reads(conjunct: Conjunct, tables: frozenset[str]) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from augury.analysis.checked import CheckedQuery, Tellings
 from augury.analysis.declarations.catalog import Catalog
 from augury.analysis.expressions.walk import tables_read
+from augury.analysis.settled import dynamic_tables, settled
 from augury.language import expressions as ex
 from augury.language.tree import CreateRule, Insert
 from augury.planning.acting.changes import rule_plan, table_plan
@@ -22,7 +23,6 @@ from augury.planning.acting.refusals import refuse_places, refuse_selection, ref
 from augury.planning.acting.whom import (
     acting_names,
     active_conjuncts,
-    dynamic_tables,
     heard_names,
     tested_names,
 )
@@ -66,6 +66,7 @@ class Acting:
 
 def acting_of(catalog: Catalog, queries: Mapping[str, CheckedQuery]) -> Acting:
     """Return what acts in a session."""
+    queries = {name: settled(query, catalog) for name, query in queries.items()}
     names = acting_names(catalog, queries)
     return _Planning(catalog, queries, names).acting() if names else Acting()
 
@@ -165,7 +166,7 @@ class _Planning:
         refuse_selection(query, conjuncts, self.catalog)
         hidden = Hidden(query)
         conditions = [hidden.condition(c, self.catalog) for c in conjuncts]
-        ties, lowers = ties_of(query, self.catalog, hidden)
+        ties, lowers, which = ties_of(query, self.catalog, hidden)
         active = frozenset(conjuncts)
         found = replace(
             query,
@@ -174,7 +175,7 @@ class _Planning:
             outputs=(*query.outputs, *hidden.outputs),
             tellings=self._tellings(name, query),
         )
-        made = Candidates(found, columns_of(query), ties, lowers, lag=self._lag(lower))
+        made = Candidates(found, columns_of(query), ties, lowers, lag=self._lag(lower), which=which)
         self.made[name] = ending(made, self.catalog, hidden)
         self.active[query.name] = ActiveQuery(
             query.name,

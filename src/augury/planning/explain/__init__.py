@@ -11,7 +11,8 @@ from typing import Literal
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog
-from augury.planning.acting.whom import active_conjuncts, dynamic_tables
+from augury.analysis.settled import dynamic_tables
+from augury.planning.acting.whom import active_conjuncts
 from augury.planning.distribution.movement import Priced
 from augury.planning.explain.json import explain_as_json
 from augury.planning.explain.measured import Measures, with_measures

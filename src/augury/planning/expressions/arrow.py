@@ -18,7 +18,16 @@ from augury.planning.expressions import arrow_numbers as numbers
 from augury.planning.expressions import arrow_strings as texts
 from augury.planning.expressions.arrow_api import Column, pa, pc
 from augury.planning.expressions.arrow_members import is_member
-from augury.planning.expressions.typed import Aggregated, Apply, Constant, Input, Typed
+from augury.planning.expressions.lookups import Answers
+from augury.planning.expressions.typed import (
+    OF_READER,
+    Aggregated,
+    Apply,
+    Asked,
+    Constant,
+    Input,
+    Typed,
+)
 
 Read = Callable[[Input | Aggregated], Column]
 Rows = Sequence[Sequence[Any]]
@@ -78,9 +87,10 @@ def evaluate(expression: Typed, source: Source) -> Column:
     return pc.cast(inside, target, safe=False)
 
 
-def fold(expression: Typed) -> Constant:
-    """Return the value of an expression that reads nothing."""
-    return Constant(expression.type, _evaluate(expression, _NOTHING)[0].as_py())
+def fold(expression: Typed, tables: Mapping[str, Rows] = _NO_TABLES) -> Constant:
+    """Return the value of an expression that reads nothing but tables."""
+    nothing = Source(_read_nothing, 1, tables)
+    return Constant(expression.type, _evaluate(expression, nothing)[0].as_py())
 
 
 def apply_operator(node: Apply, values: Sequence[Any]) -> Any:
@@ -96,9 +106,6 @@ def _read_nothing(node: Input | Aggregated) -> Column:
     raise DataError(f"{node.column} is not a constant")
 
 
-_NOTHING = Source(_read_nothing, 1)
-
-
 def _evaluate(node: Typed, source: Source) -> Column:
     if isinstance(node, Constant):
         return pa.repeat(pa.scalar(node.value, _INSIDE[node.type]), source.rows)
@@ -106,6 +113,8 @@ def _evaluate(node: Typed, source: Source) -> Column:
         return inside(source.read(node), node.type)
     if node.operator == "member":
         return _member(node, source)
+    if node.operator == "lookup":
+        return _lookup(node, source)
     operands = [_evaluate(operand, source) for operand in node.operands]
     return _OPERATORS[node.operator](operands, node)
 
@@ -130,6 +139,38 @@ def _member(node: Apply, source: Source) -> Column:
         raise DataError(f"table {node.detail} has no rows bound; bind it before the query runs")
     operands = [_evaluate(operand, source) for operand in node.operands]
     return is_member(operands, rows)
+
+
+def _lookup(node: Apply, source: Source) -> Column:
+    asked = node.asked
+    assert asked is not None
+
+    def keeps(rows: list[Any], given: Any) -> list[Any]:
+        return rows if asked.condition is None else _kept(asked, rows, given, source.tables)
+
+    answers = Answers(asked, source.tables, keeps)
+    if not node.operands:
+        return pa.repeat(pa.scalar(answers.of(()), _INSIDE[node.type]), source.rows)
+    columns = [_evaluate(operand, source).to_pylist() for operand in node.operands]
+    found = [answers.of(values) for values in zip(*columns, strict=True)]
+    return pa.array(found, _INSIDE[node.type])
+
+
+def _kept(
+    asked: Asked, rows: list[Any], given: Sequence[Any], tables: Mapping[str, Rows]
+) -> list[Any]:
+    """Return the rows of a table for which a condition is true, beside what is given."""
+    assert asked.condition is not None
+
+    def read(node: Input | Aggregated) -> Column:
+        assert isinstance(node, Input)
+        if node.component == OF_READER:
+            return pa.repeat(pa.scalar(given[int(node.column)], _INSIDE[node.type]), len(rows))
+        at = asked.columns.index(node.column)
+        return pa.array([row[at] for row in rows], _INSIDE[node.type])
+
+    holds = _evaluate(asked.condition, Source(read, len(rows), tables)).to_pylist()
+    return [row for row, held in zip(rows, holds, strict=True) if held]
 
 
 # Operators over columns ------------------------------------------------------------------------

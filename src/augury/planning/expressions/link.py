@@ -25,7 +25,7 @@ ABSENT = -1
 def link(
     programs: ProgramSet,
     codes: Mapping[str, int] | None = None,
-    tables: Mapping[str, Iterable[Row]] | None = None,
+    tables: Mapping[str, Sequence[Row]] | None = None,
 ) -> Predicates:
     """Return the programs as the predicate machine runs them.
 
@@ -33,6 +33,7 @@ def link(
     `tables` has the rows of each table by its name in lower case, timestamps in microseconds.
     """
     known = codes or {}
+    programs = programs.with_rows(tables or {})
     constants = [_word(c.type, c.value, known) for c in programs.constants]
     lengths = [len(p.instructions) * op.WIDTH for p in programs.programs]
     starts = list(accumulate(lengths, initial=len(lengths) + 1))
@@ -73,7 +74,7 @@ def _word(kind: DataType, value: object, codes: Mapping[str, int]) -> int:
 
 def _tables(
     uses: Sequence[TableUse],
-    given: Mapping[str, Iterable[Row]],
+    given: Mapping[str, Sequence[Row]],
     codes: Mapping[str, int],
     start: int,
 ) -> tuple[list[int], list[int]]:

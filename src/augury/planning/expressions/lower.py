@@ -23,11 +23,17 @@ from augury.planning.expressions.typed import (
     MATCH_NUMBER,
     OF_EVENT,
     OF_MATCH,
+    OF_READER,
+    OF_ROW,
+    STREAM_OF,
     Aggregated,
     Apply,
+    Asked,
     Constant,
     Input,
     Typed,
+    nodes_within,
+    with_operands,
 )
 from augury.planning.expressions.types import (
     cast,
@@ -129,6 +135,8 @@ def _(expression: syntax.TypedLiteral, scope: Names) -> Typed:
 def _(expression: syntax.Attribute, scope: Names) -> Typed:
     component = scope.component(expression.component, expression.span)
     column = scope.column_of(component, expression.name)
+    if expression.name == STREAM_OF:
+        column = Column(STREAM_OF, DataType.LONG)
     if column is None:
         raise refuse(f"{expression.component} has no attribute {expression.name}", expression.span)
     default = None if expression.default is None else _lower(expression.default, scope)
@@ -287,6 +295,59 @@ def _(expression: syntax.InTable, scope: Names) -> Typed:
         )
     test = Apply(DataType.BOOLEAN, "member", operands, expression.table)
     return _not(test) if expression.negated else test
+
+
+@_lower.register
+def _(expression: syntax.Lookup, scope: Names) -> Typed:
+    table = scope.tables.get(expression.table.lower())
+    if table is None:
+        raise refuse(f"table {expression.table} is not known here", expression.span)
+    operands: dict[Typed, int] = {}
+    condition: Typed | None = None
+    if expression.condition is not None:
+        asked = _lower(expression.condition, _RowNames(scope, table))
+        condition = _as_asked(cast(asked, DataType.BOOLEAN), operands)
+    names = tuple(column.name for column in table.columns)
+    key = tuple(names.index(name) for name in table.key)
+    asks = Asked(table.name, names, key, expression.column, expression.function, condition)
+    column = None if expression.column is None else table.column(expression.column)
+    kind = DataType.LONG if column is None else column.type
+    if expression.function == "AVG":
+        kind = DataType.DOUBLE
+    return Apply(kind, "lookup", tuple(operands), asked=asks)
+
+
+@dataclass(frozen=True)
+class _RowNames:
+    """What names mean in a subquery: a name alone is a column of its table."""
+
+    outer: Names
+    table: TableSchema
+
+    @property
+    def tables(self) -> Mapping[str, TableSchema]:
+        return self.outer.tables
+
+    def component(self, name: str | None, span: Span) -> int:
+        return OF_ROW if name is None else self.outer.component(name, span)
+
+    def column_of(self, component: int, attribute: str) -> Column | None:
+        """Return the column that a name is."""
+        if component == OF_ROW:
+            return self.table.column(attribute)
+        return self.outer.column_of(component, attribute)
+
+
+def _as_asked(node: Typed, operands: dict[Typed, int]) -> Typed:
+    """Return a condition on rows in which what is of no row is an operand, by its number."""
+    inputs = [n for n in nodes_within(node) if isinstance(n, Input | Aggregated)]
+    if any(each.component == OF_ROW for each in inputs):
+        if isinstance(node, Apply):
+            return with_operands(node, lambda part: _as_asked(part, operands))
+        return node
+    if not inputs:
+        return node
+    return Input(node.type, OF_READER, str(operands.setdefault(node, len(operands))))
 
 
 def _as_member(operand: Typed, column: DataType) -> Typed:

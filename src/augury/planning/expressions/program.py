@@ -10,13 +10,14 @@ where `orders_strings` is set they must also be in the order of the strings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from augury.analysis.checked import CheckedQuery, Conjunct
 from augury.analysis.declarations.catalog import DataType
 from augury.kernels.search import opcodes as op
 from augury.planning.expressions.arrow import fold
+from augury.planning.expressions.lookups import Tables, written_out
 from augury.planning.expressions.lower import Scope, lower
 from augury.planning.expressions.typed import (
     Aggregated,
@@ -25,6 +26,7 @@ from augury.planning.expressions.typed import (
     Input,
     Typed,
     nodes_within,
+    tables_within,
     with_operands,
 )
 from augury.planning.expressions.types import refuse
@@ -87,7 +89,8 @@ class Program:
     conjunct must be true for every item from number `first` on, 1 for b[i], 2 where it starts at
     i = 2. What is read of one group goes by rounds: k and its `leader` (another row, or itself)
     have one i. With a lag of 1 only b[i-1] is read, which is there one round earlier. `whole` are
-    the components that must be complete before it can be tested.
+    the components that must be complete before it can be tested. `open` is what is assembled when
+    the rows of tables are known.
     """
 
     instructions: tuple[Instruction, ...]
@@ -96,17 +99,44 @@ class Program:
     each: tuple[Each, ...]
     depth: int
     whole: tuple[int, ...] = ()
+    open: Typed | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramSet:
-    """Programs that share their constants, columns and tables; program p is conjunct p."""
+    """Programs that share their constants, columns and tables; program p is conjunct p.
+
+    Where some are open until rows are known, `query` is whose programs they are.
+    """
 
     programs: tuple[Program, ...]
     constants: tuple[Constant, ...]
     columns: tuple[EventColumn, ...]
     tables: tuple[TableUse, ...]
     orders_strings: bool
+    query: CheckedQuery | None = None
+
+    @property
+    def opened(self) -> tuple[str, ...]:
+        """The tables, in lower case, whose rows are written out in programs."""
+        return tuple(tables_within(each.open for each in self.programs if each.open is not None))
+
+    def texts_of(self, tables: Tables) -> Iterator[str]:
+        """Yield the strings of rows that are written out, which the dictionary must contain."""
+        rows = (row for name in self.opened for row in tables.get(name, ()))
+        return (value for row in rows for value in row if isinstance(value, str))
+
+    def with_rows(self, tables: Tables) -> ProgramSet:
+        """Return the programs with the rows of tables written out."""
+        if self.query is None:
+            return self
+        pools = _Pools.of(self)
+        programs = tuple(
+            each if each.open is None else _program(each.open, self.query, pools, each, tables)
+            for each in self.programs
+        )
+        constants, known = tuple(pools.constants), tuple(pools.tables)
+        return replace(self, programs=programs, constants=constants, tables=known)
 
     @property
     def strings(self) -> tuple[str, ...]:
@@ -127,6 +157,7 @@ def compile_programs(scope: Scope, conjuncts: Sequence[Conjunct]) -> ProgramSet:
         tuple(pools.columns),
         tuple(pools.tables),
         pools.orders_strings,
+        scope.query if any(each.open is not None for each in programs) else None,
     )
 
 
@@ -139,6 +170,15 @@ class _Pools:
         self.tables: dict[TableUse, int] = {}
         self.orders_strings = False
 
+    @classmethod
+    def of(cls, known: ProgramSet) -> _Pools:
+        """Return what programs share already."""
+        pools = cls()
+        pools.constants = {each: k for k, each in enumerate(known.constants)}
+        pools.columns = {each: k for k, each in enumerate(known.columns)}
+        pools.tables = {each: k for k, each in enumerate(known.tables)}
+        return pools
+
     def constant(self, constant: Constant) -> int:
         return self.constants.setdefault(constant, len(self.constants))
 
@@ -149,8 +189,17 @@ class _Pools:
         return self.tables.setdefault(table, len(self.tables))
 
 
-def _program(expression: Typed, query: CheckedQuery, pools: _Pools) -> Program:
-    assembler = _Assembler(query, pools)
+def _program(
+    expression: Typed,
+    query: CheckedQuery,
+    pools: _Pools,
+    before: Program | None = None,
+    tables: Tables | None = None,
+) -> Program:
+    """Return a conjunct as a program; with rows, as one that has the slots of that `before`."""
+    assembler = _Assembler(query, pools, tables)
+    if before is not None:
+        assembler.slots = {slot: k for k, slot in enumerate(before.slots)}
     assembler.emit(expression)
     if assembler.deepest > op.STACK_DEPTH:
         raise refuse("the expression is nested too deeply to be evaluated; split the conjunct")
@@ -161,6 +210,7 @@ def _program(expression: Typed, query: CheckedQuery, pools: _Pools) -> Program:
         _quantified(expression, query),
         assembler.deepest,
         _whole(expression),
+        expression if assembler.is_open else None,
     )
 
 
@@ -274,10 +324,14 @@ _ORDERING = ("less", "less_equal", "least", "greatest")
 
 
 class _Assembler:
-    """Emits one program; follows the depth of the stack so that it can be refused."""
+    """Emits one program; follows the depth of the stack so that it can be refused.
 
-    def __init__(self, query: CheckedQuery, pools: _Pools) -> None:
-        self.query, self.pools = query, pools
+    Without `tables`, what they are asked by several events, or by none, is emitted for some row.
+    """
+
+    def __init__(self, query: CheckedQuery, pools: _Pools, tables: Tables | None = None) -> None:
+        self.query, self.pools, self.tables = query, pools, tables
+        self.is_open = False
         self.code: list[Instruction] = []
         self.slots: dict[Slot, int] = {}
         self.depth = self.deepest = 0
@@ -436,10 +490,14 @@ class _Assembler:
     def _derived(self, node: Apply) -> None:
         reads = [n for n in nodes_within(node) if isinstance(n, Input | Aggregated)]
         if not reads:
-            self.emit(fold(node))
+            self._folded(node)
             return
         sources = {_event_of(n) for n in reads}
         if len(sources) != 1 or None in sources:
+            if node.operator == "lookup":
+                self.is_open = True
+                self.emit(written_out(node, self.tables))
+                return
             raise refuse(
                 f"{node.operator} works on the strings of one event; compare them after applying "
                 "it to each component alone"
@@ -447,6 +505,14 @@ class _Assembler:
         first = reads[0]
         assert isinstance(first, Input)
         self._load(self._item(first, of_this_event(node)))
+
+    def _folded(self, node: Apply) -> None:
+        if next(iter(tables_within([node])), None) is None:
+            self.emit(fold(node))
+            return
+        self.is_open = True
+        known = Constant(node.type, None) if self.tables is None else fold(node, self.tables)
+        self.emit(known)
 
 
 def _event_of(node: Input | Aggregated) -> tuple[int, str, int] | None:

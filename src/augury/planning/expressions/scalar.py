@@ -16,7 +16,16 @@ from augury.analysis.declarations.catalog import DataType
 from augury.errors import DataError
 from augury.planning.expressions.arrow import apply_operator
 from augury.planning.expressions.arrow_members import Membership
-from augury.planning.expressions.typed import Aggregated, Apply, Constant, Input, Typed
+from augury.planning.expressions.lookups import Answers
+from augury.planning.expressions.typed import (
+    OF_READER,
+    Aggregated,
+    Apply,
+    Asked,
+    Constant,
+    Input,
+    Typed,
+)
 
 # Whatever holds the values: a row of an event, or a match.
 Row = Any
@@ -45,6 +54,8 @@ def scalar(expression: Typed, tables: Tables, read: Read = of_event) -> Scalar:
     operands = [scalar(operand, tables, read) for operand in expression.operands]
     if expression.operator == "member":
         return _member(operands, expression, tables)
+    if expression.operator == "lookup":
+        return _lookup(operands, expression, tables)
     make = _MAKERS.get(expression.operator)
     return make(operands, expression) if make else _by_arrow(operands, expression)
 
@@ -60,6 +71,32 @@ def _member(operands: list[Scalar], node: Apply, tables: Tables) -> Scalar:
     reals = [operand.type is DataType.DOUBLE for operand in node.operands]
     members = Membership(rows, reals)
     return lambda row: members.has([operand(row) for operand in operands])
+
+
+def _lookup(operands: list[Scalar], node: Apply, tables: Tables) -> Scalar:
+    asked = node.asked
+    assert asked is not None
+    holds = None if asked.condition is None else scalar(asked.condition, tables, _of_row(asked))
+
+    def keeps(rows: list[Any], given: Any) -> list[Any]:
+        return rows if holds is None else [row for row in rows if holds((row, given)) is True]
+
+    answers = Answers(asked, tables, keeps)
+    return lambda row: answers.of(tuple([operand(row) for operand in operands]))
+
+
+def _of_row(asked: Asked) -> Read:
+    """Return how an input is read of a row of a table, beside what is given."""
+
+    def read(node: Input | Aggregated) -> Scalar:
+        assert isinstance(node, Input)
+        if node.component == OF_READER:
+            number = int(node.column)
+            return lambda place: place[1][number]
+        at = asked.columns.index(node.column)
+        return lambda place: place[0][at]
+
+    return read
 
 
 # Logic: three-valued ----------------------------------------------------------------------------

@@ -52,13 +52,12 @@ def can_be_pushed(expression: Typed) -> bool:
     """Return whether Spark gives the same answer in any session.
 
     How Spark writes times and fractions depends on its zone and on Java's version, so those casts
-    stay here.
+    stay here; and so do subqueries, whose tables are here.
     """
-    casts = (
-        (node.operands[0].type, node.type)
-        for node in nodes_within(expression)
-        if isinstance(node, Apply) and node.operator == "cast"
-    )
+    nodes = [node for node in nodes_within(expression) if isinstance(node, Apply)]
+    if any(node.operator == "lookup" for node in nodes):
+        return False
+    casts = ((n.operands[0].type, n.type) for n in nodes if n.operator == "cast")
     return all(pair in _CASTS for pair in casts)
 
 

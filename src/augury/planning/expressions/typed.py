@@ -7,26 +7,31 @@ left, and `OPERATORS` lists every operator that an `Apply` may have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from augury.analysis.declarations.catalog import DataType
 from augury.language.expressions import IndexKind
 
-# In place of a component: the match as a whole, and the event that a row of the answer is about.
-OF_MATCH, OF_EVENT = -1, -2
+# In place of a component: the match as a whole, and the event that a row of the answer is about; in
+# a subquery the row of its table, and what its reader gives it, by number.
+OF_MATCH, OF_EVENT, OF_ROW, OF_READER = -1, -2, -3, -4
 MATCH_NUMBER = "match_number"
+# The column of every event that has the number of its stream; users cannot write such names.
+STREAM_OF = "\0stream"
 
 Value = bool | int | float | str | None
 
 # Every operator of an `Apply`. "member" is membership in the table named by `detail`; "like" has
-# its pattern there, "round" its digits. The operands of "case" are condition, value, condition,
-# value, ..., otherwise; of "in_list" the value, then the items.
+# its pattern there, "round" its digits; "lookup" is a subquery, of what is in `asked`. The operands
+# of "case" are condition, value, condition, value, ..., otherwise; of "in_list" the value, then the
+# items.
 OPERATORS = frozenset(
     {
         *("add", "subtract", "multiply", "divide", "modulo", "negate"),
         *("equal", "less", "less_equal", "and", "or", "not", "is_null", "in_list", "member"),
+        "lookup",
         *("case", "coalesce", "least", "greatest", "cast"),
         *("abs", "floor", "ceil", "round", "sqrt", "exp", "ln", "power"),
         *("lower", "upper", "trim", "length", "substring", "concat", "like"),
@@ -76,6 +81,22 @@ class Aggregated:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What a subquery asks of a table that stays as it is: a column, or a function of the rows.
+
+    `columns` are those of the table, `key` the places of its KEY among them. In `condition` the row
+    is OF_ROW, and the operands of the subquery are OF_READER, by their numbers.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    key: tuple[int, ...]
+    column: str | None
+    function: Literal["COUNT", "SUM", "AVG", "MIN", "MAX"] | None
+    condition: Typed | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Apply:
     """An operator over operands; booleans are three-valued."""
 
@@ -83,6 +104,7 @@ class Apply:
     operator: str
     operands: tuple[Typed, ...]
     detail: str = ""
+    asked: Asked | None = None
 
 
 Typed = Constant | Input | Aggregated | Apply
@@ -107,7 +129,20 @@ def inputs_within(expression: Typed) -> tuple[Input, ...]:
 def with_operands(expression: Apply, change: Callable[[Typed], Typed]) -> Apply:
     """Return the node with each operand changed."""
     operands = tuple(change(operand) for operand in expression.operands)
-    return Apply(expression.type, expression.operator, operands, expression.detail)
+    return replace(expression, operands=operands)
+
+
+def tables_within(expressions: Iterable[Typed]) -> dict[str, None]:
+    """Return the tables that expressions look into, in lower case, in the order met."""
+    found: dict[str, None] = {}
+    for node in (each for expression in expressions for each in nodes_within(expression)):
+        if isinstance(node, Apply) and node.operator == "member":
+            found[node.detail.lower()] = None
+        elif isinstance(node, Apply) and node.asked is not None:
+            found[node.asked.table.lower()] = None
+            if node.asked.condition is not None:
+                found |= tables_within([node.asked.condition])
+    return found
 
 
 def without_defaults(expression: Typed) -> Typed:

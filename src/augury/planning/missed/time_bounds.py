@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from augury.analysis.checked import CheckedQuery, Conjunct
 from augury.analysis.declarations.durations import microseconds
-from augury.analysis.expressions.walk import attributes
+from augury.analysis.expressions.walk import attributes_into
 from augury.gaps.law import BESIDE
 from augury.language import expressions as ex
 
@@ -54,7 +54,7 @@ def reads_time_of(query: CheckedQuery, component: int) -> bool:
         node.component == own and _is_time(query, node)
         for conjunct in query.conjuncts
         if component in conjunct.components and not conjunct.derived
-        for node in attributes(conjunct.expression)
+        for node in attributes_into(conjunct.expression)
     )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from augury.analysis.checked import CheckedQuery
-from augury.analysis.expressions.walk import attributes, renamed
+from augury.analysis.expressions.walk import attributes_into, renamed
 from augury.language.text.expressions import expression_text
 from augury.planning.pattern.build_automaton import build_automaton
 
@@ -107,7 +107,7 @@ def _trigger(query: CheckedQuery, index: int) -> str:
         if len(conjunct.components) == 1:
             said.append(expression_text(renamed(conjunct.expression, component.name, OWN)))
         else:
-            names = {a.component or "" for a in attributes(conjunct.expression)}
+            names = {a.component or "" for a in attributes_into(conjunct.expression)}
             places = sorted(c.index for c in query.components if c.name in names)
             said.append(f"{expression_text(conjunct.expression)} of {places}")
     return " and ".join(sorted(said))

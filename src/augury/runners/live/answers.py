@@ -29,7 +29,7 @@ from augury.kernels.search.gather import WHEN
 from augury.matching.inferred import inferred
 from augury.matching.ring import Ring
 from augury.planning.expressions.scalar import Scalar, scalar
-from augury.planning.expressions.typed import Aggregated, Input
+from augury.planning.expressions.typed import STREAM_OF, Aggregated, Input
 from augury.records import Matches
 from augury.runners.live.encoding import (
     ID,
@@ -169,6 +169,8 @@ class Answers:
     def _reader(self, column: str) -> Reader:
         """Return how to read a column of an event from its row of the ring."""
         name = column.lower()
+        if name == STREAM_OF:
+            return lambda row: self.query.streams.index(self._schema_of(row))
         if name not in self._readers:
             stored = self.encoder.stored
             self._readers[name] = (

@@ -19,7 +19,14 @@ from augury.kernels.search import layout
 from augury.kernels.search.gather import FIXED_COLUMNS, WHEN
 from augury.matching.pattern import Pattern
 from augury.planning.expressions.scalar import Scalar, Tables, scalar
-from augury.planning.expressions.typed import Aggregated, Input, Typed, inputs_within, nodes_within
+from augury.planning.expressions.typed import (
+    STREAM_OF,
+    Aggregated,
+    Input,
+    Typed,
+    inputs_within,
+    nodes_within,
+)
 from augury.planning.match_plan import MatchPlan
 from augury.records import Words, as_key, chance
 from augury.sources.intake import Arrival
@@ -149,7 +156,7 @@ class LiveEncoder:
 
     def _know_constants(self) -> None:
         """Give codes to what programs and tables name, before any event: they are linked once."""
-        for text in self.plan.programs.strings:
+        for text in (*self.plan.programs.strings, *self.plan.programs.texts_of(self.tables)):
             self.strings.code(text, FOREVER)
         for use in self.plan.programs.tables:
             for row in self.tables.get(use.name.lower(), ()):
@@ -481,7 +488,8 @@ def stored_columns(plan: MatchPlan) -> dict[str, DataType]:
         found |= {name.lower(): key.type for name in names}
     for _, expression in plan.outputs:
         for node in nodes_within(expression):
-            if isinstance(node, Input | Aggregated) and node.column is not None:
+            if isinstance(node, Input | Aggregated) and node.column not in (None, STREAM_OF):
+                assert node.column is not None
                 found[node.column.lower()] = column_type(query.streams, node.column)
     return found
 

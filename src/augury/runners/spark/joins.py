@@ -26,7 +26,7 @@ from augury.planning.expressions.spark_sql import (
     string_literal,
     to_spark_sql,
 )
-from augury.planning.expressions.typed import Apply, Typed, nodes_within
+from augury.planning.expressions.typed import Apply, Typed, nodes_within, tables_within
 from augury.planning.join_program import JoinProgram
 from augury.runners.spark.catalyst_rows import MOST_ROWS_IN_A_FILTER, time_in_units
 
@@ -44,12 +44,7 @@ def suits_spark(program: JoinProgram, tables: Mapping[str, Sequence[Any]]) -> bo
 def tables_of(program: JoinProgram) -> frozenset[str]:
     """Return the relations that the conditions look into, in lower case."""
     conditions = [each for play in program.plays for each in play.filters]
-    nodes = (node for each in conditions for node in nodes_within(each))
-    return frozenset(
-        node.detail.lower()
-        for node in nodes
-        if isinstance(node, Apply) and node.operator == "member"
-    )
+    return frozenset(tables_within(conditions))
 
 
 def _is_reportable(condition: Typed, tables: Mapping[str, Sequence[Any]]) -> bool:

@@ -1,0 +1,154 @@
+"""When matches act: events of several streams, and ends that were not seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contracts.test_stage_shards import acting_network, answers_of, asks_of, ordered, told
+from oracles.rules import Event, Query, Rule, Script
+from rules.acting import bind, contents_of, many, pushed, session
+from rules.test_reference import (
+    acts,
+    asks,
+    check_effects,
+    expected_of,
+    histories,
+    kinds,
+    opened,
+    rows_of,
+    stops,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::augury.errors.RowsWarning")
+
+
+def over_both(name: str) -> st.SearchStrategy[Query]:
+    a, b = kinds, kinds
+    shapes = st.one_of(st.tuples(a), st.tuples(a, b), st.tuples(a, b.map("!{}".format), kinds))
+    return st.builds(
+        Query, st.just(name), st.just(2), shapes, st.integers(1, 6), ask=st.none() | asks
+    )
+
+
+@st.composite
+def scripts(draw: st.DrawFn, made: Any, *, ordered: bool) -> Script:
+    names = [f"q{k}" for k in range(draw(st.integers(1, 2)))]
+    rule = st.builds(
+        Rule, st.just("r"), st.sampled_from(names),
+        st.lists(acts, min_size=1, max_size=2).map(tuple),
+        st.none() | asks, st.none() | st.sampled_from([0.25, 0.5]), st.booleans(),
+    )  # fmt: skip
+    rules = [replace(draw(rule), name=f"r{k}") for k in range(draw(st.integers(1, 2)))]
+    queries = tuple(draw(made(name)) for name in names)
+    order = ordered or draw(st.booleans())
+    return Script(order, draw(st.booleans()), queries, tuple(rules), (("u", "red"),))
+
+
+@st.composite
+def cases(draw: st.DrawFn, made: Any, *, ordered: bool) -> tuple[Script, list[Event]]:
+    script = draw(scripts(made, ordered=ordered))
+    events = draw(histories(script))
+    # Of equal order are none of a run.
+    return script, [replace(e, seq=e.id) for e in events] if ordered else events
+
+
+def check(case: tuple[Script, list[Event]], cuts: list[int]) -> None:
+    """Hold bound and pushed rows, and steps that are stored, to the reference."""
+    script, events = case
+    expected, names = expected_of(script, events)
+    rows = rows_of(events)
+    ag = bind(opened(script), rows)
+    if stops(ag, expected):
+        return
+    check_effects(ag, script, expected, names)
+    live = opened(script)
+    found = pushed(live, sorted(rows, key=lambda row: row[1]["t"]), cuts)
+    check_effects(live, script, expected, names)
+    assert sorted((row["query"], row["match_id"]) for row in found) == sorted(
+        (name, names[name, ids]) for name, ids in expected.passed
+    )
+    in_steps(ag, rows)
+
+
+def in_steps(ag: Any, rows: list[tuple[str, dict[str, Any]]]) -> None:
+    """Hold steps of a few rows, stored in between, to what a session says of bound rows."""
+    bound: dict[str, Any] = {s: [row for name, row in rows if name == s] for s in ag.streams}
+    if not all(bound.values()):
+        return
+    tables = ag._bound.rows
+    bound |= {n: tables[n].to_pylist() for n in ag._declared.catalog.tables if n in tables}
+    network = acting_network(ag, bound)
+    found = answers_of(network, bound, 2, 2)
+    for each in network.asked:
+        expected = asks_of(ag)[each.kind](each.name).to_pylist()
+        assert told(found, each.key) == ordered(expected), each
+
+
+@given(cases(over_both, ordered=False), st.lists(st.integers(1, 4), max_size=9))
+@settings(max_examples=many(30), deadline=None)
+def test_an_event_of_several_streams_has_the_place_of_its_own(
+    case: tuple[Script, list[Event]], cuts: list[int]
+) -> None:
+    check(case, cuts)
+
+
+STREAM = """
+CREATE STREAM s (id LONG, kind STRING, worker STRING, t LONG) ID id KEY worker TIME t TYPE kind
+MISS RATE 0.1;
+CREATE TABLE log (worker STRING, at LONG);
+"""
+
+
+def events(text: str) -> list[tuple[str, dict[str, Any]]]:
+    words = enumerate(text.split())
+    rows = [{"id": k, "kind": w[0], "worker": "u", "t": int(w[1:])} for k, w in words]
+    return [("s", row) for row in rows]
+
+
+def test_a_match_whose_end_was_not_seen_is_known_when_its_window_ends() -> None:
+    script = f"""{STREAM}
+    CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [worker] WITHIN 5 ALLOW 1 MISSED;
+    CREATE GAPS g ON q (a TO b EXPONENTIAL(3), a BEFORE b EXPONENTIAL(3));
+    CREATE RULE note ON q DO INSERT INTO log VALUES (new.worker, new.ts);"""
+    text = "A1 B3 A10 C20 B21 C40"
+    ag = bind(session(script, {}), events(text))
+    rows = ag.table("q").to_pylist()
+    expected = sorted(
+        row["start_ts"] + 5
+        if any(e["missed"] and e["component"] == "b" for e in row["events"])
+        else row["end_ts"]
+        for row in rows
+    )
+    assert {3, 15, 21} <= set(expected)
+    assert [at for _, at in contents_of(ag, "log")] == expected
+    live = session(script, {})
+    pushed(live, events(text))
+    assert contents_of(live, "log") == contents_of(ag, "log")
+    in_steps(ag, events(text))
+
+
+def test_a_component_of_several_streams_is_of_the_one_it_came_by() -> None:
+    script = """
+    CREATE STREAM s (id LONG, kind STRING, t LONG, n LONG) ID id TIME t ORDER BY n TYPE kind;
+    CREATE STREAM r (id LONG, kind STRING, t LONG) ID id TIME t TYPE kind;
+    CREATE TABLE last (name STRING, at LONG) KEY name;
+    CREATE QUERY q ON s, r PATTERN SEQ(A a, _ b) WITHIN 5;
+    CREATE RULE note ON q DO INSERT INTO last VALUES ('last', new.end_ts)
+    ON CONFLICT DO UPDATE SET at = at * 10 + excluded.at;"""
+    rows: list[tuple[str, dict[str, Any]]] = [
+        ("s", {"id": 0, "kind": "A", "t": 1, "n": 0}),
+        ("s", {"id": 1, "kind": "B", "t": 2, "n": 2}),
+        ("s", {"id": 2, "kind": "C", "t": 2, "n": 1}),
+        ("r", {"id": 3, "kind": "B", "t": 2}),
+    ]
+    ag = bind(session(script, {}), rows)
+    moments = [row["ts"] for row in ag.table("note").to_pylist()]
+    assert moments == [2, 2, 2]
+    live = session(script, {})
+    pushed(live, rows)
+    assert contents_of(live, "last") == contents_of(ag, "last") == [("last", 222)]
