@@ -76,8 +76,8 @@ def ensure_topic(spark: Any, options: Mapping[str, str], topic: str) -> None:
         if topic not in _names(admin, options):
             default = jvm.java.util.Optional.empty()
             made = jvm.org.apache.kafka.clients.admin.NewTopic(topic, default, default)
-            wanted = jvm.java.util.Collections.singletonList(made)
-            _answer(admin.createTopics(wanted).all(), options, f"create topic {topic}")
+            topics = jvm.java.util.Collections.singletonList(made)
+            _answer(admin.createTopics(topics).all(), options, f"create topic {topic}")
 
 
 def end_offsets(spark: Any, options: Mapping[str, str], topic: str) -> Offsets:

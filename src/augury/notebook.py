@@ -29,10 +29,10 @@ def run_cell(namespace: dict[str, Any], line: str, cell: str) -> Shown:
         ag = namespace[name] = Session(engine="local")
     known = set(ag.queries)
     try:
-        told = ag.sql(cell, name="<cell>")
+        outputs = ag.sql(cell, name="<cell>")
     except QueryError as error:
         return Shown(f'<pre style="color:#be123c">{escape(str(error))}</pre>', str(error))
-    pictures = [explained(ag, each) for each in _explained_in(cell)] if told else []
+    pictures = [explained(ag, each) for each in _explained_in(cell)] if outputs else []
     if pictures:
         both = (part.html for part in pictures), (part.text for part in pictures)
         return Shown("".join(both[0]), "\n".join(both[1]))

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from augury import DataError, QueryError, Session
-from augury.runners.spark.asked_together import together
-from augury.runners.wanted import wanted_of
+from augury.runners.request import request_of
+from augury.runners.spark.combined import combined
 from chain.test_subsets import IN_STREAMS, PARTS, SUBSETS, heard_of, opened, rows_of
 from oracles.chain import Small, small
 from rotation import rotation
@@ -87,20 +87,20 @@ def heard_with_end(ward: Small) -> list[dict[str, Any]]:
 def given(ag: Session, names: list[str], folder: Path | None, *, audits: bool) -> dict[str, Any]:
     """Return what one job gives for some names, and the log of the policy."""
     runner, declared = ag._bound.runner(), ag._declared
-    wanted = wanted_of(
+    request = request_of(
         declared.catalog,
         declared.checked_queries,
         names,
         streaming=folder is not None,
         audits=audits,
     )
-    job = together(runner, wanted)  # type: ignore[arg-type]
+    job = combined(runner, request)  # type: ignore[arg-type]
     found: dict[str, Any] = {name: [] for name in (*names, *(["audit discreet"] if audits else []))}
 
     def take(answers: Any, _: int = 0) -> None:
         kept = answers.persist()
         for name, rows in found.items():
-            rows.extend(job.rows(kept, *wanted.place(name)).toArrow().to_pylist())
+            rows.extend(job.rows(kept, *request.place(name)).toArrow().to_pylist())
         kept.unpersist()
 
     if folder is None:

@@ -11,7 +11,7 @@ from augury.gaps.families import Gap
 from augury.gaps.law import parts_of
 from augury.gaps.scores import score_table
 from augury.gaps.stretch import Forward, Step, Unseen
-from augury.gaps.tables import Table, Tables, constant, tabulate, tabulate_both
+from augury.gaps.tables import Table, Tables, tabulate, tabulate_both
 from augury.records import Reals
 
 HUMPED = Forward(
@@ -43,7 +43,6 @@ def test_the_best_is_no_less_than_the_table_anywhere_up_to_the_longest_length(
 
 
 def test_the_best_of_what_is_never_true_is_nothing() -> None:
-    assert constant(0.0).best(10.0) == 0.0
     assert tabulate(np.zeros_like, (), 5.0).best(10.0) == 0.0
 
 

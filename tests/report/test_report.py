@@ -140,7 +140,7 @@ def test_what_there_is_to_be_found_is_counted_in_rows_that_were_kept() -> None:
     ag.bind("seen", rows)
     (clean,) = answers_of(ag, "truth")
     assert clean.truth is not None
-    assert (clean.truth.column, clean.truth.wanted) == ("truth", 1)
+    assert (clean.truth.column, clean.truth.relevant) == ("truth", 1)
 
 
 def test_rules_and_forecasts_stand_beside_the_queries() -> None:

@@ -16,13 +16,13 @@ JUDGED = [(0.9, True), (0.8, True), (0.8, False), (0.5, False), (0.2, True)]
 def test_precision_is_of_the_accused_and_recall_of_the_wanted(
     threshold: float, precision: float, recall: float
 ) -> None:
-    found = score(JUDGED, wanted=4, threshold=threshold)
+    found = score(JUDGED, relevant=4, threshold=threshold)
     assert (found.precision, found.recall) == (precision, recall)
 
 
 def test_nobody_accused_has_no_precision_and_nothing_wanted_no_recall() -> None:
-    assert score(JUDGED, wanted=4, threshold=0.95).precision is None
-    assert score([], wanted=0, threshold=0.5).recall is None
+    assert score(JUDGED, relevant=4, threshold=0.95).precision is None
+    assert score([], relevant=0, threshold=0.5).recall is None
 
 
 def test_every_answer_lies_in_one_band() -> None:

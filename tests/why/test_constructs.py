@@ -14,7 +14,7 @@ import pytest
 
 from augury import AuguryError, Session
 from augury.language.tree import CreateQuery
-from augury.why.told import Change, WhyNot
+from augury.why.explanation import Change, WhyNot
 from matching.random_cases import CONSTRUCTS
 
 S = "CREATE STREAM s (id LONG, k STRING, kind STRING, n LONG, t LONG, p DOUBLE) ID id KEY k TIME t "

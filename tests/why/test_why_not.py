@@ -13,7 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from augury import AuguryError, Session
-from augury.why.told import Change, WhyNot
+from augury.why.explanation import Change, WhyNot
 from matching.as_text import (
     Case,
     Refused,

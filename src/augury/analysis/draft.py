@@ -120,8 +120,8 @@ class Draft:
         """Return the streams whose events may play a component."""
         known = self._streams_of.get(component)
         if known is None:
-            wanted = {p.stream for p in self.components[component].played_by}
-            known = tuple(s for s in self.streams if s.name in wanted)
+            sources = {p.stream for p in self.components[component].played_by}
+            known = tuple(s for s in self.streams if s.name in sources)
             self._streams_of[component] = known
         return known
 

@@ -44,36 +44,36 @@ class Case:
 def read_cases(file: Path) -> list[Case]:
     """Return the cases of a file; raise where it is none of cases."""
     try:
-        told = tomllib.loads(file.read_text(encoding="utf-8"))
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise AuguryError(f"{file} cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise AuguryError(f"{file} is no TOML, which cases are written in: {error}") from error
-    strange = sorted(told.keys() - {"script", "case"})
-    if strange or not isinstance(told.get("case"), list):
+    strange = sorted(document.keys() - {"script", "case"})
+    if strange or not isinstance(document.get("case"), list):
         what = f"has {strange[0]!r}" if strange else "has no case"
         raise AuguryError(f"{file} {what}; expected script = '...' and [[case]] tables")
     default = file.name.removesuffix(PATTERN[1:]) + ".sql"
-    script = file.parent / told.get("script", default)
-    return [_case(file, script, number, each) for number, each in enumerate(told["case"], 1)]
+    script = file.parent / document.get("script", default)
+    return [_case(file, script, number, each) for number, each in enumerate(document["case"], 1)]
 
 
-def _case(file: Path, script: Path, number: int, told: Mapping[str, Any]) -> Case:
-    name = str(told.get("name", f"case {number}"))
-    strange = sorted(told.keys() - _KEYS)
+def _case(file: Path, script: Path, number: int, entry: Mapping[str, Any]) -> Case:
+    name = str(entry.get("name", f"case {number}"))
+    strange = sorted(entry.keys() - _KEYS)
     if strange:
         raise AuguryError(
             f"{file}, {name}: there is no key {strange[0]!r}; expected {', '.join(sorted(_KEYS))}"
         )
-    expect = told.get("expect", {})
+    expect = entry.get("expect", {})
     if not isinstance(expect, dict) or not expect:
         raise AuguryError(f"{file}, {name}: nothing is expected; write [case.expect]")
     for asked, rows in expect.items():
         if not isinstance(rows, int | list) or isinstance(rows, bool):
             raise AuguryError(f"{file}, {name}: {asked} is {rows!r}; expected rows or their number")
-    given = told.get("rows", {})
+    given = entry.get("rows", {})
     rows = {key: file.parent / own if isinstance(own, str) else own for key, own in given.items()}
-    return Case(file, script, name, rows, expect, float(told.get("tolerance", TOLERANCE)))
+    return Case(file, script, name, rows, expect, float(entry.get("tolerance", TOLERANCE)))
 
 
 def failures(case: Case) -> list[str]:
@@ -85,21 +85,21 @@ def failures(case: Case) -> list[str]:
         ag.bind(name, rows_of(str(rows)) if isinstance(rows, Path) else rows)
     found: list[str] = []
     for name, expected in case.expect.items():
-        told = ag.table(name).to_pylist()
+        answer = ag.table(name).to_pylist()
         if isinstance(expected, int):
-            wrong = [] if len(told) == expected else [f"{len(told)} rows, expected {expected}"]
+            wrong = [] if len(answer) == expected else [f"{len(answer)} rows, expected {expected}"]
         else:
-            wrong = differences(told, expected, case.tolerance)
+            wrong = differences(answer, expected, case.tolerance)
         found += [f"{name}: {each}" for each in wrong]
     return found
 
 
-def differences(told: Sequence[Row], expected: Sequence[Row], tolerance: float) -> list[str]:
+def differences(rows: Sequence[Row], expected: Sequence[Row], tolerance: float) -> list[str]:
     """Return what is missing and what is too much, each row of one with one of the other."""
-    fits = [[_is_met(want, row, tolerance) for row in told] for want in expected]
-    partner = _paired(fits, len(told))
+    fits = [[_is_met(want, row, tolerance) for row in rows] for want in expected]
+    partner = _paired(fits, len(rows))
     missing = [want for k, want in enumerate(expected) if k not in partner.values()]
-    left = [row for n, row in enumerate(told) if n not in partner]
+    left = [row for n, row in enumerate(rows) if n not in partner]
     names = list(dict.fromkeys(name for want in expected for name in want))
     shown = [{name: row[name] for name in names if name in row} or dict(row) for row in left]
     return [f"a row is missing: {dict(want)}" for want in missing] + [
@@ -125,21 +125,21 @@ def _paired(fits: Sequence[Sequence[bool]], n: int) -> dict[int, int]:
     return partner
 
 
-def _is_met(want: Any, told: Any, tolerance: float) -> bool:
+def _is_met(want: Any, actual: Any, tolerance: float) -> bool:
     """Return whether a value is as wanted; of a row, whether those that are named are."""
     if isinstance(want, Mapping):
-        named = isinstance(told, Mapping) and all(name in told for name in want)
-        return named and all(_is_met(want[name], told[name], tolerance) for name in want)
+        named = isinstance(actual, Mapping) and all(name in actual for name in want)
+        return named and all(_is_met(want[name], actual[name], tolerance) for name in want)
     if isinstance(want, list):
-        alike = isinstance(told, list) and len(told) == len(want)
-        return alike and all(map(_is_met, want, told, [tolerance] * len(want)))
-    if isinstance(told, datetime):
-        return _moment(want) == _moment(told)
-    if isinstance(want, bool) or isinstance(told, bool):
-        return want is told
-    if isinstance(want, int | float) and isinstance(told, int | float):
-        return math.isclose(want, told, rel_tol=0.0, abs_tol=tolerance) or want == told
-    return bool(want == told)
+        alike = isinstance(actual, list) and len(actual) == len(want)
+        return alike and all(map(_is_met, want, actual, [tolerance] * len(want)))
+    if isinstance(actual, datetime):
+        return _moment(want) == _moment(actual)
+    if isinstance(want, bool) or isinstance(actual, bool):
+        return want is actual
+    if isinstance(want, int | float) and isinstance(actual, int | float):
+        return math.isclose(want, actual, rel_tol=0.0, abs_tol=tolerance) or want == actual
+    return bool(want == actual)
 
 
 def _moment(value: Any) -> datetime | None:

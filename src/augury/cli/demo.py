@@ -79,13 +79,13 @@ class Choice:
     reason: str = ""
 
 
-def choose_engine(wanted: Engine | None) -> Choice:
+def choose_engine(requested: Engine | None) -> Choice:
     """Return the engine: the one that is wanted, else Spark where it can be started."""
     missing = _missing_for_spark()
-    if wanted == "spark" and missing:
+    if requested == "spark" and missing:
         raise AuguryError(f"{missing}; use --engine local, or see: augury doctor")
-    if wanted is not None:
-        return Choice(wanted)
+    if requested is not None:
+        return Choice(requested)
     if missing:
         return Choice("local", f"{missing}, so Spark was not used")
     return Choice("spark")

@@ -43,11 +43,11 @@ def explain(
     augury explain store.sql shoplifting --format svg -o shoplifting.svg
     """
     text = scripts.read(file)
-    wanted: Format = "json" if as_json else shape
+    form: Format = "json" if as_json else shape
     try:
-        shown = _explanation(_session(text, scripts.shown_name(file)), query, wanted)
+        shown = _explanation(_session(text, scripts.shown_name(file)), query, form)
     except QueryError as error:
-        _refuse(error, wanted)
+        _refuse(error, form)
         ctx.exit(2)
     _deliver(shown, out)
 

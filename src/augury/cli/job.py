@@ -239,10 +239,10 @@ def _queries(
     names = _names(checked)
     places.known({name: [] for name in flags.queries}, "--query", list(names.values()))
     chosen = [name.lower() for name in flags.queries] or list(targets)
-    wanted = chosen or _by_itself(checked, names)
-    if not wanted:
+    listed = chosen or _by_itself(checked, names)
+    if not listed:
         raise click.UsageError("the script has no query to run")
-    return tuple(names[name] for name in dict.fromkeys(wanted))
+    return tuple(names[name] for name in dict.fromkeys(listed))
 
 
 def _by_itself(checked: Checked, names: Mapping[str, str]) -> list[str]:

@@ -27,7 +27,7 @@ from augury.runners.local.delivery import (
 from augury.runners.local.file_run import FileRun
 from augury.runners.local.parts import Declared, parts_of
 from augury.runners.local.saved import Saved
-from augury.runners.wanted import Wanted, wanted_of
+from augury.runners.request import Request, request_of
 from augury.sinks.checkpoint import LOCAL, Identity, claim
 from augury.sinks.committed import Owner
 from augury.sinks.local_store import LocalStore
@@ -76,7 +76,7 @@ def _prepared(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Report
     forecasts = {each.name.lower(): each for each in job.checked.forecasts}
     run_id = _claimed(job, flags)
     try:
-        wanted = wanted_of(
+        request = request_of(
             catalog,
             queries,
             job.queries,
@@ -85,14 +85,14 @@ def _prepared(job: Job, flags: Flags, given: Mapping[str, Any], reporter: Report
         )
         bound = _bound(job)
         declared = Declared(catalog, queries, forecasts, bound)
-        commits = _commits(declared, wanted)
-        parts = parts_of(declared, wanted, streaming=job.streaming)
+        commits = _commits(declared, request)
+        parts = parts_of(declared, request, streaming=job.streaming)
     except PlanError as error:
         raise job.blamed(error) from error
     read = dict.fromkeys(name for part in parts for name in part.network.bases)
     files = {name: LocalFiles.of(job.streams[name]) for name in read}
-    measure(reporter, job, wanted, given["metrics"])
-    delivery = LocalDelivery(_sinks(job, flags, given, wanted, run_id, reporter))
+    measure(reporter, job, request, given["metrics"])
+    delivery = LocalDelivery(_sinks(job, flags, given, request, run_id, reporter))
     return FileRun(parts, files, delivery, reporter.say, commits)
 
 
@@ -120,13 +120,13 @@ def _bound(job: Job) -> dict[str, Any]:
     return found
 
 
-def _commits(declared: Declared, wanted: Wanted) -> Committing | None:
+def _commits(declared: Declared, request: Request) -> Committing | None:
     """Return who writes the tables that lie in stores; None where none does."""
-    if "written" not in wanted.asked:
+    if "written" not in request.asked:
         return None
     from augury.evaluation.acting.opened import opened
 
-    stores = opened(declared.catalog, wanted.acting.world.tables)
+    stores = opened(declared.catalog, request.acting.world.tables)
     assert stores is not None
     stores.claim()
     stores.load()
@@ -138,13 +138,13 @@ def _sinks(
     job: Job,
     flags: Flags,
     given: Mapping[str, Any],
-    wanted: Wanted,
+    request: Request,
     run_id: str,
     reporter: Reporter,
 ) -> dict[tuple[str, str], list[LocalSink]]:
     found: dict[tuple[str, str], list[LocalSink]] = {}
     for name, targets in job.targets.items():
-        sinks = found.setdefault(wanted.place(name), [])
+        sinks = found.setdefault(request.place(name), [])
         for each in targets:
             if each.format == "console":
                 sinks.append(ShownRows(name, reporter.row, reporter.flush))
@@ -157,7 +157,7 @@ def _sinks(
             if name not in job.checked.catalog.guarded:
                 path = f"{flags.aside(streaming=job.streaming)}/{kind}/{name}"
                 found[kind, name] = [LocalFolder(path, "parquet", Owner(run_id, name))]
-    for asked in wanted.asked.values():
+    for asked in request.asked.values():
         if asked.kind == "audit":
             place = ("match", asked.key.lower())
             found[place] = [AuditFile(given["audit"], is_new=not job.streaming)]

@@ -36,8 +36,8 @@ EXIT_QUERY = 2
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 
 
-def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted:
+def _show_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
         click.echo(f"augury {augury.__version__}")
         ctx.exit()
 

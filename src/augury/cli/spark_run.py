@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from augury.cli.job import Flags, Job
     from augury.evaluation.acting.stores import Stores
     from augury.runners.process.running import Trigger
-    from augury.runners.spark.asked_together import Together
-    from augury.runners.wanted import Wanted
+    from augury.runners.request import Request
+    from augury.runners.spark.combined import Combined
     from augury.sinks.delivery import Delivery
     from augury.sinks.sink import Sink
 
@@ -58,20 +58,20 @@ def _deliver(
     spark: Any, job: Job, flags: Flags, given: Mapping[str, Any], reporter: Reporter
 ) -> None:
     from augury.runners.process.running import run_batch, run_stream
-    from augury.runners.spark.asked_together import StoreSink
-    from augury.runners.wanted import WRITTEN
+    from augury.runners.request import WRITTEN
+    from augury.runners.spark.combined import StoreSink
     from augury.sinks.delivery import Delivery
 
     run_id = _claimed(spark, job, flags)
     with _said(reporter):
-        wanted, stores, pipeline = _asked(spark, job, audits=given["audit"] is not None)
-    measure(reporter, job, wanted, given["metrics"])
-    sinks = _sinks(spark, job, flags, run_id, reporter, wanted)
-    _add_asked(sinks, job, given, wanted)
+        request, stores, pipeline = _asked(spark, job, audits=given["audit"] is not None)
+    measure(reporter, job, request, given["metrics"])
+    sinks = _sinks(spark, job, flags, run_id, reporter, request)
+    _add_asked(sinks, job, given, request)
     if stores is not None:
         run = run_id if job.streaming else uuid4().hex
         sinks["match", WRITTEN.key] = [StoreSink(stores, run)]
-    delivery = Delivery(pipeline, sinks, _revised(job, wanted), metrics=reporter.metrics)
+    delivery = Delivery(pipeline, sinks, _revised(job, request), metrics=reporter.metrics)
     try:
         delivery.open()
         reporter.tells_raw = not job.checked.catalog.policies
@@ -105,20 +105,20 @@ def _said(reporter: Reporter) -> Iterator[None]:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
-def _asked(spark: Any, job: Job, *, audits: bool) -> tuple[Wanted, Stores | None, Together]:
+def _asked(spark: Any, job: Job, *, audits: bool) -> tuple[Request, Stores | None, Combined]:
     """Return what is asked for, and the pass that gives it; stores are claimed for it."""
     from augury.evaluation.acting.opened import opened
-    from augury.runners.spark.asked_together import together
+    from augury.runners.request import request_of
+    from augury.runners.spark.combined import combined
     from augury.runners.spark.runner import SparkRunner
-    from augury.runners.wanted import wanted_of
     from augury.sources import spark_sources
 
     catalog = job.checked.catalog
     queries = {query.name.lower(): query for query in job.checked.queries}
     forecasts = {each.name.lower(): each for each in job.checked.forecasts}
     try:
-        wanted = wanted_of(catalog, queries, job.queries, streaming=job.streaming, audits=audits)
-        stores = opened(catalog, wanted.acting.world.tables)
+        request = request_of(catalog, queries, job.queries, streaming=job.streaming, audits=audits)
+        stores = opened(catalog, request.acting.world.tables)
         if stores is not None:
             stores.claim()
             stores.load()
@@ -128,7 +128,7 @@ def _asked(spark: Any, job: Job, *, audits: bool) -> tuple[Wanted, Stores | None
         }
         bound |= {n: spark_sources.read_table(spark, each) for n, each in job.tables.items()}
         runner = SparkRunner(spark, catalog, queries, bound, forecasts=forecasts)
-        return wanted, stores, together(runner, wanted)
+        return request, stores, combined(runner, request)
     except PlanError as error:
         raise job.blamed(error) from error
 
@@ -149,7 +149,7 @@ def _claimed(spark: Any, job: Job, flags: Flags) -> str:
 
 
 def _sinks(
-    spark: Any, job: Job, flags: Flags, run_id: str, reporter: Reporter, wanted: Wanted
+    spark: Any, job: Job, flags: Flags, run_id: str, reporter: Reporter, request: Request
 ) -> dict[tuple[str, str], list[Sink]]:
     from augury.evaluation.answers.revisions import floor_of
     from augury.sinks.choice import Choice
@@ -158,7 +158,7 @@ def _sinks(
     floors = {query.name.lower(): floor_of(query.having) for query in job.checked.queries}
     choice = Choice(spark, run_id, flags.checkpoint, reporter.row, floors)
     found = {
-        wanted.place(query): [choice.sink(query, target) for target in targets]
+        request.place(query): [choice.sink(query, target) for target in targets]
         for query, targets in job.targets.items()
     }
     for kind in ("late", "rejected"):
@@ -168,23 +168,23 @@ def _sinks(
     return found
 
 
-def _revised(job: Job, wanted: Wanted) -> set[tuple[str, str]]:
+def _revised(job: Job, request: Request) -> set[tuple[str, str]]:
     """Return the places of matches that may come again under their ids."""
     from augury.planning.graph import stage_of
 
     catalog, run = job.checked.catalog, {name.lower() for name in job.queries}
     queries = [query for query in job.checked.queries if query.name.lower() in run]
-    return {wanted.place(query.name) for query in queries if stage_of(query, catalog).revises}
+    return {request.place(query.name) for query in queries if stage_of(query, catalog).revises}
 
 
 def _add_asked(
-    sinks: dict[tuple[str, str], list[Sink]], job: Job, given: Mapping[str, Any], wanted: Wanted
+    sinks: dict[tuple[str, str], list[Sink]], job: Job, given: Mapping[str, Any], request: Request
 ) -> None:
     """Add where the decisions of policies go; of their streams nothing else is told."""
     from augury.runners.local.delivery import AuditFile
-    from augury.runners.spark.asked_together import ArrowSink
+    from augury.runners.spark.combined import ArrowSink
 
-    for each in wanted.asked.values():
+    for each in request.asked.values():
         if each.kind == "audit":
             file = AuditFile(given["audit"], is_new=not job.streaming)
             sinks["match", each.key.lower()] = [ArrowSink(file)]

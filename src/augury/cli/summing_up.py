@@ -10,7 +10,7 @@ from augury.cli.progress import Reporter
 
 if TYPE_CHECKING:
     from augury.cli.job import Job
-    from augury.runners.wanted import Wanted
+    from augury.runners.request import Request
 
 
 class Counts(Protocol):
@@ -48,12 +48,12 @@ def tell_ties(delivery: Counts, job: Job, reporter: Reporter) -> None:
             reporter.note(f"warning: {tie_notice(query, count)}")
 
 
-def measure(reporter: Reporter, job: Job, wanted: Wanted, place: str | None) -> None:
+def measure(reporter: Reporter, job: Job, request: Request, place: str | None) -> None:
     """Serve the numbers of a run where that is asked for."""
     if place is None:
         return
     from augury.runners.metrics import Metrics, served
 
-    names = {wanted.place(name)[1]: name for name in job.queries}
+    names = {request.place(name)[1]: name for name in job.queries}
     reporter.metrics = Metrics(names, frozenset(job.checked.catalog.rules))
     served(reporter.metrics, place)

@@ -54,8 +54,8 @@ def table(rows: Sequence[Mapping[str, Any]], *, wide: bool = False) -> str:
 
 def _shown(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the columns that people want, how sure it is last; what was revised or missed, too."""
-    told = {"revision": 0, "n_missed": 0}
-    odd = {name for name, usual in told.items() if any(r.get(name, usual) != usual for r in rows)}
+    plain = {"revision": 0, "n_missed": 0}
+    odd = {name for name, usual in plain.items() if any(r.get(name, usual) != usual for r in rows)}
     names = [name for name in rows[0] if name not in _FOR_TOOLS - odd]
     return [*(n for n in names if n not in _LAST), *(n for n in names if n in _LAST)]
 

@@ -107,8 +107,8 @@ def _write_junit(out: Path, verdicts: Sequence[Verdict]) -> None:
             about = {"classname": str(file), "name": each.case.name, "time": seconds}
             case = ET.SubElement(suite, "testcase", about)
             if each.wrong:
-                told = ET.SubElement(case, "failure", {"message": each.wrong[0]})
-                told.text = "\n".join(each.wrong)
+                failure = ET.SubElement(case, "failure", {"message": each.wrong[0]})
+                failure.text = "\n".join(each.wrong)
     try:
         ET.ElementTree(root).write(out, encoding="utf-8", xml_declaration=True)
     except OSError as error:

@@ -40,8 +40,8 @@ def why(
     with script_errors(ctx), _quietly():
         ag = session_of(file)
         bind(data, ag)
-        told = ag.why(match_id, query)
-    click.echo(_json(told.as_dict()) if as_json else findings.printable(str(told)))
+        explanation = ag.why(match_id, query)
+    click.echo(_json(explanation.as_dict()) if as_json else findings.printable(str(explanation)))
 
 
 @click.command("why-not", short_help="Show why there is none, and what would change that.")
@@ -71,8 +71,8 @@ def why_not(  # noqa: PLR0913, PLR0917 - what the command line takes
     with script_errors(ctx), _quietly():
         ag = session_of(file)
         bind(data, ag)
-        told = ag.why_not(query, key=_key(keys), around=around)
-    click.echo(_json(told.as_dict()) if as_json else findings.printable(str(told)))
+        explanation = ag.why_not(query, key=_key(keys), around=around)
+    click.echo(_json(explanation.as_dict()) if as_json else findings.printable(str(explanation)))
 
 
 def _key(keys: Sequence[str]) -> object:
@@ -96,5 +96,5 @@ def _quietly() -> Iterator[None]:
         yield
 
 
-def _json(told: object) -> str:
-    return json.dumps(told, default=str)
+def _json(value: object) -> str:
+    return json.dumps(value, default=str)

@@ -40,7 +40,7 @@ class Scene(Protocol[World, Answer, Verdict]):
         """Return what the terminal shows."""
 
     def figures(self, world: World, verdict: Verdict) -> dict[str, Any]:
-        """Return the same for programs."""
+        """Return what `--json` shows."""
 
     def story(self, world: World, answer: Answer, verdict: Verdict) -> Story:
         """Return what the page shows."""

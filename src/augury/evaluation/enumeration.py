@@ -62,7 +62,7 @@ class Enumeration:
     window: int | None = None
 
     def at_once(self) -> Enumeration:
-        """Return the same search over rows of all time, which need not wait for others."""
+        """Return the search with the pattern for rows of all time, which wait for no others."""
         if self.plan.at_once is None or self.span != ALL_TIME:
             return self
         return replace(self, plan=replace(self.plan, pattern=self.plan.at_once))
@@ -81,7 +81,7 @@ class Enumeration:
         if self.lineage:
             limits_of(self.plan.pattern).check_lineage(len(found), len(found.row))
         self._register(events)
-        settlement = ConfidenceResolver(
+        resolver = ConfidenceResolver(
             self.plan.pattern,
             events.take(sort_order(events)),
             predicates,
@@ -89,8 +89,8 @@ class Enumeration:
             self.chances,
         )
         if self.lineage:
-            return settlement.settle(found)
-        return settlement.settle_open_ones(found), []
+            return resolver.resolve(found)
+        return resolver.resolve_pending(found), []
 
     def possible(self) -> tuple[Matches, list[Formula]]:
         """Return all that may be a match, and its lineage, which is not valued."""
@@ -106,7 +106,7 @@ class Enumeration:
         return resolver.lineage(found)
 
     def with_few_matches(self, most: int) -> Enumeration:
-        """Return the same search that refuses to list more matches."""
+        """Return the search with a limit: it refuses to list more matches."""
         pattern = replace(self.plan.pattern, most_matches=most)
         return replace(self, plan=replace(self.plan, pattern=pattern))
 

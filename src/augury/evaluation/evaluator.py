@@ -319,7 +319,7 @@ class Evaluator:
         objects: dict[str, list[MarkovObject]],
         tables: Tables,
     ) -> pa.Table | None:
-        """Return the same of chains that the operator cannot take."""
+        """Return the answer of chains that their operator cannot take; None if no chain can."""
         inputs = chain_inputs_of(plan, sources, objects, tables)
         if isinstance(inputs, Obstacle):
             return None

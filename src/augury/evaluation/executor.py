@@ -170,12 +170,12 @@ class Executor:
         clock, state = Clock(), self.start()
         with self._named_errors():
             fresh = {name: self._known_rows(name, rows[name], clock) for name in self.sources}
-            told, aside = self._made(state, fresh, ALWAYS, clock)
+            requested, aside = self._made(state, fresh, ALWAYS, clock)
             fresh, _ = self._looked_beside(state, fresh, ALWAYS, clock)
             found, rejected = self._stepped(state, fresh, ALWAYS, clock)
             put_aside(rejected, aside)
             found = self._acted(state, found, ALWAYS, clock)
-        return Answers({**told, **found}, rejected, self._shown(clock))
+        return Answers({**requested, **found}, rejected, self._shown(clock))
 
     def _known_rows(self, name: str, rows: StreamRows, clock: Clock) -> StreamRows:
         """Return rows that were checked; those that matches are made of know their events' ids."""
@@ -200,14 +200,14 @@ class Executor:
         found = dict[str, pa.Table]()
         placed, rejected = fresh, self._rejected(fresh)
         if moves:
-            told, aside = self._made(state, fresh, horizon, clock)
+            requested, aside = self._made(state, fresh, horizon, clock)
             before = self._known(state)
             placed, known = self._looked_beside(state, fresh, horizon, clock)
             found, more = dict[str, pa.Table](), dict[str, pa.Table]()
             if known > before:
                 found, more = self._stepped(state, placed, known, clock)
                 found = self._acted(state, found, known, clock)
-            found |= told
+            found |= requested
             put_aside(rejected, aside)
             put_aside(rejected, more)
             self._forget(state, fresh, horizon)
@@ -303,7 +303,7 @@ class Executor:
                 state.made[name], made = stage.advance(state.made[name], fresh, horizon)
                 own.rows_out = made.num_rows
             fresh |= made.streams
-            found |= {a.key: made.told[a] for a in self.network.asked if a in made.told}
+            found |= {a.key: made.requested[a] for a in self.network.asked if a in made.requested}
             put_aside(rejected, made.rejected)
         return found, rejected
 

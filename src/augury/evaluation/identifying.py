@@ -114,11 +114,11 @@ class Identifying:
 def identify_stage(catalog: Catalog, tables: Mapping[str, pa.Table], name: str) -> IdentifyStage:
     """Return the stage that identifies the events of a stream, by bound tables."""
 
-    def table(wanted: str) -> pa.Table:
-        if wanted.lower() not in tables:
-            known = catalog.tables[wanted.lower()].name
+    def table(table_name: str) -> pa.Table:
+        if table_name.lower() not in tables:
+            known = catalog.tables[table_name.lower()].name
             raise DataError(f"table {known} has no data; bind it: bind({known!r}, ...)")
-        return tables[wanted.lower()]
+        return tables[table_name.lower()]
 
     return Identifying(catalog, _no_rows, table).stage(name)
 

@@ -74,11 +74,11 @@ class Guard:
         del horizon
         state, passed = self.stage.advance(state, fresh[self.source])
         policy = self.stage.plan.schema.name.lower()
-        told = {Asked("audit", policy): passed.audit}
+        requested = {Asked("audit", policy): passed.audit}
         for alias in self.aliases:
             columns = [column.name for column in alias.columns]
-            told[Asked("stream", alias.name.lower())] = passed.kept.table.select(columns)
-        return state, Made(self._under_all_names(passed.kept), told)
+            requested[Asked("stream", alias.name.lower())] = passed.kept.table.select(columns)
+        return state, Made(self._under_all_names(passed.kept), requested)
 
     def again(self, state: Any, fresh: Rows) -> Rows:
         return self._under_all_names(fresh[self.source])
@@ -152,16 +152,16 @@ class Owners:
         log, bad = tidings.told, tidings.rejected
         # In one step that is the last the last tellings are known; in many they are told again.
         last = last_tellings(log, self.stage.own) if is_only else log
-        told, streams = dict[Asked, pa.Table](), dict[str, StreamRows]()
+        requested, streams = dict[Asked, pa.Table](), dict[str, StreamRows]()
         for each in (self.stage.own, *self.aliases):
             name = each.name.lower()
-            told |= {Asked("revisions", name): log, Asked("stream", name): last}
+            requested |= {Asked("revisions", name): log, Asked("stream", name): last}
             # What is told goes on to those who read it; the rows of the source go on as they are.
             streams[name] = StreamRows(each, log, bad)
         if isinstance(self.stage, KeptOwners) and tidings.audit is not None:
             policy = self.stage.policy.plan.schema.name.lower()
-            told[Asked("audit", policy)] = tidings.audit
-        return state, Made(streams, told, {self.source: bad} if bad.num_rows else {})
+            requested[Asked("audit", policy)] = tidings.audit
+        return state, Made(streams, requested, {self.source: bad} if bad.num_rows else {})
 
     def again(self, state: Any, fresh: Rows) -> Rows:
         return {}

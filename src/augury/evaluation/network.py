@@ -101,8 +101,8 @@ class Network:
     def only(self, names: Iterable[str], asked: Iterable[Asked] = ()) -> Network:
         """Return the network of some of the queries, and of what else is asked for."""
         others = tuple(asked)
-        told = [each.name for each in others if each.kind == "revisions"]
-        named = [*(name.lower() for name in names), *(n for n in told if n in self.queries)]
+        logs = [each.name for each in others if each.kind == "revisions"]
+        named = [*(name.lower() for name in names), *(n for n in logs if n in self.queries)]
         chosen = tuple(dict.fromkeys(named))
         found: dict[str, CheckedQuery] = {}
         for name in chosen:

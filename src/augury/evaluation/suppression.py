@@ -95,8 +95,8 @@ def history_of(
     if known is None:
         return rows
     stage = identify_stage(catalog, bound, schema.name)
-    told = stage.advance(stage.start(), rows.table)[1].told
-    return StreamRows(schema, last_tellings(told, schema), rows.rejected)
+    log = stage.advance(stage.start(), rows.table)[1].told
+    return StreamRows(schema, last_tellings(log, schema), rows.rejected)
 
 
 def owners_behind_policies(
@@ -104,19 +104,19 @@ def owners_behind_policies(
 ) -> dict[str, Identities]:
     """Return what readers are told of owners, by lower-case stream, of streams under a policy.
 
-    Streams AS SUPPRESS have the same.
+    Streams AS SUPPRESS are told what their stream is.
     """
-    told = dict[str, Identities]()
+    identities = dict[str, Identities]()
     for policy in catalog.policies.values():
         own = found.get(policy.stream.lower())
         if own is None or own.identities is None:
             continue
-        known = told[policy.stream.lower()] = own.identities
+        known = identities[policy.stream.lower()] = own.identities
         for alias, kept in catalog.suppressed.items():
             if kept.policy == policy.name:
                 last = replace(known.last, schema=catalog.streams[alias])
-                told[alias] = replace(known, last=last)
-    return told
+                identities[alias] = replace(known, last=last)
+    return identities
 
 
 def taught(stage: SuppressStage, catalog: Catalog, bound: Mapping[str, pa.Table]) -> Deciding:

@@ -181,8 +181,8 @@ def _exponential_bends(parameters: Parameters) -> Parameters:
 
 def _gamma_bends(parameters: Parameters) -> Parameters:
     mean, shape = parameters
-    spread = mean / math.sqrt(shape)
-    around = {mean + k * spread for k in (-6, -4, -2, -1, 0, 1, 2, 4, 6, 10, 16, 26, 40)}
+    deviation = mean / math.sqrt(shape)
+    around = {mean + k * deviation for k in (-6, -4, -2, -1, 0, 1, 2, 4, 6, 10, 16, 26, 40)}
     # Near zero a gamma density is a power of the length: cells that halve keep it smooth.
     powers = 40 if shape < 1.0 else 12 if shape < 3.0 and shape % 1.0 else 3
     small = {mean * 2.0**-k for k in range(1, powers)}

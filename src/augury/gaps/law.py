@@ -53,12 +53,12 @@ class Parts:
     silent: Function
     cuts: tuple[float, ...]
     is_slow: bool = False
-    together: Pair | None = None
+    pair: Pair | None = None
 
     def both(self, lengths: Reals) -> tuple[Reals, Reals]:
         """Return numerator and denominator at each length."""
-        if self.together is not None:
-            return self.together(lengths)
+        if self.pair is not None:
+            return self.pair(lengths)
         return self.true(lengths), self.silent(lengths)
 
 
@@ -156,7 +156,7 @@ def _missed(step: Step, ahead: Parts, cuts: tuple[float, ...]) -> Parts:
         found, missed = all_means_over(own.gap, each, lengths, free)
         return own.rate * found, unread(lengths, missed)
 
-    return Parts(true, silent, cuts, together=both if needed == free else None)
+    return Parts(true, silent, cuts, pair=both if needed == free else None)
 
 
 @lru_cache(maxsize=512)
@@ -168,7 +168,7 @@ def _tabulated(steps: tuple[Step, ...], top: float) -> Parts:
     alone = parts.true, parts.silent
     exact = Tables.of(*tabulate_both(parts.both, alone, parts.cuts, top, error))
     tables = exact.joined(JOINED_ERROR * error)
-    return Parts(tables.first, tables.second, tables.turns, together=tables)
+    return Parts(tables.first, tables.second, tables.turns, pair=tables)
 
 
 # Backward -------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def _ends(stretch: Ends, top: float) -> Parts:
 
 
 def _free_at_ends(stretch: Ends, lengths: Reals, turns: Iterable[float], later: Function) -> Reals:
-    """Return the same where nothing is negated beyond the seen: all windows at once."""
+    """Return the chance at both ends where nothing is negated beyond the seen: for all windows."""
     first, after = stretch.start.first, stretch.start.after
     assert first is not None
 
@@ -301,7 +301,7 @@ class Leading:
     zone: Reals
 
     def at(self, k: int, n: int) -> Leading:
-        """Return the same for n points of one window, number k."""
+        """Return the negated with the zone of window number k, for n points of it."""
         return Leading(self.negated, np.full(n, self.zone[k]))
 
 

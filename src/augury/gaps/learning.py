@@ -356,8 +356,8 @@ def fit(sample: Weighted) -> Gap:
     mean = float((sample.weights * sample.lengths).sum() / total)
     logs = np.log(np.maximum(sample.lengths, TINY))
     log_mean = float((sample.weights * logs).sum() / total)
-    spread = float((sample.weights * (logs - log_mean) ** 2).sum() / total)
-    sigma = min(max(math.sqrt(spread), 1e-3), MOST_SIGMA)
+    variance = float((sample.weights * (logs - log_mean) ** 2).sum() / total)
+    sigma = min(max(math.sqrt(variance), 1e-3), MOST_SIGMA)
     shape = _gamma_shape(math.log(mean) - log_mean)
     candidates = (
         (Gap("EXPONENTIAL", (mean,)), 1),

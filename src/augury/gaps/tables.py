@@ -169,7 +169,7 @@ class Tables:
         return tuple(self.cuts[1:-1][wide[:-1]].tolist())
 
     def joined(self, error: float) -> Tables:
-        """Return the same with few pieces: neighbours are one where a polynomial fits both.
+        """Return the tables with few pieces: neighbours are one where a polynomial fits both.
 
         A table has to be cut wherever its function might bend, and those who integrate over it
         look at each piece; at most of the cuts it does not bend by as much as the error. Zero
@@ -250,13 +250,6 @@ def _turns(coefficients: Reals) -> Reals:
     return np.asarray(roots[np.abs(roots) <= 1.0], np.float64)
 
 
-def constant(value: float) -> Table:
-    """Return a table that has one value everywhere."""
-    coefficients = np.zeros((1, DEGREE + 1))
-    coefficients[0, 0] = value
-    return Table(np.array([0.0, 1.0]), coefficients)
-
-
 def tabulate(function: Function, cuts: Iterable[float], top: float, error: float = ERROR) -> Table:
     """Return a table of the function on [0, top], whose pieces end at least at the cuts."""
     draft = _Draft.of(cuts, top, error)
@@ -276,8 +269,8 @@ def tabulate_both(
     drafts = _Draft.of(own, top, error), _Draft.of(own, top, error)
     while any(draft.waiting for draft in drafts):
         shared = [piece for piece in drafts[0].waiting if piece in set(drafts[1].waiting)]
-        together = _fit_both(both, shared)
-        for draft, function, fits in zip(drafts, alone, together, strict=True):
+        shared_fits = _fit_both(both, shared)
+        for draft, function, fits in zip(drafts, alone, shared_fits, strict=True):
             known = dict(zip(shared, fits, strict=True))
             rest = [piece for piece in draft.waiting if piece not in known]
             draft.take(known | dict(zip(rest, _fit(function, rest), strict=True)))

@@ -118,14 +118,14 @@ class CrowdFollower:
         return Crowds(after), found
 
     def _followed(
-        self, key: Any, before: Crowd | None, codes: Words, last: int, told: tuple[Reals, Reals]
+        self, key: Any, before: Crowd | None, codes: Words, last: int, out: tuple[Reals, Reals]
     ) -> Crowd:
         """Return the particles of a key after some steps, and fill in what is told of these."""
         rng, cloud = random_numbers(self.seed, key), None
         if before is not None:
             rng.bit_generator.state = before.drawn
             cloud = Cloud.of(before.at, before.weight)
-        marginal, evidence = told
+        marginal, evidence = out
         for t, own in enumerate(clouds(self.model, codes, self.n, rng, cloud)):
             cloud = own
             marginal[t] = np.bincount(self.model.cell(own.at), own.weight, len(self.model.states))

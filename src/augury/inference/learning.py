@@ -20,6 +20,8 @@ from augury.inference.smoothing import smoothed
 from augury.records import Reals, Words
 
 UNKNOWN = -1
+# A round that raises the log-likelihood by less is the last.
+TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,6 @@ def baum_welch(
     model: Model,
     readings: Readings,
     rounds: int = 50,
-    tolerance: float = 1e-6,
     pseudo: float = 1e-9,
 ) -> tuple[Model, list[float]]:
     """Return the model after learning without labels, and the log-evidence before each round."""
@@ -79,7 +80,7 @@ def baum_welch(
     for _ in range(rounds):
         belief = smoothed(model, readings)
         history.append(float(belief.log_evidence.sum()) + _scale(model, readings))
-        if len(history) > 1 and history[-1] - history[-2] < tolerance:
+        if len(history) > 1 and history[-1] - history[-2] < TOLERANCE:
             break
         starts = readings.first[:-1]
         transition = np.zeros_like(model.transition)

@@ -104,8 +104,8 @@ def refuse_syntax(
     """Add the diagnostic for where the machine stopped while it read `tokens`."""
     accepted = frozenset(machine.accepted(stuck.states))
     token, meant = _suspect(stuck, machine, tokens, accepted)
-    wanted = phrase_list(accepted) if token is stuck.token else "a keyword"
-    message = f"{_shown(token, findings)} is not expected here; expected {wanted}"
+    expected = phrase_list(accepted) if token is stuck.token else "a keyword"
+    message = f"{_shown(token, findings)} is not expected here; expected {expected}"
     hint = f"did you mean {meant}?" if meant else _hint(token, tokens, accepted)
     findings.refuse(codes.SYNTAX, _place(token, stuck), message, hint)
 

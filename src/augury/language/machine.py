@@ -181,8 +181,8 @@ def _reads_as_keyword(keyword: Keyword | None, following: Token) -> bool:
     seen = {following.kind}
     if following.kind == "WORD":
         seen.add(following.text.upper())
-    wanted = not keyword.before or not keyword.before.isdisjoint(seen)
-    return wanted and keyword.unless.isdisjoint(seen)
+    is_due = not keyword.before or not keyword.before.isdisjoint(seen)
+    return is_due and keyword.unless.isdisjoint(seen)
 
 
 def _bind(production: Production, actions: dict[str, Action]) -> _Step:

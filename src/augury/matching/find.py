@@ -158,13 +158,13 @@ def enlarged(room: Room, deepest: int, limits: StepLimits, arena: Words, seen: s
     """Return more room, up to what the matches of a step may take."""
     used = [int(arena[k]) for k in (layout.MATCHES, layout.ITEMS, layout.ABSENTS)]
     limits.check(*used, seen=seen)
-    wanted = room.enlarged(deepest)
+    larger = room.enlarged(deepest)
     larger = replace(
-        wanted,
-        passed=min(wanted.passed, max(limits.absents, room.passed)),
-        matches=min(wanted.matches, max(limits.rows + 1, room.matches)),
-        items=min(wanted.items, max(limits.items + 1, room.items)),
-        absents=min(wanted.absents, max(limits.absents + 1, room.absents)),
+        larger,
+        passed=min(larger.passed, max(limits.absents, room.passed)),
+        matches=min(larger.matches, max(limits.rows + 1, room.matches)),
+        items=min(larger.items, max(limits.items + 1, room.items)),
+        absents=min(larger.absents, max(limits.absents + 1, room.absents)),
     )
     if larger == room:
         # What one start has found is lost, but it was more than there may be.

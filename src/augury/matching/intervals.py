@@ -101,7 +101,7 @@ class _Split:
         if step.moves or (self.times and step.time == self.times[-1]):
             return False
         none = taken = 1.0
-        together: dict[Hashable, dict[int, float]] = {}
+        by_kind: dict[Hashable, dict[int, float]] = {}
         for group in step.groups:
             kind, shares = self._read(group)
             if kind == MIXED:
@@ -110,12 +110,12 @@ class _Split:
                 none *= 1.0 - sum(shares.values())
                 taken *= 1.0 - sum(p for symbol, p in shares.items() if self._takes(symbol))
             elif kind is not None:
-                before = together.get(kind)
-                together[kind] = _full(shares) if before is None else _both(before, _full(shares))
+                before = by_kind.get(kind)
+                by_kind[kind] = _full(shares) if before is None else _both(before, _full(shares))
         self.times.append(step.time)
         self.candidate.append(1.0 - none)
         self.accepted.append(1.0 - taken)
-        for value, chances in together.items():
+        for value, chances in by_kind.items():
             self._add(self.values.setdefault(value, len(self.values)), chances)
         self.first.append(len(self.rows))
         return True

@@ -66,7 +66,7 @@ class Beliefs:
         return Beliefs(*(getattr(self, item.name)[rows] for item in fields(self)))
 
     def contiguous(self) -> Beliefs:
-        """Return the same rows in memory as kernels were compiled for."""
+        """Return the rows with each array in one piece of memory, as kernels take them."""
         return Beliefs(*(np.ascontiguousarray(getattr(self, item.name)) for item in fields(self)))
 
     @staticmethod

@@ -52,7 +52,7 @@ class ConfidenceResolver:
     formula_of: Callable[[int], Formula]
     chances: dict[Any, dict[Any, float]]
 
-    def settle(self, matches: Matches) -> tuple[Matches, list[Formula]]:
+    def resolve(self, matches: Matches) -> tuple[Matches, list[Formula]]:
         """Return the matches that pass the threshold, with final confidences and their lineage."""
         place = {int(row): k for k, row in enumerate(self.events.row)}
         kept, formulas, confidences = [], list[Formula](), []
@@ -65,16 +65,16 @@ class ConfidenceResolver:
         passing = matches.only(np.array(kept, np.int64))
         return passing.settled(np.array(confidences, np.float64)), formulas
 
-    def settle_open_ones(self, matches: Matches) -> Matches:
+    def resolve_pending(self, matches: Matches) -> Matches:
         """Settle only what is not final yet: by walks where they tell, by formulas otherwise."""
         final, pending = np.flatnonzero(matches.is_final), np.flatnonzero(~matches.is_final)
         done, doubtful = matches.only(final), matches.only(pending)
-        told = self._walked(doubtful)
-        passing = [m for m, p in enumerate(told) if p is not None and self._passes(p)]
+        walked = self._walked(doubtful)
+        passing = [m for m, p in enumerate(walked) if p is not None and self._passes(p)]
         known = doubtful.only(np.array(passing, np.int64))
-        known = known.settled(np.array([told[m] for m in passing], np.float64))
-        rest = np.array([m for m, p in enumerate(told) if p is None], np.int64)
-        settled, _ = self.settle(doubtful.only(rest))
+        known = known.settled(np.array([walked[m] for m in passing], np.float64))
+        rest = np.array([m for m, p in enumerate(walked) if p is None], np.int64)
+        settled, _ = self.resolve(doubtful.only(rest))
         joined = Matches.joined(done.settled(done.confidence), known)
         return Matches.joined(joined, settled)
 

@@ -109,7 +109,7 @@ class Walks:
         return known[high - low]
 
     def _walked(self, guard: Guard, low: int, high: int) -> list[float]:
-        """Return the same for every end up to high: all instances begin one way, so one walk."""
+        """Return P(no instance) before every end up to high; as all begin one way, in one walk."""
         assert guard.inside is not None
         order = [edge.component for edge in guard.inside.edges]
         # How likely an instance has come so far, and no farther.
@@ -169,7 +169,7 @@ class Walks:
         return self._rows[key]
 
     def _spared(self, line: Iterable[int], room: int, forbidden: frozenset[int]) -> float:
-        """Return the same along a line of events."""
+        """Return P(none of the first `room` events of a line that exist is forbidden)."""
         count, full = [1.0, *[0.0] * (room - 1)], 0.0
         for e in line:
             p = float(self.events.p[e])

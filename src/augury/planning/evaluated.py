@@ -128,13 +128,13 @@ def _unfollowed(query: CheckedQuery) -> Refused | None:
         why = "together with PREV or NEXT outside the match"
     elif query.strategy == "NEXT" and _ends_by_until(query.shape):
         why = "together with UNTIL under next-match selection"
-    if why is None and (told := _told_condition(query)) is not None:
+    if why is None and (column := _revised_column(query)) is not None:
         hint = "ask for sure matches with HAVING CONFIDENCE, which is revised as they are"
-        return Refused(f"a condition on {told}, which is told again as more is known", hint)
+        return Refused(f"a condition on {column}, which is told again as more is known", hint)
     return None if why is None else Refused(f"the owners of {first.name} {why}", hint)
 
 
-def _told_condition(query: CheckedQuery) -> str | None:
+def _revised_column(query: CheckedQuery) -> str | None:
     """Return what a condition reads of a telling, which is no property of an event; or None.
 
     That is what is told of owners, and how likely matches over them are.
@@ -144,9 +144,9 @@ def _told_condition(query: CheckedQuery) -> str | None:
     read = [(node.component or "", node.name) for node in nodes]
     for equality in query.equalities:
         read += [(query.components[c].name, column) for c, column in equality.members]
-    told = {name for s in query.streams if s.is_identified for name in TOLD}
-    told |= {s.probability.lower() for s in query.streams if s.of_owners and s.probability}
-    return next((f"{own}.{name}" for own, name in read if name.lower() in told), None)
+    revised = {name for s in query.streams if s.is_identified for name in TOLD}
+    revised |= {s.probability.lower() for s in query.streams if s.of_owners and s.probability}
+    return next((f"{own}.{name}" for own, name in read if name.lower() in revised), None)
 
 
 def _hanging_together(query: CheckedQuery) -> Refused | None:
@@ -234,7 +234,7 @@ def _unseen(query: CheckedQuery) -> Refused | None:
 
 
 def unevaluated_note(query: CheckedQuery) -> str | None:
-    """Return the same as a sentence, with its code."""
+    """Return a sentence that says why a query is not evaluated, with the code; or None."""
     what = unevaluated(query)
     return what and f"not evaluated yet: it uses {what} ({NOT_EVALUATED})"
 

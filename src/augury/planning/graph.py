@@ -212,11 +212,11 @@ class _Making:
 
 def stage_of(query: CheckedQuery, catalog: Catalog, reads: tuple[str, ...] = ()) -> Stage:
     """Return the stage that answers a query over rows that have an end."""
-    told = tells(query)
-    if told == "matches":
+    form = tells(query)
+    if form == "matches":
         step, again = _match_step(query, catalog), _revises(query, catalog)
-        return Stage("match", query.name, reads, step, told, again)
-    return Stage(_kind(query, catalog), query.name, reads, "all", told)
+        return Stage("match", query.name, reads, step, form, again)
+    return Stage(_kind(query, catalog), query.name, reads, "all", form)
 
 
 def _kind(query: CheckedQuery, catalog: Catalog) -> Kind:

@@ -2,7 +2,7 @@
 
 `logical_plan` gives the plan as written: everything is tested in the search. The rewrites move each
 thing to where it costs least; none changes what the query means. A query over queries reads their
-output through a `Scan` whose `derived_from` names the query: that is the hierarchy.
+output through a `Scan` whose stream names the query: that is the hierarchy.
 """
 
 from __future__ import annotations
@@ -42,10 +42,6 @@ class Scan:
 
     stream: StreamSchema
     columns: tuple[str, ...]
-
-    @property
-    def derived_from(self) -> str | None:
-        return self.stream.query
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from augury.planning.pattern.build_automaton import build_automaton
 
 
 def without_skip(query: CheckedQuery) -> CheckedQuery | None:
-    """Return the query without AFTER MATCH where that is the same, but for events at once.
+    """Return the query without AFTER MATCH where its matches stay, but for events at once.
 
     None where matches may cover each other, or are numbered.
     """

@@ -52,7 +52,7 @@ def _divided(waits: np.ndarray) -> float:
 
 
 def expected_wang(types: Sequence[str], rates: Sequence[float], span: float) -> float:
-    """Return the same by equation 4.8 of Wang's thesis, at least 0.
+    """Return the expected completions by equation 4.8 of Wang's thesis, at least 0.
 
     It takes the mean number of events of all types for their number, so it is no expectation.
     """

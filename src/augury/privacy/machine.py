@@ -197,11 +197,11 @@ class Machine:
         return ()
 
 
-def _exactly(wanted: Sequence[Player | Ban], others: Sequence[Player | Ban]) -> Test:
+def _exactly(required: Sequence[Player | Ban], others: Sequence[Player | Ban]) -> Test:
     """Return whether an event plays all of some, and none of others."""
 
     def test(kind: str | None, values: Values) -> bool:
-        return all(each.plays(kind, values) for each in wanted) and not any(
+        return all(each.plays(kind, values) for each in required) and not any(
             each.plays(kind, values) for each in others
         )
 

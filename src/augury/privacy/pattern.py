@@ -42,7 +42,7 @@ class Event:
         return self.time, self.tie is not None, self.tie
 
     def later(self, shift: int) -> Event:
-        """Return the same event at another time."""
+        """Return the event, moved in time by so much."""
         return Event(self.time + shift, self.tie, self.id, self.type, self.faces)
 
 

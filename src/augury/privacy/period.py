@@ -38,7 +38,7 @@ def find_period(events: Sequence[Event]) -> int | None:
 
 
 def period_of(moments: Iterable[Sequence[int]]) -> int | None:
-    """Return the same of the times of events, those of each type apart and in order."""
+    """Return the length of a cycle, by the times of events of each type, in order; or None."""
     times = [np.array(own, np.float64) for own in moments if len(own) > 2]
     if sum(map(len, times)) < FEWEST:
         return None

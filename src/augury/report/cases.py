@@ -11,7 +11,7 @@ from augury.report.charts.timeline import Mark, Span, Timeline
 from augury.report.gathered import Answer, Row
 from augury.report.parts import Section
 from augury.report.sections import shown
-from augury.why.told import Event, Why
+from augury.why.explanation import Event, Why
 
 # The surest, the most doubtful, and the least sure: so many of each.
 EACH = 2
@@ -48,8 +48,8 @@ def _card(ag: Any, answer: Answer, row: Row) -> str:
         return ""
     key = ", ".join(shown(row[name]) for name in answer.keys) or shown(row["end_ts"])
     own = ("query", "match_id", "revision", "start_ts", "end_ts", "confidence", "n_missed")
-    told = [name for name in row if name not in (*own, "events", *answer.keys)]
-    values = "".join(f"<p>{escape(name)}: {escape(shown(row[name]))}</p>" for name in told[:4])
+    outputs = [name for name in row if name not in (*own, "events", *answer.keys)]
+    values = "".join(f"<p>{escape(name)}: {escape(shown(row[name]))}</p>" for name in outputs[:4])
     conditions = "".join(
         f"<p><code>{escape(text)}</code> {escape(how)}</p>" for text, how in why.conditions[:6]
     )

@@ -51,15 +51,15 @@ def fan_of(ag: Any, name: str) -> Fan | None:
     path = _path(tables[-1])
     known = [_chances(table) for table in tables]
     # What cannot be complete so soon has no row.
-    told = {moment: tuple(own.get(moment, 0.0) for own in known) for moment in path}
-    told = {moment: own for moment, own in told.items() if None not in own}
-    if len(told) < 2:
+    chances = {moment: tuple(own.get(moment, 0.0) for own in known) for moment in path}
+    chances = {moment: own for moment, own in chances.items() if None not in own}
+    if len(chances) < 2:
         return None
     return Fan(
         tuple(_in_words(forecast, length) for length in lengths),
-        tuple(at for at, _ in told),
-        tuple(len(items) for _, items in told),
-        tuple(told.values()),
+        tuple(at for at, _ in chances),
+        tuple(len(items) for _, items in chances),
+        tuple(chances.values()),
     )
 
 
@@ -115,8 +115,8 @@ def drawn(fan: Fan, forecast: str) -> Section:
     whole = [(at, own[-1]) for at, own in zip(places, fan.chances, strict=True)]
     pieces.append(plot.curve(whole, "precision"))
     for point, at, bound, own in zip(whole, fan.times, fan.bound, fan.chances, strict=True):
-        told = ", ".join(f"{c:.1%} within {p}" for p, c in zip(fan.parts, own, strict=True))
-        tip = f"{sections.shown(at)}, {sections.counted(bound, 'event', 'events')} bound: {told}"
+        shares = ", ".join(f"{c:.1%} within {p}" for p, c in zip(fan.parts, own, strict=True))
+        tip = f"{sections.shown(at)}, {sections.counted(bound, 'event', 'events')} bound: {shares}"
         pieces.append(plot.dot(point, 3.6, "band", tip))
     lead = (
         "The partial match that came nearest to being complete, after each event: how likely it "

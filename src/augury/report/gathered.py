@@ -37,7 +37,7 @@ class Truth:
 
     column: str
     judged: tuple[Judged, ...]
-    wanted: int
+    relevant: int
     what: str
 
 
@@ -156,8 +156,8 @@ def _truth(ag: Any, query: str, column: str, rows: tuple[Row, ...], keys: tuple[
     for row, right in zip(rows, is_right, strict=True):
         key = tuple(row[name] for name in keys)
         best[key] = max(best.get(key, (-1.0, False)), (row["confidence"], right))
-    wanted = _wanted(ag, query, column, keys)
-    return Truth(column, tuple(best.values()), max(wanted, _right(best)), ", ".join(keys))
+    relevant = _relevant(ag, query, column, keys)
+    return Truth(column, tuple(best.values()), max(relevant, _right(best)), ", ".join(keys))
 
 
 def _right(best: Mapping[Any, Judged]) -> int:
@@ -189,7 +189,7 @@ def _known(ag: Any, query: str, column: str) -> dict[str, bool]:
     return found
 
 
-def _wanted(ag: Any, query: str, column: str, keys: tuple[str, ...]) -> int:
+def _relevant(ag: Any, query: str, column: str, keys: tuple[str, ...]) -> int:
     """Return of how many keys there is something to be found, in rows that readers see."""
     guarded = ag._declared.catalog.guarded
     for stream in ag._declared.checked_queries[query.lower()].streams:
@@ -206,8 +206,8 @@ def _wanted(ag: Any, query: str, column: str, keys: tuple[str, ...]) -> int:
     return 0
 
 
-def _named(names: list[str], wanted: str) -> str:
-    return next(name for name in names if name.lower() == wanted.lower())
+def _named(names: list[str], given: str) -> str:
+    return next(name for name in names if name.lower() == given.lower())
 
 
 def _is_true(value: Any) -> bool:

@@ -15,16 +15,16 @@ function cutAt(threshold) {
   const accused = data.items.filter(([confidence]) => confidence >= threshold - slack);
   const right = accused.filter(([, isRight]) => isRight).length;
   document.getElementById("cut-value").textContent = threshold.toFixed(2);
-  const isJudged = data.wanted !== undefined;
+  const isJudged = data.relevant !== undefined;
   const note = isJudged ? (accused.length - right).toLocaleString("en") + " wrongly" : "of " + data.items.length.toLocaleString("en");
   show("accused", accused.length.toLocaleString("en"), note);
   if (isJudged) show("precision", percent(right, accused.length));
-  if (isJudged) show("recall", percent(right, data.wanted));
+  if (isJudged) show("recall", percent(right, data.relevant));
   for (const line of all('[data-cut="x"]')) for (const end of ["x1", "x2"]) line.setAttribute(end, 100 * threshold + "%");
   for (const line of all('[data-cut="y"]')) for (const end of ["y1", "y2"]) line.setAttribute(end, 100 - 100 * threshold + "%");
   for (const dot of all('[data-cut="curve"]')) {
     dot.setAttribute("visibility", accused.length ? "visible" : "hidden");
-    dot.setAttribute("cx", 100 * right / data.wanted + "%");
+    dot.setAttribute("cx", 100 * right / data.relevant + "%");
     dot.setAttribute("cy", 100 - 100 * right / (accused.length || 1) + "%");
   }
   for (const dot of all("[data-c]")) dot.classList.toggle("off", dot.dataset.c < threshold - slack);

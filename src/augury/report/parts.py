@@ -40,7 +40,7 @@ class Story:
     """All that a page shows of a scene; `data` is for the page's script.
 
     With a cut, the data has `items` (pairs of a confidence and 1 or 0 for right or not) and
-    `wanted`, and the head has figures with the ids accused, precision and recall.
+    `relevant`, and the head has figures with the ids accused, precision and recall.
     """
 
     head: tuple[Figure, ...]

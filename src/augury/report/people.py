@@ -24,7 +24,7 @@ Whereabouts = dict[Any, dict[Any, float]]
 
 
 @dataclass(frozen=True)
-class Told:
+class Move:
     """An event that somebody did: a move from a place to another, with its owners, told twice."""
 
     at: Any
@@ -48,7 +48,7 @@ def lanes_of(ag: Any, name: str) -> Lanes | None:
     wards = _events_of(ag.revisions(name).to_pylist(), node, catalog.streams[name.lower()])
     if not wards:
         return None
-    unit, events = max(wards.items(), key=lambda each: sum(told.doubt for told in each[1]))
+    unit, events = max(wards.items(), key=lambda each: sum(move.doubt for move in each[1]))
     named = [each.name for each in (model.owner, model.place, model.by) if each is not None]
     staff = ag._bound.local_runner().bound[node.objects.lower()].select(named).to_pylist()
     begins = {
@@ -59,29 +59,29 @@ def lanes_of(ag: Any, name: str) -> Lanes | None:
     return drawn_of(events, begins, node.hall)
 
 
-def _events_of(log: Sequence[Mapping[str, Any]], node: Any, own: Any) -> dict[Any, list[Told]]:
+def _events_of(log: Sequence[Mapping[str, Any]], node: Any, own: Any) -> dict[Any, list[Move]]:
     """Return the events of each ward in the order of time."""
     tellings: dict[Any, dict[int, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for row in log:
         tellings[row[own.id]][row[REVISION]].append(row)
-    found: dict[Any, list[Told]] = defaultdict(list)
+    found: dict[Any, list[Move]] = defaultdict(list)
     (owner,), where = own.alternatives, own.column(node.place).name
     by = None if node.by is None else own.column(node.by).name
-    for told in tellings.values():
-        first, last = ({row[owner]: row[P] for row in told[which]} for which in (0, max(told)))
-        row = told[0][0]
+    for rows in tellings.values():
+        first, last = ({row[owner]: row[P] for row in rows[which]} for which in (0, max(rows)))
+        row = rows[0][0]
         place, kind = row[where], row[own.type]
         ways = {node.enter: (node.hall, place), node.exit: (place, node.hall)}
         origin, goal = ways.get(kind, (place, place))
         found[None if by is None else row[by]].append(
-            Told(row[own.time], origin, goal, first, last)
+            Move(row[own.time], origin, goal, first, last)
         )
     for events in found.values():
         events.sort(key=lambda each: each.at)
     return found
 
 
-def drawn_of(events: Sequence[Told], begins: Mapping[Any, Any], hall: Any) -> Lanes:
+def drawn_of(events: Sequence[Move], begins: Mapping[Any, Any], hall: Any) -> Lanes:
     """Return the lanes of a ward over the events that were most in doubt."""
     doubts = [each.doubt for each in events]
     starts = range(max(1, len(events) - MOST_EVENTS + 1))
@@ -110,7 +110,7 @@ def _begun(begins: Mapping[Any, Any]) -> Whereabouts:
     return {person: {place: 1.0} for person, place in begins.items()}
 
 
-def _moved(at: Whereabouts, event: Told, owners: Owners) -> None:
+def _moved(at: Whereabouts, event: Move, owners: Owners) -> None:
     for person, p in owners.items():
         own = at.setdefault(person, {})
         if p >= SURE:

@@ -19,12 +19,12 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What is accused from a threshold on: `right` of `accused`, out of `wanted` in all."""
+    """What is accused from a threshold on: `right` of `accused`, out of `relevant` in all."""
 
     threshold: float
     accused: int
     right: int
-    wanted: int
+    relevant: int
 
     @property
     def precision(self) -> float | None:
@@ -33,24 +33,24 @@ class Score:
 
     @property
     def recall(self) -> float | None:
-        """Of the wanted, those who were found; None where there was nothing to find."""
-        return self.right / self.wanted if self.wanted else None
+        """Of what is relevant, what was found; None where there was nothing to find."""
+        return self.right / self.relevant if self.relevant else None
 
 
 def f1(found: Score) -> float:
     """Return the harmonic mean of precision and recall."""
-    return 2 * found.right / (found.accused + found.wanted) if found.wanted else 1.0
+    return 2 * found.right / (found.accused + found.relevant) if found.relevant else 1.0
 
 
-def score(judged: Iterable[Judged], wanted: int, threshold: float) -> Score:
+def score(judged: Iterable[Judged], relevant: int, threshold: float) -> Score:
     """Return how good the answers at or above a threshold are.
 
-    >>> found = score([(0.9, True), (0.8, False), (0.3, True)], wanted=4, threshold=0.5)
+    >>> found = score([(0.9, True), (0.8, False), (0.3, True)], relevant=4, threshold=0.5)
     >>> found.precision, found.recall
     (0.5, 0.25)
     """
     kept = [right for confidence, right in judged if confidence >= threshold - TOLERANCE]
-    return Score(threshold, len(kept), sum(kept), wanted)
+    return Score(threshold, len(kept), sum(kept), relevant)
 
 
 @dataclass(frozen=True, slots=True)

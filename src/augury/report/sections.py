@@ -17,7 +17,7 @@ from augury.report.charts.script_text import marked
 from augury.report.gathered import Answer, Row, StreamRows, Truth
 from augury.report.parts import Section
 from augury.report.scores import Score, bands, score
-from augury.why.told import WhyNot
+from augury.why.explanation import WhyNot
 
 MOST_DOTS = 1_500
 MOST_LINES = 25
@@ -116,9 +116,9 @@ def _certain(answer: Answer) -> Section:
     return Section("Answers over time", lead, drawn + years(answer.rows), wide=False)
 
 
-def why_none(told: WhyNot) -> Section:
+def why_none(explanation: WhyNot) -> Section:
     """Return why a query has no match."""
-    body = f'<pre tabindex="0">{escape(str(told))}</pre>'
+    body = f'<pre tabindex="0">{escape(str(explanation))}</pre>'
     lead = "The nearest miss, and the least that lets one through."
     return Section("Why there is none", lead, body)
 
@@ -166,7 +166,7 @@ def against_truth(truth: Truth, cut: float, *, is_moved: bool) -> list[Section]:
     """Return precision, recall and calibration against a column of truth."""
 
     def at(threshold: float) -> Score:
-        return score(truth.judged, truth.wanted, threshold)
+        return score(truth.judged, truth.relevant, threshold)
 
     key = (
         '<p class="key"><span><i class="k line precision"></i>precision</span>'

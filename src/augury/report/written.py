@@ -93,7 +93,7 @@ def _story(
     head = tuple(_head(answer, streams, cut, has_slider=has_slider))
     data: dict[str, Any] = {}
     if has_slider and answer.truth is not None:
-        data = {"items": _pairs(answer.truth.judged), "wanted": answer.truth.wanted}
+        data = {"items": _pairs(answer.truth.judged), "relevant": answer.truth.relevant}
     elif has_slider:
         data = {"items": _pairs((row["confidence"], True) for row in answer.rows)}
     slider = Cut("Answers with confidence of at least", cut, 0.0) if has_slider else None
@@ -121,20 +121,20 @@ def _sections(ag: Any, answer: Answer, cut: float, *, is_moved: bool) -> Iterato
         keyed = sections.by_key(answer)
         if keyed is not None:
             yield keyed
-        told = cases(ag, answer)
-        if told is not None:
-            yield told
+        section = cases(ag, answer)
+        if section is not None:
+            yield section
     elif not answer.error:
         yield from _why_none(ag, answer.name)
 
 
 def _why_none(ag: Any, query: str) -> Iterator[Section]:
     try:
-        told = ag.why_not(query)
+        explanation = ag.why_not(query)
     except AuguryError:
         return
-    if not told.found:
-        yield sections.why_none(told)
+    if not explanation.found:
+        yield sections.why_none(explanation)
 
 
 def _head(
@@ -155,12 +155,12 @@ def _head(
         noted = f"of {len(answer.rows):,}"
         yield Figure("sure enough", f"{sure:,}", noted, id=mark)
         return
-    found = score(answer.truth.judged, answer.truth.wanted, cut)
+    found = score(answer.truth.judged, answer.truth.relevant, cut)
     wrong = f"{found.accused - found.right:,} wrongly"
     yield Figure(f"sure enough, by {answer.truth.what}", f"{found.accused:,}", wrong, id=mark)
     for name, share, note in (
         ("precision", found.precision, "of these are right"),
-        ("recall", found.recall, f"of {answer.truth.wanted:,} are found"),
+        ("recall", found.recall, f"of {answer.truth.relevant:,} are found"),
     ):
         yield Figure(name, percent(share), note, id=name if has_slider else "")
 

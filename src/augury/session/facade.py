@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from augury.runners.spark.frames import SparkFrame, SparkSession
     from augury.runners.spark.pipeline import Pipeline
     from augury.session.explained import Format
+    from augury.why.explanation import Why, WhyNot
     from augury.why.opening import Opened
-    from augury.why.told import Why, WhyNot
 
     # What answers are: an Arrow table, or a DataFrame of Spark.
     Rows = TypeVarWithDefault("Rows", default=Any)

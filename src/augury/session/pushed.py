@@ -154,10 +154,10 @@ class PushedRows:
             raise AuguryError(f"stream {stream} is {how}; push rows of {source}")
         live, name = self.runner(), self._declared.stream_name(stream)
         catalog = self._declared.catalog
-        told = [
+        identified = [
             n for n, each in catalog.identified.items() if each.statement.readings.lower() == name
         ]
-        self._bound.decided |= {n for n in (name, *told) if catalog.policy_of(n) is not None}
+        self._bound.decided |= {n for n in (name, *identified) if catalog.policy_of(n) is not None}
         # A script that `expired` declares meanwhile is known to the runner before the rows are.
         if isinstance(rows, Mapping):
             rows = (rows,)

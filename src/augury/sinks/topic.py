@@ -64,7 +64,7 @@ class TopicSink:
         self._forget(store, name)
 
     def clear(self, batch: int) -> None:
-        """Do nothing: what was sent cannot be taken back, and a repeated batch has the same."""
+        """Do nothing: what was sent stays sent, and a repeated batch leaves it out."""
 
     def _messages(self, rows: DataFrame, batch: int) -> DataFrame:
         form = {"ignoreNullFields": "false", "timestampFormat": MICROSECONDS}

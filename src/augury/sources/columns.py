@@ -148,7 +148,7 @@ def fit_values(values: Sequence[Any], name: str, kind: str) -> Fitted:
     return Fitted(pa.chunked_array([words.cast(ARROW_TYPES[kind])]), faults)
 
 
-def told(table: pa.Table) -> list[dict[str, Any]]:
+def python_rows(table: pa.Table) -> list[dict[str, Any]]:
     """Return rows as Python has them: a time before year 1, or after 9999, is NULL there."""
     try:
         rows: list[dict[str, Any]] = table.to_pylist()

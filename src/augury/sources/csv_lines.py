@@ -164,9 +164,9 @@ class _Lines:
 
     def _row(self, k: int) -> list[str | None]:
         found = _fields(self.text(k), self.form)
-        wanted = len(self.form.names)
-        self.uneven[k] = len(found) != wanted
-        return [*found, *([None] * wanted)][:wanted]
+        width = len(self.form.names)
+        self.uneven[k] = len(found) != width
+        return [*found, *([None] * width)][:width]
 
     def _parsed(self, block: bytes) -> pa.Table:
         names, form = list(self.form.names), self.form

@@ -61,8 +61,8 @@ def _comes_first(reason: str | None, name: str, columns: Mapping[str, str]) -> b
     if reason is None or " is missing" in reason:
         return True
     names = list(columns)
-    told = next((each for each in names if reason.startswith(f"{each} is declared ")), None)
-    return told is not None and names.index(told) > names.index(name)
+    named = next((each for each in names if reason.startswith(f"{each} is declared ")), None)
+    return named is not None and names.index(named) > names.index(name)
 
 
 class _Reader:

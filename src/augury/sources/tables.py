@@ -152,9 +152,9 @@ def _typed(columns: Mapping[str, Any], kinds: Mapping[str, str] | None) -> pa.Ta
 def _declared(values: Sequence[Any], name: str, kind: str, faults: Faults) -> Any:
     """Return a declared column; where all cells are of another type, it is left to be refused."""
     plain = _of_one_type(values)
-    told = plain is not None and kind in _TOLD_BY_ARROW and plain.type == ARROW_TYPES[kind]
+    is_ready = plain is not None and kind in _TOLD_BY_ARROW and plain.type == ARROW_TYPES[kind]
     # Among fractions Arrow takes a truth value for a number.
-    if told and not (kind == "DOUBLE" and any(isinstance(v, bool | np.bool_) for v in values)):
+    if is_ready and not (kind == "DOUBLE" and any(isinstance(v, bool | np.bool_) for v in values)):
         return plain
     fitted = fit_values(values, name, kind)
     if fitted.faults and plain is not None and not can_hold(kind, plain.type):

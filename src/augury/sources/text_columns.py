@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from augury.errors import DataError
 from augury.sources.columns import ARROW_TYPES
 from augury.sources.time_forms import form_of, moment_of
-from augury.sources.values import DAY_LENGTH, EXPECTED, ISO_DAY, ISO_ZONE, READERS, UNFIT
+from augury.sources.values import DAY_LENGTH, EXPECTED, ISO_DAY, READERS, UNFIT
 
 _WORDS = {"TIMESTAMP": pa.int64(), "DATE": pa.int32()}
 _MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"
@@ -34,7 +34,6 @@ _DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?"
 _OTHERS = {"nan": float("nan"), "inf": float("inf"), "infinity": float("inf")}
 _TRUTHS = {"t": True, "true": True, "y": True, "yes": True, "1": True}
 _TRUTHS |= {"f": False, "false": False, "n": False, "no": False, "0": False}
-_ZONED = re.compile(rf"[T ].*{ISO_ZONE}$")
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 

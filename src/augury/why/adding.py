@@ -15,10 +15,10 @@ from augury.analysis.declarations.catalog import StreamSchema
 from augury.language import expressions as ex
 from augury.language.tree import Component
 from augury.why.draft import Draft, NewRows, columns_named, taken_by
-from augury.why.inventing import Known, Taken, Wanted, proposals, times_between, wishes
+from augury.why.explanation import shown
+from augury.why.inventing import Known, NewEvent, Taken, proposals, times_between, wishes
 from augury.why.patterns import positives
 from augury.why.relaxing import Constraint, conjuncts, names_of
-from augury.why.told import shown
 from augury.why.trials import Match, Rows
 
 # Of matches that come near, of rows that may stand in for an event, and of times so many are tried.
@@ -93,7 +93,7 @@ class Adding:
                 yield from self._matches_for(by.stream, lost, match)
                 continue
             self.draft.budget.number += 1
-            wanted = Wanted(
+            new = NewEvent(
                 schema,
                 by.type,
                 self._models(schema, by.type, match, self.draft.rows),
@@ -102,7 +102,7 @@ class Adding:
             )
             wished = [wishes(each, lost.says, known) for each in self._about(component, lost.says)]
             times = self._times(lost, match, self.draft.rows)
-            for row in islice(proposals(wanted, times, wished), MOST_PROPOSALS):
+            for row in islice(proposals(new, times, wished), MOST_PROPOSALS):
                 yield [(schema.name.lower(), row)]
 
     def _matches_for(self, stream: str, lost: Constraint, match: Match | None) -> Iterator[NewRows]:

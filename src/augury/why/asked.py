@@ -16,7 +16,7 @@ from augury.analysis.declarations.catalog import StreamSchema
 from augury.analysis.listed import listed
 from augury.evaluation.encoding import whole
 from augury.language.tree import CreateQuery
-from augury.why.told import Event
+from augury.why.explanation import Event
 from augury.why.trials import Match, Row, Rows, Trials, ids_of
 
 # How many windows to both sides of a time are looked at.
@@ -80,10 +80,10 @@ class Asked:
 
     def _all_have(self, match: Match, rows: Rows, name: str, value: Any) -> bool:
         for event in self.events(match, rows):
-            own = {each.lower(): told for each, told in (event.row or {}).items()}
+            own = {each.lower(): cell for each, cell in (event.row or {}).items()}
             # Who did it need not be in what was read.
-            is_told = not (self.made and own.get(name) is None)
-            if name in own and is_told and own[name] != value:
+            is_known = not (self.made and own.get(name) is None)
+            if name in own and is_known and own[name] != value:
                 return False
         return True
 
@@ -175,8 +175,8 @@ class Asked:
         waiting = [s.query for s in self.checked.streams if s.query]
         while waiting:
             statement = self.trials.catalog.queries[waiting.pop().lower()]
-            told = self.trials.session_matches(str(statement.name), rows)
-            found |= {each["match_id"]: each for each in told}
+            matches = self.trials.session_matches(str(statement.name), rows)
+            found |= {each["match_id"]: each for each in matches}
             outputs = self.trials.catalog.outputs
             waiting += [n for n in statement.streams if n.lower() in outputs]
         return found

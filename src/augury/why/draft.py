@@ -13,9 +13,9 @@ from augury.language.expressions import Duration, Unit
 from augury.language.printer import to_text
 from augury.language.tree import Component, CreateQuery, Having, Window
 from augury.why.asked import Asked
+from augury.why.explanation import shown
 from augury.why.patterns import nodes
-from augury.why.relaxing import Constraint, conjuncts, relaxed, together
-from augury.why.told import shown
+from augury.why.relaxing import Constraint, conjunction, conjuncts, relaxed
 from augury.why.trials import Match, Rows
 
 NewRows = list[tuple[str, dict[str, Any]]]
@@ -89,7 +89,7 @@ class Draft:
 
     def _with(self, where: ex.Expression | None, clause: str) -> ex.Expression | None:
         more = [e for c, e in self.tightened.items() if c.clause == clause]
-        return together([*conjuncts(where), *more]) if more else where
+        return conjunction([*conjuncts(where), *more]) if more else where
 
     def as_written(self) -> CreateQuery:
         """Return the statement with what the original returns."""

@@ -17,9 +17,9 @@ from augury.errors import AuguryError
 from augury.planning.graph import stage_of
 from augury.why.asked import Asked
 from augury.why.draft import conditions_with_values
+from augury.why.explanation import Event, Factor, Why
 from augury.why.opening import Opened, asked_of
 from augury.why.relaxing import constraints_of
-from augury.why.told import Event, Factor, Why
 from augury.why.trials import Match, Rows
 
 Place = tuple[str, int]
@@ -28,34 +28,34 @@ CLOSE = 1e-9
 
 def why(opened: Opened, match_id: str, names: Iterable[str]) -> Why:
     """Return why a match was found that is among those of some queries; its id may be cut short."""
-    name, told = _found(opened, match_id, list(names))
-    match_id = told["match_id"]
+    name, row = _found(opened, match_id, list(names))
+    match_id = row["match_id"]
     checked = opened.queries[name.lower()]
     name = checked.name
-    own = {each.lower(): value for each, value in told.items()}
+    own = {each.lower(): value for each, value in row.items()}
     key = {c.name: own[c.name.lower()] for c in checked.keys if c.name.lower() in own}
     # An output that is called like a column is none of the key.
     key = {each: value for each, value in key.items() if value is not None}
-    asked, _ = asked_of(opened, checked, key, told["start_ts"])
+    asked, _ = asked_of(opened, checked, key, row["start_ts"])
     asked.query = replace(asked.query, having=None)
-    match = _same(asked, told, asked.rows)
+    match = _corresponding(asked, row, asked.rows)
     if match is None:
-        return _as_told(name, told)
+        return _from_row(name, row)
     events = asked.events(match, asked.rows)
     factors = [*_positive(asked, match, events), *_negative(asked, match)]
-    rest = told["confidence"] / prod(each.value for each in factors)
+    rest = row["confidence"] / prod(each.value for each in factors)
     most = max(factors, key=lambda each: abs(each.influence), default=None)
     return Why(
         name,
         match_id,
-        told["confidence"],
+        row["confidence"],
         events,
-        told["n_missed"],
+        row["n_missed"],
         tuple(conditions_with_values(asked, constraints_of(asked.query, ()), match)),
         tuple(factors),
         rest,
         most,
-        None if most is None else _surest(most, told["confidence"]),
+        None if most is None else _surest(most, row["confidence"]),
     )
 
 
@@ -80,24 +80,24 @@ def _found(opened: Opened, match_id: str, names: list[str]) -> tuple[str, Match]
     )
 
 
-def _as_told(name: str, told: Mapping[str, Any]) -> Why:
+def _from_row(name: str, row: Mapping[str, Any]) -> Why:
     """Return what the match itself says, where its query cannot be asked over other rows."""
     events = tuple(
         Event(e["component"], str(e["event_id"]), e["ts"], e["probability"], None)
-        for e in told["events"]
+        for e in row["events"]
         if not e["missed"]
     )
-    confidence = told["confidence"]
+    confidence = row["confidence"]
     return Why(
-        name, told["match_id"], confidence, events, told["n_missed"], (), (), confidence, None, None
+        name, row["match_id"], confidence, events, row["n_missed"], (), (), confidence, None, None
     )
 
 
-def _same(asked: Asked, told: Mapping[str, Any], rows: Rows) -> Match | None:
-    """Return a match among those of changed rows: the one of the same events."""
-    wanted = _events_of(told)
+def _corresponding(asked: Asked, row: Mapping[str, Any], rows: Rows) -> Match | None:
+    """Return the match of changed rows that has the events of a match; None without one."""
+    ids = _events_of(row)
     for each in asked.trials.matches(asked.query, rows) or []:
-        if _events_of(each) == wanted:
+        if _events_of(each) == ids:
             return each
     return None
 
@@ -156,7 +156,7 @@ def _that_matter(asked: Asked, match: Match, places: list[Place]) -> list[Place]
 
 
 def _confidence(asked: Asked, match: Match, gone: list[Place]) -> float:
-    found = _same(asked, match, asked.rows.without(gone))
+    found = _corresponding(asked, match, asked.rows.without(gone))
     return 0.0 if found is None else float(found["confidence"])
 
 

@@ -253,7 +253,7 @@ def times_between(
 
 
 @dataclass(frozen=True)
-class Wanted:
+class NewEvent:
     """A new event: of which stream and type, after what rows it is modelled, what it must have."""
 
     stream: StreamSchema
@@ -264,18 +264,18 @@ class Wanted:
 
 
 def proposals(
-    wanted: Wanted, times: Sequence[Any], wished: Sequence[Sequence[Row]]
+    new: NewEvent, times: Sequence[Any], wished: Sequence[Sequence[Row]]
 ) -> Iterator[Row]:
     """Yield rows for an event, the likeliest first; `wished` has the wishes of each condition."""
-    stream = wanted.stream
+    stream = new.stream
     time = (stream.time or "").lower()
     combined = _all_of([list(each) for each in wished]) or [{}]
-    models = [*wanted.models, {}]
+    models = [*new.models, {}]
     for wish in [*combined, {}]:
         own_times = [wish[time]] if time in wish else []
         for model in models:
             for at in [*own_times, *times]:
-                row = _row(wanted, model, at)
+                row = _row(new, model, at)
                 yield row | {
                     c.name: fitted(wish[c.name.lower()], c.type)
                     for c in stream.columns
@@ -283,20 +283,20 @@ def proposals(
                 }
 
 
-def _row(wanted: Wanted, model: Row, at: Any) -> Row:
-    stream = wanted.stream
+def _row(new: NewEvent, model: Row, at: Any) -> Row:
+    stream = new.stream
     row = {column.name: model.get(column.name) for column in stream.columns}
-    given = {name.lower(): value for name, value in wanted.given.items()}
+    given = {name.lower(): value for name, value in new.given.items()}
     row |= {c.name: given[c.name.lower()] for c in stream.columns if c.name.lower() in given}
     for name, value in (
         (stream.time, at),
-        (stream.type, wanted.type or row.get(stream.type or "")),
+        (stream.type, new.type or row.get(stream.type or "")),
         (stream.probability, 1.0),
     ):
         if name is not None:
             row[name] = value
     if stream.id is not None:
-        row[stream.id] = _new_id(stream, wanted.number)
+        row[stream.id] = _new_id(stream, new.number)
     return row
 
 

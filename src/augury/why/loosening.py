@@ -11,8 +11,8 @@ from augury.language import expressions as ex
 from augury.language.printer import to_text
 from augury.language.tree import Having, Return, ReturnColumn
 from augury.why.draft import Draft, duration, expression_of, values_of, window_of
+from augury.why.explanation import shown
 from augury.why.relaxing import Constraint, window_text
-from augury.why.told import shown
 from augury.why.trials import Match
 
 Place = tuple[str, int]

@@ -17,6 +17,7 @@ from augury.language.tree import CreateQuery, Window
 from augury.why.adding import Adding
 from augury.why.asked import Asked, times_of
 from augury.why.draft import Budget, Draft, NewRows, window_of
+from augury.why.explanation import Change
 from augury.why.loosening import (
     clear_the_way,
     loosen_conditions,
@@ -24,7 +25,6 @@ from augury.why.loosening import (
     lower_threshold,
 )
 from augury.why.relaxing import Constraint, constraints_of, relaxed
-from augury.why.told import Change
 from augury.why.trials import Match, Rows
 
 MOST_MATCHES = 8
@@ -51,10 +51,10 @@ class Search:
                 found.append(change)
         if found:
             return sorted(found, key=lambda each: len(each.missing))
-        together = self._least()
-        if together is None:
-            together = self._from_nothing()
-        return [] if together is None else [together]
+        combined = self._least()
+        if combined is None:
+            combined = self._from_nothing()
+        return [] if combined is None else [combined]
 
     def _found(
         self, broken: Sequence[Constraint], rows: Rows, window: Window | None

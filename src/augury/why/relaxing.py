@@ -137,7 +137,7 @@ def conjuncts(where: ex.Expression | None) -> tuple[ex.Expression, ...]:
     )
 
 
-def together(parts: Sequence[ex.Expression]) -> ex.Expression | None:
+def conjunction(parts: Sequence[ex.Expression]) -> ex.Expression | None:
     """Return conditions as one."""
     if not parts:
         return None
@@ -229,7 +229,7 @@ def _kept(
         for k, each in enumerate(conjuncts(where))
         if k not in dropped and not names_of(each) & gone
     ]
-    return together([*own, *more])
+    return conjunction([*own, *more])
 
 
 def _implied(checked: CheckedQuery, gone: set[str]) -> list[ex.Expression]:

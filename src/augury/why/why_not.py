@@ -8,9 +8,9 @@ from typing import Any
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import DataType, StreamSchema
 from augury.why.asked import Asked
+from augury.why.explanation import Change, WhyNot, shown
 from augury.why.nearest import Search
 from augury.why.opening import Opened, asked_of
-from augury.why.told import Change, WhyNot, shown
 
 # Of rows that were put aside, so many are put back one by one.
 MOST_ASIDE = 40
@@ -36,9 +36,9 @@ def why_not(opened: Opened, checked: CheckedQuery, key: Any = None, around: Any 
 
 def _own_ids(asked: Asked) -> list[str]:
     """Return the ids of the matches that are meant, as the query itself tells them."""
-    told = asked.trials.session_matches(asked.checked.name, asked.rows)
+    rows = asked.trials.session_matches(asked.checked.name, asked.rows)
     # One that asks for a probability or a count tells no matches.
-    listed = [each for each in told if "match_id" in each]
+    listed = [each for each in rows if "match_id" in each]
     return [each["match_id"] for each in asked.meant(listed, asked.rows)]
 
 

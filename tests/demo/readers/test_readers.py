@@ -45,7 +45,7 @@ def test_thefts_come_back_without_more_false_alarms(judged: Judgement) -> None:
     assert own.precision is not None
     assert plain.precision is not None
     assert own.precision >= plain.precision
-    assert own.right - plain.right > 0.15 * plain.wanted
+    assert own.right - plain.right > 0.15 * plain.relevant
     assert judged.answers.inferred
 
 

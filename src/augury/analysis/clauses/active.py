@@ -84,7 +84,7 @@ def refuse_open_count(query: CreateQuery, rule: CreateRule, findings: Findings) 
 
 
 def _may_go_on(pattern: Pattern, repeats: bool) -> bool:
-    """Return the same of a pattern as written."""
+    """Return whether a pattern, as written, ends in what is negated or repeats."""
     if isinstance(pattern, Not):
         return True
     if isinstance(pattern, Written):

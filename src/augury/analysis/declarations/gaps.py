@@ -133,13 +133,13 @@ def _check_direction(draft: Draft, gap: Gap, earlier: Component, later: Componen
 
 def _check_forward(draft: Draft, gap: Gap, earlier: Component, later: Component) -> None:
     before = [c for c in _positive(draft) if c.index < later.index]
-    wanted = before[-1].name if before else None
-    if wanted == earlier.name:
+    expected = before[-1].name if before else None
+    if expected == earlier.name:
         return
     what = f"{gap.earlier} TO {gap.later}"
     message = f"{what} does not time {later.name} from the positive component before it"
-    if wanted:
-        hint = f"write {wanted} TO {later.name}"
+    if expected:
+        hint = f"write {expected} TO {later.name}"
     else:
         after = next((c.name for c in _positive(draft) if c.index > later.index), "z")
         hint = f"nothing comes before {later.name}: write {later.name} BEFORE {after}"

@@ -141,8 +141,8 @@ class _Reading:
         return table
 
     def _column(self, table: TableSchema, name: str | None) -> Column | None:
-        wanted = (name or "").lower()
-        own = next((c for c in table.columns if c.name.lower() == wanted), None)
+        lowered = (name or "").lower()
+        own = next((c for c in table.columns if c.name.lower() == lowered), None)
         if own is None:
             hint = suggest(
                 name or "", [c.name for c in table.columns], f"declare it in {table.name}"
@@ -278,7 +278,7 @@ def _identified(
     by = source.column(model.statement.by) if model.statement.by else None
     assert time is not None
     assert owner is not None
-    told = (
+    added = (
         Column(P, DataType.DOUBLE),
         Column(REVISION, DataType.LONG),
         Column(AS_OF, time.type),
@@ -287,7 +287,7 @@ def _identified(
     )
     schema = StreamSchema(
         statement.name,
-        (*source.columns, *told),
+        (*source.columns, *added),
         id=source.id,
         key=(by.name, owner.name) if by else (owner.name,),
         time=source.time,

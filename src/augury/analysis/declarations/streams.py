@@ -165,11 +165,11 @@ def _expect(
     column = reading.column(name)
     if column is None or column.type in types or column.type is DataType.NULL:
         return
-    wanted = listing([t.value for t in types], "or")
+    allowed = listing([t.value for t in types], "or")
     reading.findings.error(
         code,
         f"{keyword} column {column.name} of stream {reading.statement.name} is a "
-        f"{column.type.value}; {keyword} needs {wanted}",
+        f"{column.type.value}; {keyword} needs {allowed}",
         reading.place(name, keyword),
         f"declare {column.name} as {types[0].value}, or name another column",
     )

@@ -311,12 +311,12 @@ class ExpressionChecker:
         for node, type_ in parts:
             if type_ is None:
                 return None
-            together = common_type(known, type_)
-            if together is None:
+            common = common_type(known, type_)
+            if common is None:
                 message = f"{what} mixes a {known.value} and {self._show(node, type_)}"
                 self._error(code, message, node, f"make every one a {known.value}, or CAST it")
                 return None
-            known = together
+            known = common
         return known
 
     def time_of(self, node: ex.Call) -> ex.Attribute | None:

@@ -117,14 +117,14 @@ def beginning(shape: Shape, components: Sequence[Component]) -> Components:
     return found
 
 
-def together(shape: Shape, one: int) -> Components:
+def companions(shape: Shape, one: int) -> Components:
     """Return the components that a match may hold beside one."""
     if not isinstance(shape, Branch):
         return positive(shape)
     if shape.operator == "OR":
-        return NONE.union(*(together(p, one) for p in shape.parts if one in positive(p)))
+        return NONE.union(*(companions(p, one) for p in shape.parts if one in positive(p)))
     return NONE.union(
-        *(together(p, one) if one in positive(p) else positive(p) for p in shape.parts)
+        *(companions(p, one) if one in positive(p) else positive(p) for p in shape.parts)
     )
 
 

@@ -221,11 +221,11 @@ class Uses:
 
     def _of(self, name: str, policy: PolicySchema | None = None, word: str = "") -> Span:
         """Return the place of a statement of this script, else of a policy, else of the script."""
-        for wanted in (name, policy.name if policy else name):
+        for named in (name, policy.name if policy else name):
             for statement in self.statements:
-                if getattr(statement, "name", None) and _is_named(statement, wanted):
+                if getattr(statement, "name", None) and _is_named(statement, named):
                     after = "PRIVATE" if word else ""
-                    return places.word(self.findings.source, statement.span, word or wanted, after)
+                    return places.word(self.findings.source, statement.span, word or named, after)
         return self.statements[-1].span if self.statements else Span(0, 0)
 
 

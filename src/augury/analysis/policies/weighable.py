@@ -11,10 +11,10 @@ from augury.analysis.expressions.walk import walk
 from augury.analysis.policies.shapes import (
     Gap,
     beginning,
+    companions,
     gaps_of,
     positive,
     rounds_of,
-    together,
     unordered,
 )
 from augury.language import expressions as ex
@@ -126,7 +126,7 @@ def _unfollowable(query: CheckedQuery) -> str:
         aside = [
             c
             for c in first
-            if c not in gap.earlier | gap.later and gap.company & together(shape, c)
+            if c not in gap.earlier | gap.later and gap.company & companions(shape, c)
         ]
         kinds = {by.type for c in aside_of(query, gap) for by in components[c].played_by}
         if kinds & {by.type for by in components[gap.component].played_by}:
@@ -141,7 +141,7 @@ def _unfollowable(query: CheckedQuery) -> str:
 def aside_of(query: CheckedQuery, gap: Gap) -> frozenset[int]:
     """Return the components that a match may hold inside a gap."""
     own = gap.earlier | gap.later | gap.company
-    return frozenset().union(*(together(query.shape, c) for c in own)) - own
+    return frozenset().union(*(companions(query.shape, c) for c in own)) - own
 
 
 def _looks_ahead(query: CheckedQuery, gap: Gap, first: frozenset[int]) -> bool:

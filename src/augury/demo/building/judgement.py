@@ -21,14 +21,14 @@ class Scores:
     0.5
     """
 
-    told: int
+    claimed: int
     right: int
     visits: int
     found: int
 
     @property
     def precision(self) -> float:
-        return self.right / self.told if self.told else 0.0
+        return self.right / self.claimed if self.claimed else 0.0
 
     @property
     def recall(self) -> float:
@@ -77,10 +77,10 @@ def judge(there: Mapping[str, list[int]], chances: Chances) -> Verdict:
 def _scores(
     there: Mapping[str, Sequence[int]], chances: Mapping[str, Sequence[float]], threshold: float
 ) -> Scores:
-    told = right = found = 0
+    claimed = right = found = 0
     for person, visits in there.items():
         seen = [t for t, p in enumerate(chances[person]) if p > threshold]
-        told += len(seen)
+        claimed += len(seen)
         right += sum(any(abs(t - visit) <= NEAR for visit in visits) for t in seen)
         found += sum(any(abs(t - visit) <= NEAR for t in seen) for visit in visits)
-    return Scores(told, right, sum(map(len, there.values())), found)
+    return Scores(claimed, right, sum(map(len, there.values())), found)

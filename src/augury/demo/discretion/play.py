@@ -112,7 +112,7 @@ class Discretion:
         }
 
     def story(self, world: World, answer: tuple[Outcome, ...], verdict: Judgement) -> Story:
-        return page.story(page.Told(
+        return page.story(page.Content(
             script=QUERIES.strip() + "\n" + POLICY.format(cost="NEVER").rstrip(),
             weights=[shown_weight(weight) for weight in WEIGHTS],
             trade={

@@ -16,7 +16,7 @@ MINUTES = 90
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Content:
     """All that the page shows: by half, shares of public worth kept and of private matches left."""
 
     script: str
@@ -26,42 +26,42 @@ class Told:
     private: Mapping[str, int]
 
 
-def story(told: Told) -> Story:
+def story(content: Content) -> Story:
     """Return the chapter."""
-    parts = [_script(told), *(_trade(told, half) for half in told.trade)]
-    return Story(_head(told), (*parts, *(_acts(told, half) for half in told.acts)), {})
+    parts = [_script(content), *(_trade(content, half) for half in content.trade)]
+    return Story(_head(content), (*parts, *(_acts(content, half) for half in content.acts)), {})
 
 
-def _head(told: Told) -> tuple[Figure, ...]:
+def _head(content: Content) -> tuple[Figure, ...]:
     figures = [
         Figure(f"private matches by {half}", f"{count:,}", "that could be put together")
-        for half, count in told.private.items()
+        for half, count in content.private.items()
     ]
-    for half, trade in told.trade.items():
+    for half, trade in content.trade.items():
         kept, left = trade[-1]
         figures.append(Figure(f"kept by {half}", f"{kept:.0%}", f"and {left:.0%} of the private"))
     return tuple(figures)
 
 
-def _script(told: Told) -> Section:
+def _script(content: Content) -> Section:
     return Section(
         "What is public, and what is private",
         "Each public match is worth its weight; a private one costs its own, or must never be.",
-        f'<div class="question"><pre>{marked(told.script)}</pre></div>',
+        f'<div class="question"><pre>{marked(content.script)}</pre></div>',
     )
 
 
-def _trade(told: Told, half: str) -> Section:
+def _trade(content: Content, half: str) -> Section:
     """Return what is kept and what is left as the private weight grows."""
-    places = [(float(k), weight) for k, weight in enumerate(told.weights)]
+    places = [(float(k), weight) for k, weight in enumerate(content.weights)]
     plot = Plot(
         Axis("what a private match costs", places, 0.0, float(len(places) - 1)),
         Axis("", PERCENT_TICKS),
     )
-    kept = [(float(k), share) for k, (share, _) in enumerate(told.trade[half])]
-    left = [(float(k), share) for k, (_, share) in enumerate(told.trade[half])]
+    kept = [(float(k), share) for k, (share, _) in enumerate(content.trade[half])]
+    left = [(float(k), share) for k, (_, share) in enumerate(content.trade[half])]
     pieces = [plot.curve(kept, "precision"), plot.curve(left, "recall")]
-    for (k, weight), (public, private) in zip(places, told.trade[half], strict=True):
+    for (k, weight), (public, private) in zip(places, content.trade[half], strict=True):
         tip = (
             f"{weight}: {public:.0%} of the public worth is kept, {private:.0%} of the private left"
         )
@@ -77,11 +77,11 @@ def _trade(told: Told, half: str) -> Section:
     )
 
 
-def _acts(told: Told, half: str) -> Section:
+def _acts(content: Content, half: str) -> Section:
     """Return the acts of the first while, those that are withheld in another colour."""
-    begin = told.acts[half][0][0]["at"]
+    begin = content.acts[half][0][0]["at"]
     minutes = [
-        ((act["at"] - begin).total_seconds() / 60, act, gone) for act, gone in told.acts[half]
+        ((act["at"] - begin).total_seconds() / 60, act, gone) for act, gone in content.acts[half]
     ]
     rows = {act: float(len(ACTS) - k) for k, act in enumerate(ACTS)}
     plot = Plot(

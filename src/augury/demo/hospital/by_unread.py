@@ -19,6 +19,7 @@ from augury.report.scores import Score, score
 SHARES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 # Accused is from this confidence on: rather so than not.
 THRESHOLD = 0.5
+SEED = 1
 AUGURY, LIKELIEST, DROPPED = "augury", "the likeliest owner", "badges that were read"
 
 
@@ -30,13 +31,13 @@ class Share:
     scores: Mapping[str, Score]
 
 
-def by_unread(care: Care, seed: int = 1) -> list[Share]:
+def by_unread(care: Care) -> list[Share]:
     """Return what is found of the same hours, from few unread badges to many."""
-    return [_share(replace(care, unread=unread), seed) for unread in SHARES]
+    return [_share(replace(care, unread=unread)) for unread in SHARES]
 
 
-def _share(care: Care, seed: int) -> Share:
-    ward = simulate(seed, care)
+def _share(care: Care) -> Share:
+    ward = simulate(SEED, care)
     session, true = opened(ward), truth(ward)
     ways: dict[str, dict[Violation, float]] = {
         AUGURY: violations_of(session),

@@ -135,7 +135,7 @@ class Hospital:
         }
 
     def story(self, world: Ward, answer: Answers, verdict: Judgement) -> Story:
-        return page.story(page.Told(
+        return page.story(page.Content(
             found=verdict.at,
             best=verdict.best,
             others=verdict.others,
@@ -161,8 +161,8 @@ def summary(verdict: Judgement) -> str:
     best, (name, other) = verdict.best, max(verdict.others.items(), key=lambda each: f1(each[1]))
     return (
         f"From confidence {best.threshold:g} on, augury finds {best.right:,} of "
-        f"{best.wanted:,} violations, and {_percent(best.precision)} of what it accuses is right; "
-        f"the best of the others ({name}) finds {other.right:,}, of which "
+        f"{best.relevant:,} violations, and {_percent(best.precision)} of what it accuses is "
+        f"right; the best of the others ({name}) finds {other.right:,}, of which "
         f"{_percent(other.precision)} is right"
     )
 

@@ -21,7 +21,7 @@ SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Content:
     """All that the page shows; `found` gives the score from a threshold on."""
 
     found: Callable[[float], Score]
@@ -38,56 +38,58 @@ class Told:
     summary: str
 
 
-def story(told: Told) -> Story:
+def story(content: Content) -> Story:
     """Return the chapter of the ward."""
-    lanes = () if told.lanes is None else (people(told.lanes, "known"),)
-    judged = (_gain(told), _trust(told), _by_unread(told))
-    return Story(_head(told), (_script(told), *lanes, *judged, _alarms(told)), {})
+    lanes = () if content.lanes is None else (people(content.lanes, "known"),)
+    judged = (_gain(content), _trust(content), _by_unread(content))
+    return Story(_head(content), (_script(content), *lanes, *judged, _alarms(content)), {})
 
 
-def _head(told: Told) -> tuple[Figure, ...]:
-    best = told.best
+def _head(content: Content) -> tuple[Figure, ...]:
+    best = content.best
     return (
-        Figure("violations", f"{best.wanted:,}", f"in {told.events:,} events"),
-        Figure("badges not read", f"{told.unread:,}", "nobody knows whose"),
+        Figure("violations", f"{best.relevant:,}", f"in {content.events:,} events"),
+        Figure("badges not read", f"{content.unread:,}", "nobody knows whose"),
         Figure("augury finds", f"{best.right:,}", f"of {best.accused:,} that it accuses"),
-        Figure("kept private", f"{told.suppressed:,}", "events that nobody reads"),
+        Figure("kept private", f"{content.suppressed:,}", "events that nobody reads"),
     )
 
 
-def _script(told: Told) -> Section:
+def _script(content: Content) -> Section:
     return Section(
         "The whole chain, in one script",
         "Who it may have been; what was done with unclean hands; the badge, which is green, yellow "
         "or red; and what is not published.",
-        f'<div class="question"><pre>{marked(told.script.strip())}</pre></div>',
+        f'<div class="question"><pre>{marked(content.script.strip())}</pre></div>',
     )
 
 
-def _gain(told: Told) -> Section:
-    drawn = against_each_other(told.found, LOWEST, told.best.threshold, told.others, is_moved=False)
-    lead = f"{escape(told.summary)}. The large dot is that threshold."
+def _gain(content: Content) -> Section:
+    drawn = against_each_other(
+        content.found, LOWEST, content.best.threshold, content.others, is_moved=False
+    )
+    lead = f"{escape(content.summary)}. The large dot is that threshold."
     return Section("What comes back", lead, drawn, wide=False)
 
 
-def _trust(told: Told) -> Section:
+def _trust(content: Content) -> Section:
     return Section(
         "Are the confidences true, end to end?",
         "Matches by their last confidence: the share that really was a violation by that person, "
         "with 95 % intervals.",
-        calibration(told.calibration),
+        calibration(content.calibration),
         wide=False,
     )
 
 
-def _by_unread(told: Told) -> Section:
-    shares = [each.unread for each in told.by_unread]
+def _by_unread(content: Content) -> Section:
+    shares = [each.unread for each in content.by_unread]
     ticks = [(share, f"{share:.0%}") for share in shares]
     plot = Plot(Axis("badges not read", ticks, 0.0, shares[-1]), Axis("F1", UNIT_TICKS))
     pieces = []
     ways = ((AUGURY, "precision", -10), (LIKELIEST, "recall", 20), (DROPPED, "other", -10))
     for name, kind, lower in ways:
-        scores = [each.scores[name] for each in told.by_unread]
+        scores = [each.scores[name] for each in content.by_unread]
         points = [(share, f1(found)) for share, found in zip(shares, scores, strict=True)]
         pieces.append(plot.curve(points, kind))
         for point, found in zip(points, scores, strict=True):
@@ -104,11 +106,11 @@ def _by_unread(told: Told) -> Section:
     )
 
 
-def _alarms(told: Told) -> Section:
-    rows = [(f"{each['at']:%H:%M:%S}", each["person"], each["room"]) for each in told.alarms]
+def _alarms(content: Content) -> Section:
+    rows = [(f"{each['at']:%H:%M:%S}", each["person"], each["room"]) for each in content.alarms]
     return Section(
         "The alarms",
-        f"The first of {len(told.alarms):,}. A rule fires once for a match, when it is told "
+        f"The first of {len(content.alarms):,}. A rule fires once for a match, when it is told "
         "surely enough, also if that is later.",
         table(("at", "who", "where"), rows[:SHOWN]),
     )

@@ -30,7 +30,7 @@ USING MARKOV 3 LEARN FROM last_week ARRIVALS STEADY RETURN FORECAST BY TIME;
 
 
 @dataclass(frozen=True)
-class Told:
+class Answer:
     """What the session told: forecasts by address, when break-ins were, and how good it was."""
 
     forecasts: dict[str, list[tuple[datetime, float]]]
@@ -71,7 +71,7 @@ class Logins:
     def simulate(self, seed: int) -> World:
         return simulate(seed)
 
-    def run(self, world: World, session: Session) -> Told:
+    def run(self, world: World, session: Session) -> Answer:
         # How good forecasts were is asked in this process, whatever the engine.
         del session
         ag = Session(engine="local")
@@ -85,9 +85,9 @@ class Logins:
         break_ins: dict[str, list[datetime]] = {}
         for row in ag.table("break_in").to_pylist():
             break_ins.setdefault(row["ip"], []).append(row["end_ts"])
-        return Told(forecasts, break_ins, score)
+        return Answer(forecasts, break_ins, score)
 
-    def judge(self, world: World, answer: Told) -> Verdict:
+    def judge(self, world: World, answer: Answer) -> Verdict:
         warnings: list[float | None] = []
         alarms = false = 0
         for ip, rows in answer.forecasts.items():
@@ -100,9 +100,9 @@ class Logins:
         return Verdict(tuple(warnings), alarms, false)
 
     def lines(self, world: World, verdict: Verdict) -> list[str]:
-        told, all_of_them = len(verdict.warned), len(verdict.warnings)
+        seen, all_of_them = len(verdict.warned), len(verdict.warnings)
         return [
-            f"  {told} of {all_of_them} break-ins were forecast, half of them {verdict.median:.1f} "
+            f"  {seen} of {all_of_them} break-ins were forecast, half of them {verdict.median:.1f} "
             "minutes ahead or more",
             f"  {verdict.false} of {verdict.alarms} alarms were false",
         ]
@@ -116,9 +116,9 @@ class Logins:
             "false_alarms": verdict.false,
         }
 
-    def story(self, world: World, answer: Told, verdict: Verdict) -> Story:
+    def story(self, world: World, answer: Answer, verdict: Verdict) -> Story:
         return page.story(
-            page.Told(
+            page.Content(
                 script=SCRIPT.strip(),
                 warnings=verdict.warned,
                 break_ins=len(verdict.warnings),
@@ -156,7 +156,7 @@ def _warning(rows: list[tuple[datetime, float]], at: datetime) -> float | None:
     return (at - rows[first][0]).total_seconds() / 60 if first < last else None
 
 
-def _traced(answer: Told, logins: Rows) -> page.Trace:
+def _traced(answer: Answer, logins: Rows) -> page.Trace:
     """Return the address with the longest warning: its logins around the break-in."""
     ip, at = max(
         ((ip, at) for ip, own in answer.break_ins.items() for at in own),

@@ -56,9 +56,9 @@ class Judgement:
     @cached_property
     def as_precise(self) -> Score:
         """What is found from the lowest threshold on that is as precise as plain matching."""
-        wanted = self.plain.precision or 0.0
+        needed = self.plain.precision or 0.0
         scores = [self.at(threshold) for threshold in STEPS]
-        return next((s for s in scores if (s.precision or 0.0) >= wanted), scores[-1])
+        return next((s for s in scores if (s.precision or 0.0) >= needed), scores[-1])
 
     @property
     def calibration(self) -> list[Band]:
@@ -124,7 +124,7 @@ class Readers:
         }
 
     def story(self, world: Day, answer: Answers, verdict: Judgement) -> Story:
-        return page.story(page.Told(
+        return page.story(page.Content(
             found=verdict.at,
             thresholds=THRESHOLDS,
             plain=verdict.plain,
@@ -145,9 +145,9 @@ def scene() -> Readers:
 
 def summary(verdict: Judgement) -> str:
     """Return in a sentence what missed reads cost, and what of it came back."""
-    plain, own, wanted = verdict.plain, verdict.as_precise, len(verdict.day.stolen)
+    plain, own, stolen = verdict.plain, verdict.as_precise, len(verdict.day.stolen)
     return (
-        f"Plain matching finds {plain.right:,} of {wanted:,} thefts, and "
+        f"Plain matching finds {plain.right:,} of {stolen:,} thefts, and "
         f"{_percent(plain.precision)} of what it accuses is right; "
         f"from confidence {own.threshold:g} on, augury finds {own.right:,}, "
         f"and {_percent(own.precision)} is right"

@@ -17,7 +17,7 @@ LOWEST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Content:
     """All that the page shows; `found` gives the score from a threshold on."""
 
     found: Callable[[float], Score]
@@ -32,25 +32,25 @@ class Told:
     summary: str
 
 
-def story(told: Told) -> Story:
+def story(content: Content) -> Story:
     """Return the chapter of the readers."""
-    sections = (_question(told), _gain(told), _trust(told), _table(told))
-    return Story(_head(told), sections, {})
+    sections = (_question(content), _gain(content), _trust(content), _table(content))
+    return Story(_head(content), sections, {})
 
 
-def _head(told: Told) -> tuple[Figure, ...]:
-    plain, own = told.plain, told.as_precise
+def _head(content: Content) -> tuple[Figure, ...]:
+    plain, own = content.plain, content.as_precise
     return (
-        Figure("really stolen", f"{plain.wanted:,}", f"of {told.items:,} items"),
-        Figure("reads missed", f"{told.unheard:,}", "nobody knows which"),
+        Figure("really stolen", f"{plain.relevant:,}", f"of {content.items:,} items"),
+        Figure("reads missed", f"{content.unheard:,}", "nobody knows which"),
         Figure("plain matching finds", f"{plain.right:,}", f"{percent(plain.precision)} is right"),
         Figure("augury finds", f"{own.right:,}", f"{percent(own.precision)} is right"),
     )
 
 
-def _question(told: Told) -> Section:
-    picture = b64encode(told.automaton.encode()).decode()
-    asked = told.script.split("-- The same question")[0].strip()
+def _question(content: Content) -> Section:
+    picture = b64encode(content.automaton.encode()).decode()
+    asked = content.script.split("-- The same question")[0].strip()
     return Section(
         "The question, with missed reads",
         "Dashed edges do without a read; each is weighed by how probable it is that the read was "
@@ -61,33 +61,34 @@ def _question(told: Told) -> Section:
     )
 
 
-def _gain(told: Told) -> Section:
-    others = {"plain matching": told.plain}
+def _gain(content: Content) -> Section:
+    others = {"plain matching": content.plain}
     drawn = against_each_other(
-        told.found, LOWEST, told.as_precise.threshold, others, is_moved=False
+        content.found, LOWEST, content.as_precise.threshold, others, is_moved=False
     )
     return Section(
         "What comes back",
-        f"{escape(told.summary)}. The large dot is that threshold.",
+        f"{escape(content.summary)}. The large dot is that threshold.",
         drawn,
         wide=False,
     )
 
 
-def _trust(told: Told) -> Section:
+def _trust(content: Content) -> Section:
     return Section(
         "Are the confidences true?",
         "Items by their most confident match: the share that was really stolen, with 95 % "
         "intervals. On the diagonal, augury says what is so.",
-        calibration(told.calibration),
+        calibration(content.calibration),
         wide=False,
     )
 
 
-def _table(told: Told) -> Section:
-    rows = [_row("plain matching", told.plain, ' class="other"')]
+def _table(content: Content) -> Section:
+    rows = [_row("plain matching", content.plain, ' class="other"')]
     rows += [
-        _row(f"confidence \N{GREATER-THAN OR EQUAL TO} {t}", told.found(t)) for t in told.thresholds
+        _row(f"confidence \N{GREATER-THAN OR EQUAL TO} {t}", content.found(t))
+        for t in content.thresholds
     ]
     return Section(
         "In numbers, with missed reads",

@@ -38,7 +38,7 @@ def story(day: Day, answers: Answers, verdict: Judgement) -> Story:
     items = sorted(verdict.items, reverse=True)
     data = {
         "items": [[round(confidence, 9), int(right)] for confidence, right in items],
-        "wanted": len(day.stolen),
+        "relevant": len(day.stolen),
     }
     cut = Cut("Accuse when the confidence is at least", HEADLINE, LOWEST)
     return Story(_head(day, verdict), sections, data, cut)
@@ -47,7 +47,7 @@ def story(day: Day, answers: Answers, verdict: Judgement) -> Story:
 def _head(day: Day, verdict: Judgement) -> tuple[Figure, ...]:
     here = verdict.at(HEADLINE)
     about = verdict.about_headline
-    told = percent(about.share if about else None)
+    share = percent(about.share if about else None)
     counted = f"{about.right:,} of {about.count:,} are real" if about else "there are none"
     return (
         Figure("really stolen", f"{len(day.stolen):,}", f"of {len(day.by_tag):,} items"),
@@ -56,7 +56,7 @@ def _head(day: Day, verdict: Judgement) -> tuple[Figure, ...]:
         ),
         Figure("precision", percent(here.precision), "of the accused are thefts", id="precision"),
         Figure("recall", percent(here.recall), "of the thefts are found", id="recall"),
-        Figure(f"matches of about {HEADLINE}", told, counted),
+        Figure(f"matches of about {HEADLINE}", share, counted),
     )
 
 

@@ -100,7 +100,7 @@ def _type_of(kind: DataType) -> Any:
 
 
 def spark_schema(schema: pa.Schema) -> str:
-    """Return the same columns in Spark's own words."""
+    """Return a schema as Spark writes it."""
     return ", ".join(f"`{f.name.replace('`', '``')}` {_spark_type(f.type)}" for f in schema)
 
 

@@ -136,8 +136,8 @@ def off_in_words(score: ForecastScore) -> str:
 
 
 def _log_loss(claimed: Reals, happened: Flags) -> float:
-    told = np.clip(claimed, LEAST, 1.0 - LEAST)
-    return float(-np.log(np.where(happened, told, 1.0 - told)).mean())
+    bounded = np.clip(claimed, LEAST, 1.0 - LEAST)
+    return float(-np.log(np.where(happened, bounded, 1.0 - bounded)).mean())
 
 
 def _bins(claimed: Reals, happened: Flags) -> Iterator[Bin]:
@@ -165,17 +165,17 @@ def judge(
             "events that are certain"
         )
     rows = by_id(rows)
-    batch, told = stage.read(stage.start(), {rows.schema.name.lower(): rows})
+    batch, forecasts = stage.read(stage.start(), {rows.schema.name.lower(): rows})
     places = _Places.of(batch, forecast)
     ids = {str(value): n for n, value in enumerate(event_ids(rows).to_pylist())}
     listed = matches().column("events").to_pylist()
     found = [_Match.of(events, ids, forecast) for events in listed]
-    known = ~np.isnan(told.forecast) & places.is_judged[told.last]
+    known = ~np.isnan(forecasts.forecast) & places.is_judged[forecasts.last]
     if forecast.by_time:
-        came = _whole_came(found, places, told)
+        came = _whole_came(found, places, forecasts)
     else:
-        came = _parts_came(found, places, told, forecast)
-    return told.forecast[known], came[known], int((~known).sum()), told.time[known]
+        came = _parts_came(found, places, forecasts, forecast)
+    return forecasts.forecast[known], came[known], int((~known).sum()), forecasts.time[known]
 
 
 @dataclass(frozen=True)
@@ -233,13 +233,13 @@ class _Match:
         return _Match(tuple(items), items[-1][1])
 
 
-def _whole_came(found: list[_Match], places: _Places, told: Told) -> Flags:
+def _whole_came(found: list[_Match], places: _Places, forecasts: Told) -> Flags:
     """Return after which rows some match of the partition was completed in time."""
     numbers = np.array(sorted({match.completed for match in found}), np.int64)
     # One line after the other, each with room for what is beyond its end.
     room = int(places.of_number.max(initial=0)) + places.reach + 2
     ends = np.sort(places.line[numbers] * room + places.of_number[numbers])
-    now = places.line[told.last] * room + places.of_number[told.last]
+    now = places.line[forecasts.last] * room + places.of_number[forecasts.last]
     following = np.searchsorted(ends, now, side="right")
     ends = np.append(ends, np.iinfo(np.int64).max)
     came: Flags = ends[following] <= now + places.reach
@@ -247,7 +247,7 @@ def _whole_came(found: list[_Match], places: _Places, told: Told) -> Flags:
 
 
 def _parts_came(
-    found: list[_Match], places: _Places, told: Told, forecast: CheckedForecast
+    found: list[_Match], places: _Places, forecasts: Told, forecast: CheckedForecast
 ) -> Flags:
     """Return which partial matches were completed in time, as they were."""
     ahead: dict[Part, list[tuple[int, int]]] = {}
@@ -259,12 +259,14 @@ def _parts_came(
             own = ahead.setdefault(frozenset(match.items[:k]), [])
             own.append((int(places.time[following]), int(places.of_number[match.completed])))
     names = [c.name for c in forecast.query.components]
-    came = np.zeros(len(told), np.bool_)
-    first, component, number = (a.tolist() for a in (told.first_item, told.component, told.number))
-    for r in range(len(told)):
+    came = np.zeros(len(forecasts), np.bool_)
+    first, component, number = (
+        a.tolist() for a in (forecasts.first_item, forecasts.component, forecasts.number)
+    )
+    for r in range(len(forecasts)):
         items = range(first[r], first[r + 1])
         part = frozenset((names[component[i]], number[i]) for i in items)
-        limit = int(places.of_number[told.last[r]]) + places.reach
-        time = int(told.time[r])
+        limit = int(places.of_number[forecasts.last[r]]) + places.reach
+        time = int(forecasts.time[r])
         came[r] = any(after > time and end <= limit for after, end in ahead.get(part, ()))
     return came

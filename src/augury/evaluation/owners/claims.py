@@ -71,10 +71,10 @@ class OwnerRows:
         """
         log = self.log.filter(pc.is_in(self.log.column(self.schema.id), self._ids(rows)))
         known, asked = np.split(self._numbered(log, rows), [log.num_rows])
-        moments, told = np.unique(whole(log.column(AS_OF)), return_inverse=True)
+        moments, moment = np.unique(whole(log.column(AS_OF)), return_inverse=True)
         until = np.searchsorted(moments, at, "right") - 1
         # Tellings of an event come in the order of time, so each owner's are ordered by moment.
-        by_owner = known * (len(moments) + 1) + told
+        by_owner = known * (len(moments) + 1) + moment
         order = np.argsort(by_owner, kind="stable")
         first = np.searchsorted(known[order], asked, "left")
         last = np.searchsorted(by_owner[order], asked * (len(moments) + 1) + until, "right") - 1
@@ -145,7 +145,7 @@ def claim_of(formula: Formula, chances: Chances, matches: Matches, inputs: Input
 
 
 def claim(formula: Formula, chances: Chances, moment: int, last: int) -> Claim:
-    """Return the same of a formula; `chances` are those of its independent events."""
+    """Return what a formula needs of owners; `chances` are those of its independent events."""
     holds = likely_by_doers(formula, lambda left: probability(left, chances))
     return Claim(holds, asked_of(formula), moment, last, (formula, chances))
 

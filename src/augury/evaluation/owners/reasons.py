@@ -36,18 +36,18 @@ def deciding_reads(known: Identities, event: Any) -> pa.Table:
     recent = [each for each in own if each[1].time >= since]
     state, _ = who.advance(who.start(), before, since)
     stored = dump(state)
-    told = _owners(who, stored, recent, event)
+    with_all = _owners(who, stored, recent, event)
     reasons = list[tuple[float, tuple[Any, ...]]]()
     for k, (_, read) in enumerate(recent):
         if read.person is None:
             continue
         unread = [*recent[:k], (unit, replace(read, person=None)), *recent[k + 1 :]]
         without = _owners(who, stored, unread, event)
-        changes = {n: told.get(n, 0.0) - without.get(n, 0.0) for n in {*told, *without}}
+        changes = {n: with_all.get(n, 0.0) - without.get(n, 0.0) for n in {*with_all, *without}}
         most = max(map(abs, changes.values()), default=0.0)
         people = who.wards[unit].people
         reasons += [
-            (most, (*_of(read), people[n], told.get(n, 0.0), without.get(n, 0.0)))
+            (most, (*_of(read), people[n], with_all.get(n, 0.0), without.get(n, 0.0)))
             for n, change in sorted(changes.items())
             if abs(change) > CLOSE
         ]
@@ -61,9 +61,9 @@ def _owners(
     """Return what was last told of an event's owners, by their numbers."""
     _, news = who.advance(load(stored), rows)
     last: dict[int, float] = {}
-    for told in news.told:
-        if told.id == event:
-            last = {person: p for person, p in told.owners if p > 0.0}
+    for telling in news.told:
+        if telling.id == event:
+            last = {person: p for person, p in telling.owners if p > 0.0}
     return last
 
 

@@ -39,13 +39,13 @@ def told_table(
 ) -> pa.Table:
     """Return a row of the query's answer for each telling; claims are (batch, match in it)."""
     names = sorted({each.claim[0] for each in shown})
-    whole = together([batches[name] for name in names])
+    whole = combined([batches[name] for name in names])
     firsts = np.cumsum([0, *(len(batches[name].matches) for name in names)]).tolist()
     first_of = dict(zip(names, firsts, strict=False))
     numbers = [first_of[each.claim[0]] + each.claim[1] for each in shown]
     matches = whole.matches.only(np.array(numbers, np.int64))
     at = np.repeat(np.array([each.at for each in shown], np.int64), np.diff(matches.first_item))
-    row, inputs = _as_told(streams, whole.inputs, log, matches.row, at)
+    row, inputs = _with_last_told(streams, whole.inputs, log, matches.row, at)
     matches = replace(
         matches.settled(np.array([each.confidence for each in shown])),
         revision=np.array([each.revision for each in shown], np.int64),
@@ -54,7 +54,7 @@ def told_table(
     return match_table(plan, matches, inputs)
 
 
-def together(batches: Sequence[Batch]) -> Batch:
+def combined(batches: Sequence[Batch]) -> Batch:
     """Return several batches as one."""
     if len(batches) == 1:
         return batches[0]
@@ -93,7 +93,7 @@ def _chunks(ids: Any) -> list[pa.Array]:
     return ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids]
 
 
-def _as_told(
+def _with_last_told(
     streams: Sequence[StreamSchema], inputs: Inputs, log: OwnerRows, row: Words, at: Words
 ) -> tuple[Words, Inputs]:
     """Return rows with what was last told of each at its time, and which of them each item is."""

@@ -82,8 +82,8 @@ class Columns:
         """Return the number of a condition: that the filters of some of them hold; -1: none."""
         if any(not each.filters for each in any_of):
             return -1
-        wanted = tuple(each.filters for each in any_of)
-        return self.conditions.setdefault(wanted, len(self.conditions))
+        filters = tuple(each.filters for each in any_of)
+        return self.conditions.setdefault(filters, len(self.conditions))
 
     @cached_property
     def play_arrays(self) -> tuple[Words, Words]:

@@ -191,7 +191,7 @@ def rows_by_window(inputs: ChainInputs, times: Words, window: int | None = None)
 def sampled_rows(
     inputs: ChainInputs, times: Words, size: int, window: int | None = None
 ) -> Iterator[Row]:
-    """Yield the same rows from `size` sampled worlds; chains are independent in each of them."""
+    """Yield P(a match) by group and time or window, as its share of `size` sampled worlds."""
     plan, rng = inputs.plan, np.random.default_rng(seed_of(inputs.plan.query.name, window))
     by_time = plan.by_time
     windows: list[Any] = [] if by_time else list(windows_of(plan.query, times, window))

@@ -29,7 +29,7 @@ from augury.evaluation.probability.chains import (
     sampled_rows,
     seed_of,
 )
-from augury.evaluation.probability.sampled_worlds import Hidden, is_told_by, sampled_worlds
+from augury.evaluation.probability.sampled_worlds import Hidden, one_group_per, sampled_worlds
 from augury.evaluation.probability.unfolded import is_unfolded
 from augury.language.expressions import Attribute
 from augury.language.tree import Approximate
@@ -146,7 +146,7 @@ def plain_table(plan: ChainPlan, keyed: KeyedBeliefs, times: Words) -> pa.Table 
 
 
 def chain_table(inputs: ChainInputs, times: Words, window: int | None = None) -> pa.Table:
-    """Return the same answer by chains: exactly, or sampled where the query is hard."""
+    """Return the answer by following chains: exactly, or sampled where the query is hard."""
     query = inputs.plan.query
     if query.approximate is not None and query.verdict.kind == "hard":
         return sampled_table(inputs, times, window)
@@ -179,7 +179,7 @@ def _passes(query: CheckedQuery, value: float) -> bool:
 
 def _by_time(evaluation: Enumeration, inputs: Inputs, value: Valuation) -> Iterator[Row]:
     """Yield P(some match's last event is at t, or in the time OVER it), for each time of rows."""
-    keeps: Kept = "ends" if is_told_by("ends", evaluation.plan) else "all"
+    keeps: Kept = "ends" if one_group_per("ends", evaluation.plan) else "all"
     matches, formulas = _found(evaluation, keeps)
     ends = _ends(matches, inputs)
     groups = _groups(evaluation.plan, matches, inputs)
@@ -201,7 +201,7 @@ def _by_window(evaluation: Enumeration, inputs: Inputs, value: Valuation) -> Ite
         if span is not None:
             held = (events.time >= span[0]) & (events.time < span[1])
             inside = replace(evaluation, events=events.take(held))
-        keeps: Kept = "starts" if is_told_by("starts", evaluation.plan) else "all"
+        keeps: Kept = "starts" if one_group_per("starts", evaluation.plan) else "all"
         matches, formulas = _found(inside, keeps)
         groups = _groups(evaluation.plan, matches, inputs)
         by_group: dict[tuple[Any, ...], list[Formula]] = {}

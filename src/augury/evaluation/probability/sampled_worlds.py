@@ -49,10 +49,10 @@ def sampled_worlds(
     pattern = evaluation.plan.pattern
     # Under next-match no more than a few matches begin with one event.
     are_few = pattern.strategy != "ANY" or one_of_each(pattern, tally.keeps) is not None
-    together = max(1, EVENTS_AT_ONCE // max(1, len(events))) if are_few else 1
+    at_once = max(1, EVENTS_AT_ONCE // max(1, len(events))) if are_few else 1
     # What is known of base events is of no use in a world, where each has happened.
     alone = replace(evaluation, sources=[], chances={})
-    for worlds, count in draws.worlds(size, together):
+    for worlds, count in draws.worlds(size, at_once):
         tally.add(replace(alone, events=worlds, chances={}), count)
     yield from tally.rows(size)
 
@@ -91,7 +91,7 @@ class Draws:
         low[order] = total - p[order] - before
         return cls(events, hidden, n_rows, block, low, low + p, rng)
 
-    def worlds(self, size: int, together: int) -> Iterator[tuple[Events, int]]:
+    def worlds(self, size: int, at_once: int) -> Iterator[tuple[Events, int]]:
         """Yield the events of some worlds, all certain, and how many worlds they are of.
 
         Those of world k have rows from k * n_rows on, and partitions of their own.
@@ -99,8 +99,8 @@ class Draws:
         for first in range(0, size, PATHS_AT_ONCE):
             many = min(PATHS_AT_ONCE, size - first)
             passed = self._passed(many)
-            for k in range(0, many, together):
-                count = min(together, many - k)
+            for k in range(0, many, at_once):
+                count = min(at_once, many - k)
                 own = None if passed is None else passed[:, k : k + count]
                 yield self._drawn(count, own), count
 
@@ -179,11 +179,11 @@ class _Tally:
         query = plan.query
         by_time = plan.tells == "times"
         if by_time:
-            keeps: Kept = "ends" if is_told_by("ends", plan) else "all"
+            keeps: Kept = "ends" if one_group_per("ends", plan) else "all"
             labels: list[int | None] = np.unique(inputs.time).tolist()
             spans: list[tuple[int, int] | None] = [None]
         else:
-            keeps = "starts" if is_told_by("starts", plan) else "all"
+            keeps = "starts" if one_group_per("starts", plan) else "all"
             windows = list(windows_of(query, inputs.time, window))
             labels, spans = [start for start, _ in windows], [span for _, span in windows]
         codes, values = [], []
@@ -262,10 +262,10 @@ class _Tally:
             yield tuple(group), np.flatnonzero(number.reshape(-1) == k)
 
 
-def is_told_by(end: Literal["starts", "ends"], plan: MatchPlan) -> bool:
+def one_group_per(end: Literal["starts", "ends"], plan: MatchPlan) -> bool:
     """Return whether all matches that begin, or end, with one event are of one group."""
     query, edges = plan.query, plan.pattern.edges
-    told = {
+    equated = {
         member
         for equality in query.equalities
         if equality.covers_all
@@ -276,7 +276,7 @@ def is_told_by(end: Literal["starts", "ends"], plan: MatchPlan) -> bool:
         outermost = edges[0 if end == "starts" else -1].component
     named = [attribute for node in query.group_by for attribute in _one_of(node)]
     return all(
-        _component(query, node) == outermost or (_component(query, node), node.name) in told
+        _component(query, node) == outermost or (_component(query, node), node.name) in equated
         for node in named
     )
 

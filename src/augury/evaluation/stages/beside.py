@@ -80,9 +80,9 @@ class BesideStage:
     def _placed(self, state: BesideState, name: str, rows: StreamRows, horizon: int) -> Places:
         looked_at = rows.table.select(_looked_at(rows.schema, self.neighbours[name]))
         past = state.past.get(name, looked_at.slice(0, 0))
-        together = pa.concat_tables([past, looked_at])
-        state.past[name] = together  # those that wait leave it again, once it is known which do
-        return Places(rows.schema, together, past.num_rows, self.neighbours[name])
+        table = pa.concat_tables([past, looked_at])
+        state.past[name] = table  # those that wait leave it again, once it is known which do
+        return Places(rows.schema, table, past.num_rows, self.neighbours[name])
 
     def _let_go(self, state: BesideState, name: str, rows: StreamRows) -> StreamRows:
         """Return the rows whose turn it is; the others wait, without what is found anew."""

@@ -54,11 +54,6 @@ class EventStore:
             is_float=self._is_float,
         )
 
-    @property
-    def n_partitions(self) -> int:
-        """How many partitions have a number, with live events or without."""
-        return len(self._last)
-
     def append(self, events: Events) -> None:
         """Add events that are not before any other, in the order of time and tie-breaker."""
         if not len(events):

@@ -88,7 +88,7 @@ class IdentifyStage:
         held = pa.concat_tables([state.rows, rows])
         place_of = {key: k for k, key in enumerate(held.column(self.source.id).to_pylist())}
         tidings = Tidings(
-            self._told(news, held, place_of), _rejected(news, held, place_of), news.resets
+            self._log(news, held, place_of), _rejected(news, held, place_of), news.resets
         )
         kept = sorted(place_of[key] for key in known.needed if key in place_of)
         return IdentifyState(known, held.take(pa.array(kept, pa.int64()))), tidings
@@ -130,31 +130,31 @@ class IdentifyStage:
         kinds = [(c.name, ARROW_TYPES[c.type.value]) for c in self.source.columns]
         return pa.table({name: pa.array(columns.get(name, []), kind) for name, kind in kinds})
 
-    def _told(self, news: News, held: pa.Table, place_of: dict[Any, int]) -> pa.Table:
+    def _log(self, news: News, held: pa.Table, place_of: dict[Any, int]) -> pa.Table:
         """Return every telling: the columns of the source, the owner filled in, what is known.
 
         The rows stand in the order in which they were told.
         """
-        told = news.told
-        of = told.rows_of
-        places = np.array([place_of.get(key, -1) for key in told.ids], np.int64)
-        rows = held.take(pa.array(places[told.event[of]]))
+        tellings = news.told
+        of = tellings.rows_of
+        places = np.array([place_of.get(key, -1) for key in tellings.ids], np.int64)
+        rows = held.take(pa.array(places[tellings.event[of]]))
         (owner,) = self.own.alternatives
         kinds = {column.name: ARROW_TYPES[column.type.value] for column in self.own.columns}
         people, first = list[Any](), list[int]()
-        for unit in told.units:
+        for unit in tellings.units:
             first.append(len(people))
             people += self.identifier.wards[unit].people
-        numbers = np.array(first, np.int64)[told.unit[of]] + told.person
+        numbers = np.array(first, np.int64)[tellings.unit[of]] + tellings.person
         names = pa.array(people, kinds[owner]).take(pa.array(numbers))
         rows = rows.set_column(rows.column_names.index(owner), owner, names)
-        is_sampled = pa.array(told.bound > 0.0)
+        is_sampled = pa.array(tellings.bound > 0.0)
         added = {
-            P: pa.array(told.p),
-            REVISION: pa.array(told.revision[of]),
-            AS_OF: pa.array(told.as_of[of]),
+            P: pa.array(tellings.p),
+            REVISION: pa.array(tellings.revision[of]),
+            AS_OF: pa.array(tellings.as_of[of]),
             METHOD: pc.if_else(is_sampled, SAMPLED, EXACT).take(pa.array(of)),
-            ERROR_BOUND: pa.array(told.bound[of]),
+            ERROR_BOUND: pa.array(tellings.bound[of]),
         }
         for name, column in added.items():
             rows = rows.append_column(name, column.cast(kinds[name]))

@@ -87,11 +87,13 @@ class KeptOwners:
         )
         fresh = pc.unique(passed.kept.table.column(self.own.id))
         kept = pa.concat_arrays([state.kept, fresh.cast(state.kept.type)])
-        told = log.filter(pc.is_in(log.column(self.own.id), kept))
+        told_rows = log.filter(pc.is_in(log.column(self.own.id), kept))
         again = pc.is_in(kept, identified.rows.column(self.own.id).combine_chunks())
         nothing = tidings.rejected.slice(0, 0)
         state = KeptState(identified, decider, kept.filter(again))
-        return state, replace(tidings, told=told, rejected=nothing, resets=[], audit=passed.audit)
+        return state, replace(
+            tidings, told=told_rows, rejected=nothing, resets=[], audit=passed.audit
+        )
 
     def dump(self, state: KeptState) -> bytes:
         """Return a state as bytes, which are as secret as the raw stream."""

@@ -19,14 +19,14 @@ class Made:
     """What a step made: rows by stream that go on, what is told, and rows that were put aside."""
 
     streams: Mapping[str, StreamRows] = field(default_factory=dict)
-    told: Mapping[Asked, pa.Table] = field(default_factory=dict)
+    requested: Mapping[Asked, pa.Table] = field(default_factory=dict)
     rejected: Mapping[str, pa.Table] = field(default_factory=dict)
 
     @property
     def num_rows(self) -> int:
         """How many rows were made: what is told, or what goes on where nobody is told."""
         going_on = [rows.table for rows in self.streams.values()]
-        return max((table.num_rows for table in [*self.told.values()] or going_on), default=0)
+        return max((table.num_rows for table in [*self.requested.values()] or going_on), default=0)
 
 
 class StreamStage(Protocol):

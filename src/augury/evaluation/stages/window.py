@@ -140,7 +140,7 @@ class WindowStage:
         return min(self._oldest_counted(name, kept) for name in network.names)
 
     def _oldest_counted(self, name: str, kept: Mapping[str, pa.Table]) -> int:
-        """Return the same for a window of events, which is bounded by counting."""
+        """Return the time before which no row can matter to a window that counts events."""
         times, chances = [], []
         for stream in self.network.queries[name].streams:
             rows = kept[stream.name.lower()]
@@ -169,7 +169,7 @@ class WindowStage:
             evaluator.identities |= owners
             evaluator.spans, evaluator.window = self._spans(names, *span), self.window
             for name, table in evaluator.run_all(names).items():
-                found[name] = self._told(table, network.queries[name.lower()], span)
+                found[name] = self._newly_known(table, network.queries[name.lower()], span)
             for name, how in network.inferred.items():
                 if name in evaluator.loaded and evaluator.loaded[name].rejected.num_rows:
                     rejected[how.statement.readings.lower()] = evaluator.loaded[name].rejected
@@ -179,15 +179,15 @@ class WindowStage:
         """Return what policies let be told of owners; without one, readers find it themselves."""
         network, found = self.network, dict[str, Identities]()
         guarded = {policy.stream.lower() for policy in network.policies}
-        for name, told in batch.items():
+        for name, log in batch.items():
             if network.catalog.owners_of(name) in guarded:
                 how = identify_stage(network.catalog, network.tables, name)
                 rows = batch[how.source.name.lower()].table
-                last = replace(told, table=last_tellings(told.table, told.schema))
-                found[name] = Identities(last, told.table, 0, how.identifier, how.seen(rows))
+                last = replace(log, table=last_tellings(log.table, log.schema))
+                found[name] = Identities(last, log.table, 0, how.identifier, how.seen(rows))
         return found
 
-    def _told(self, table: pa.Table, query: CheckedQuery, span: Span) -> pa.Table:
+    def _newly_known(self, table: pa.Table, query: CheckedQuery, span: Span) -> pa.Table:
         """Return of probabilities by time those of times that are known now, and were not."""
         if self.network.graph.of(query.name).tells != "times" or span == (NEVER_YET, ALWAYS):
             return table
@@ -198,11 +198,11 @@ class WindowStage:
         if span[1] == ALWAYS:
             until = ALWAYS
         time = whole(table.column("ts"))
-        told = (time >= first) & (time < until)
+        is_new = (time >= first) & (time < until)
         if query.group_by:
             # Which groups there are beside those that may hold is known of no stream.
-            told &= np.asarray(table.column("probability")) > 0.0
-        return table.filter(pa.array(told))
+            is_new &= np.asarray(table.column("probability")) > 0.0
+        return table.filter(pa.array(is_new))
 
     def _runs(self) -> list[list[str]]:
         """Return what is evaluated together: a query that others read has a span of its own."""

@@ -71,7 +71,7 @@ class Sketch:
         return self.rows * (_share(self.times, end) - _share(self.times, start))
 
     def entries_between(self, start: float, end: float) -> float:
-        """Return the same for the entries of the queues."""
+        """Return about how many rows from `start` to before `end` enter the queues."""
         return self.entries * (_share(self.entry_times, end) - _share(self.entry_times, start))
 
 

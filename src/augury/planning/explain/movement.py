@@ -42,7 +42,7 @@ def _unpriced(plan: PhysicalPlan) -> Iterator[str]:
 
 
 def movement_facts(plan: PhysicalPlan, priced: Priced | None) -> dict[str, Any] | None:
-    """Return the same as plain values; None where rows are not cut by time."""
+    """Return movement and costs as plain values; None where rows are not cut by time."""
     if not is_moved(plan.query, plan.partitioning):
         return None
     chosen = priced.chosen if priced else asked_movement(plan.query) or "results"

@@ -48,10 +48,6 @@ class EventColumn:
     type: DataType
     expression: Typed
 
-    @property
-    def is_plain(self) -> bool:
-        return isinstance(self.expression, Input)
-
 
 @dataclass(frozen=True, slots=True)
 class TableUse:
@@ -255,10 +251,10 @@ def _quantified(expression: Typed, query: CheckedQuery) -> tuple[Each, ...]:
     rows = []
     for k, component in enumerate(iterated):
         group = groups.get(component)
-        together = [c for c in iterated if group is not None and groups.get(c) == group]
-        kinds = set().union(*(uses[c] for c in together)) if together else uses[component]
-        leader = iterated.index(together[0]) if together else k
-        lags = len(together) > 1 and ("each", 0) not in uses[component]
+        members = [c for c in iterated if group is not None and groups.get(c) == group]
+        kinds = set().union(*(uses[c] for c in members)) if members else uses[component]
+        leader = iterated.index(members[0]) if members else k
+        lags = len(members) > 1 and ("each", 0) not in uses[component]
         rows.append((component, _first(kinds), leader, int(lags)))
     return tuple(rows)
 

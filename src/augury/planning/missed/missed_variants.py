@@ -34,7 +34,6 @@ class Variant:
 
     missed: Missed
     stretches: tuple[compiled.Stretch, ...]
-    placed: tuple[Placed, ...]
 
     @property
     def best(self) -> float:
@@ -66,7 +65,7 @@ def _variant(query: CheckedQuery, missed: Missed) -> Variant | None:
     placed = stretches_of(query, missed)
     if placed is None:
         return None
-    return Variant(missed, tuple(_compiled(query, each) for each in placed), placed)
+    return Variant(missed, tuple(_compiled(query, each) for each in placed))
 
 
 def can_pass(query: CheckedQuery, best: float) -> bool:

@@ -74,7 +74,7 @@ def _best(query: CheckedQuery) -> Variant | None:
 
 
 def warnings_of(query: CheckedQuery, source: Source) -> tuple[Diagnostic, ...]:
-    """Return the same as findings in the text of the query, if it says ALLOW itself."""
+    """Return what is unreachable as findings in the query's text, if it says ALLOW itself."""
     if places.word(source, query.span, "ALLOW") == query.span:
         return ()
     return tuple(

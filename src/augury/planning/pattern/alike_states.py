@@ -71,8 +71,8 @@ def _refined(ways: list[list[Way]]) -> list[int]:
         numbers: dict[object, int] = {}
         after = []
         for place, own in enumerate(ways):
-            told = sorted((classes[source], trigger) for source, trigger in own)
-            after.append(numbers.setdefault((classes[place], tuple(told)), len(numbers)))
+            signature = sorted((classes[source], trigger) for source, trigger in own)
+            after.append(numbers.setdefault((classes[place], tuple(signature)), len(numbers)))
         if len(numbers) == count:
             return after
         classes, count = after, len(numbers)

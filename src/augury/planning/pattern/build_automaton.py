@@ -31,9 +31,9 @@ SKIPS_PER_STATE = 4
 Parts = tuple[tuple[int, ...], ...]
 
 
-def build_automaton(query: CheckedQuery, *, limit: int | None = None) -> Automaton:
+def build_automaton(query: CheckedQuery) -> Automaton:
     """Return the automaton of a query's pattern, with an edge for each permitted run of misses."""
-    most = limit or value_of("automaton_state_limit")
+    most = value_of("automaton_state_limit")
     plain = automaton_of(query.shape, query.components, limit=most)
     if not query.allow:
         return plain

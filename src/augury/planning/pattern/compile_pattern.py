@@ -171,8 +171,8 @@ def _parting(first: Path, second: Path) -> tuple[str, int, int] | None:
 
 def _share_rounds(first: Path, second: Path) -> bool:
     """Return whether two components stand in one group that repeats: then both come again."""
-    together = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
-    return any(one == (ROUNDS, 0) for one, _ in together)
+    shared = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    return any(one == (ROUNDS, 0) for one, _ in shared)
 
 
 def _is_ordered(first: Path, second: Path) -> bool:

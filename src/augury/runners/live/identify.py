@@ -41,11 +41,11 @@ class LiveIdentified:
         tables: Mapping[str, pa.Table],
         kept: Callable[[], KeptOwners] | None = None,
     ) -> None:
-        def table(wanted: str) -> pa.Table:
-            if wanted.lower() not in tables:
-                known = catalog.tables[wanted.lower()].name
+        def table(table_name: str) -> pa.Table:
+            if table_name.lower() not in tables:
+                known = catalog.tables[table_name.lower()].name
                 raise DataError(f"table {known} has no data; bind it before the first push")
-            return tables[wanted.lower()]
+            return tables[table_name.lower()]
 
         # What a table lacks is told before any history is.
         plain = Identifying(catalog, _no_rows, table).stage(name)
@@ -133,7 +133,7 @@ class LiveIdentified:
         """Report what remains: the stream has ended."""
         return self.advance(ALWAYS)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Hand rows that wait to the stage, whose state is then all there is.
 
         None of them completes a step: nothing is told.

@@ -323,7 +323,7 @@ def _restore_forecast(
 
 
 def _identified(query: LiveIdentified, parts: list[bytes]) -> Plain:
-    query.settle()
+    query.flush()
     first = len(parts)
     logs = (query.log, query.aside, *([query.decisions] if query.decisions else []))
     tables = (pa.concat_tables(each) for each in logs)

@@ -24,7 +24,7 @@ from augury.evaluation.stages.forecasting import taught
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.matcher import ALWAYS
 from augury.planning.match_plan import MatchPlan
-from augury.sources.columns import ARROW_TYPES, told
+from augury.sources.columns import ARROW_TYPES, python_rows
 from augury.sources.intake import Arrival, Values
 from augury.sources.rows import REASON
 from augury.sources.values import stored
@@ -127,7 +127,7 @@ class LiveSteps:
         self.tied += sum(answers.tied.values())
         if self.shard.network.keeps_chains:
             self._put_aside(answers.rejected)
-        return [row for table in answers.found.values() for row in told(table)]
+        return [row for table in answers.found.values() for row in python_rows(table)]
 
     def _put_aside(self, rejected: Mapping[str, pa.Table]) -> None:
         """Put readings aside that no model takes; all else was checked where it came in."""

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from augury.evaluation.acting.written import WRITTEN as CHANGES
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
-from augury.runners.wanted import WRITTEN
+from augury.runners.request import WRITTEN
 
 if TYPE_CHECKING:
     from augury.evaluation.acting.stores import Stores

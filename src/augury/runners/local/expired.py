@@ -43,15 +43,15 @@ class Expired:
         """Return the matches of a push without partial ones, which are kept here."""
         if not self._owner:
             return found
-        told = []
+        complete = []
         for row in found:
             owner = self._owner.get(row["query"])
             if owner is None:
-                told.append(row)
+                complete.append(row)
             else:
                 name, component = owner
                 self._found[name.lower()].append({**row, "query": name, "waiting_for": component})
-        return told
+        return complete
 
     def so_far(self, query: str) -> list[Row]:
         """Return the partial matches of a query that have run out of time among pushed rows."""
@@ -73,7 +73,7 @@ def joined(query: str, tables: Iterable[tuple[str, Any]]) -> Any:
 
 def in_one_pass(query: str, pipeline: Any, components: Mapping[str, str]) -> Any:
     """Return partial matches of a streaming run; `components` are waited for, by query."""
-    found = pipeline.together(list(components))
+    found = pipeline.matches_of(list(components))
     names = [f"`{name}`" for name in found.columns if name != "query"]
     cases = " ".join(f"WHEN '{name}' THEN '{part}'" for name, part in components.items())
     return found.selectExpr(f"'{query}' AS query", *names, f"CASE query {cases} END AS waiting_for")

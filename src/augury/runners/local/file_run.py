@@ -227,8 +227,8 @@ class FileRun:
         times = whole(behind.column(stream.time)).tolist()
         reasons = [f"{stream.time} is {written(each, kind)}, {mark}" for each in times]
         raw = pa.nulls(len(times), pa.string())
-        told = behind.append_column("raw", raw).append_column(REASON, pa.array(reasons))
-        self._put_aside("late", stream, told)
+        bad_rows = behind.append_column("raw", raw).append_column(REASON, pa.array(reasons))
+        self._put_aside("late", stream, bad_rows)
         return rows.filter(pa.array(~late))
 
     def _advance(self, rows: Mapping[str, pa.Table], horizon: int) -> None:
@@ -241,10 +241,10 @@ class FileRun:
                 self._deliver(name, table)
             for name, bad in answers.rejected.items():
                 if name not in reported:
-                    told = bad.append_column("raw", pa.nulls(bad.num_rows, pa.string()))
+                    bad_rows = bad.append_column("raw", pa.nulls(bad.num_rows, pa.string()))
                     stream = part.network.bases[name]
                     names = [*(c.name for c in stream.columns), "raw", REASON]
-                    self._put_aside("rejected", stream, told.select(names))
+                    self._put_aside("rejected", stream, bad_rows.select(names))
             reported |= set(part.network.bases)
             for name, count in answers.tied.items():
                 self.delivery.count(("tied", name.lower()), count)
@@ -321,7 +321,7 @@ def judged(table: pa.Table, stream: StreamSchema) -> tuple[pa.Table, pa.Table]:
 
 
 def _only_time(files: LocalFiles, stream: StreamSchema) -> LocalFiles:
-    """Return the same files with nothing read but the time."""
+    """Return the files, of which nothing is read but the time."""
     column = next(each for each in stream.columns if each.name == stream.time)
     columns = tuple(files.columns)
     return replace(files, declared=replace(stream, columns=(column,)), roles=(), fields=columns)

@@ -30,7 +30,7 @@ from augury.evaluation.stages.act import ActStage
 from augury.evaluation.stages.forecasting import taught
 from augury.planning.match_plan import refuse_unlearned
 from augury.runners.endless import refuse_endless
-from augury.runners.wanted import Wanted
+from augury.runners.request import Request
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Part:
     network: Network
     shard: Any
     state: Any = None
-    _wants: dict[str, RowFilter] = field(default_factory=dict)
+    _filters: dict[str, RowFilter] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.state = self.shard.start() if self.state is None else self.state
@@ -54,7 +54,7 @@ class Part:
     def advance(self, rows: Mapping[str, pa.Table], horizon: int) -> Answers:
         """Take good rows in; return what is known once all before the horizon are there."""
         batch = {
-            name: packer.travelling(self._wanted(name, rows[name]))
+            name: packer.travelling(self._relevant(name, rows[name]))
             for name, packer in self.packers.items()
             if name in rows
         }
@@ -63,13 +63,13 @@ class Part:
         self.state, answers = self.shard.advance(self.state, batch, until)
         return answers
 
-    def _wanted(self, name: str, rows: pa.Table) -> pa.Table:
+    def _relevant(self, name: str, rows: pa.Table) -> pa.Table:
         """Return the rows that may change an answer."""
         if self.network.act is not None or self.network.counts_ties:
             return rows
-        if name not in self._wants:
-            self._wants[name] = RowFilter(self.network, self.network.bases[name])
-        return self._wants[name].of(rows)
+        if name not in self._filters:
+            self._filters[name] = RowFilter(self.network, self.network.bases[name])
+        return self._filters[name].of(rows)
 
     @property
     def goes_by_steps(self) -> bool:
@@ -95,19 +95,19 @@ class Declared:
     bound: Mapping[str, pa.Table]
 
 
-def parts_of(declared: Declared, wanted: Wanted, *, streaming: bool) -> list[Part]:
+def parts_of(declared: Declared, request: Request, *, streaming: bool) -> list[Part]:
     """Return what is to be evaluated, in as few parts as there are ways to do it."""
     found = list[Network]()
-    if wanted.acts:
-        found.append(_acting(declared, wanted))
-    known = _with_gaps(declared, wanted.plain)
-    every = Network.of(wanted.plain, known, declared.catalog)
-    by_time = [n for n in wanted.plain if _is_chain(every.only([n]), streaming)]
-    others = [name for name in wanted.plain if name not in by_time]
+    if request.acts:
+        found.append(_acting(declared, request))
+    known = _with_gaps(declared, request.plain)
+    every = Network.of(request.plain, known, declared.catalog)
+    by_time = [n for n in request.plain if _is_chain(every.only([n]), streaming)]
+    others = [name for name in request.plain if name not in by_time]
     if by_time:
         found.append(every.only(by_time))
-    if others or wanted.others:
-        found.append(every.only(others, wanted.others))
+    if others or request.others:
+        found.append(every.only(others, request.others))
     return [_part(declared, network, streaming) for network in found]
 
 
@@ -134,18 +134,18 @@ def _tables(declared: Declared, network: Network) -> dict[str, pa.Table]:
     return {name: declared.bound[name] for name in network.tables_read}
 
 
-def _acting(declared: Declared, wanted: Wanted) -> Network:
+def _acting(declared: Declared, request: Request) -> Network:
     """Return the network of what acts: all candidates, and what is asked for of them."""
     catalog, queries = declared.catalog, declared.queries
-    found = wanted.acting.searched
+    found = request.acting.searched
     known = _with_gaps(declared, list(found)) | found
-    network = Network.of(list(found), known, catalog).only(found, wanted.of_acting)
-    bound = {n.lower(): declared.bound[n.lower()] for n in _bound_tables(declared, wanted)}
+    network = Network.of(list(found), known, catalog).only(found, request.of_acting)
+    bound = {n.lower(): declared.bound[n.lower()] for n in _bound_tables(declared, request)}
     return replace(network, act=with_stores(ActStage.of(catalog, queries, bound)))
 
 
-def _bound_tables(declared: Declared, wanted: Wanted) -> list[str]:
-    return [name for name in wanted.acting.world.tables if name.lower() in declared.bound]
+def _bound_tables(declared: Declared, request: Request) -> list[str]:
+    return [name for name in request.acting.world.tables if name.lower() in declared.bound]
 
 
 def _with_gaps(declared: Declared, names: Sequence[str]) -> dict[str, CheckedQuery]:

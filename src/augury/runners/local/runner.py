@@ -94,8 +94,8 @@ class LocalRunner:
         stage = self._forecast_stage(forecast)
         state = stage.start()
         for component in stage.never_met(state):
-            told = f"no event of {forecast.learn_from} fits {component}, so every forecast is 0"
-            warn(f"forecast {forecast.name}: {told} ({NEVER_MET})")
+            reason = f"no event of {forecast.learn_from} fits {component}, so every forecast is 0"
+            warn(f"forecast {forecast.name}: {reason} ({NEVER_MET})")
         return self._forecast_table(forecast, stage)
 
     def _forecast_table(self, forecast: CheckedForecast, stage: ForecastStage) -> pa.Table:

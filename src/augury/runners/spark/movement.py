@@ -64,7 +64,7 @@ class Movements:
         return self.over_one_window(names) if movement == "events" else [[name] for name in names]
 
     def over_one_window(self, names: Sequence[str]) -> list[list[str]]:
-        """Return the queries that read the same streams, together."""
+        """Return the queries in groups, each of those that read one set of streams."""
         groups: dict[frozenset[str], list[str]] = {}
         for name in names:
             streams = frozenset(s.name.lower() for s in self.network.queries[name].streams)

@@ -75,7 +75,7 @@ class Pipeline:
     silent: frozenset[str] = frozenset()
 
     def without(self, streams: frozenset[str]) -> Pipeline:
-        """Return the same pass, which says nothing of bad and late rows of some streams."""
+        """Return the pass that says nothing of bad and late rows of some streams."""
         return replace(self, silent=streams)
 
     @cached_property
@@ -149,10 +149,10 @@ class Pipeline:
     def streaming_parts(self) -> list[StreamingPart]:
         """The parts of a streaming run, with their blobs."""
         reported = self._reported_by_part()
-        tells = reported if self.tells_faults else [frozenset[str]()] * len(reported)
+        faults_by_part = reported if self.tells_faults else [frozenset[str]()] * len(reported)
         return [
-            StreamingPart(part[0], self._blobs(*part, told), own)
-            for part, told, own in zip(self.parts, tells, reported, strict=True)
+            StreamingPart(part[0], self._blobs(*part, faults), own)
+            for part, faults, own in zip(self.parts, faults_by_part, reported, strict=True)
         ]
 
     def _reported_by_part(self) -> list[frozenset[str]]:
@@ -188,7 +188,7 @@ class Pipeline:
         query = network.queries[name.lower()].name
         return self._given(network, sharding, network_schema(network, name), query)
 
-    def together(self, names: Sequence[str]) -> DataFrame:
+    def matches_of(self, names: Sequence[str]) -> DataFrame:
         """Return the matches of several queries, of which each has columns of its own or NULL."""
         fields = (f for name in names for f in network_schema(self.network, name))
         schema = pa.schema(list({field.name: field for field in fields}.values()))

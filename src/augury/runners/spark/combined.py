@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from augury.evaluation.acting.stores import Stores
+    from augury.runners.request import Request
     from augury.runners.spark.runner import SparkRunner
-    from augury.runners.wanted import Wanted
     from augury.sinks.sink import Mode
 
 
 @dataclass(frozen=True)
-class Together:
+class Combined:
     """Pipelines whose answers come as one; each answer is of one of them.
 
     Rows that are put aside are told by the first that reads their stream; of streams under a policy
@@ -56,21 +56,21 @@ class Together:
         )
 
 
-def together(runner: SparkRunner, wanted: Wanted) -> Together:
+def combined(runner: SparkRunner, request: Request) -> Combined:
     """Return the pass that gives all that is wanted."""
-    found, told = list[Pipeline](), frozenset(runner.catalog.guarded)
-    if wanted.acts:
-        found.append(runner.acting(wanted.of_acting, tells_faults=True).without(told))
-        told |= set(found[-1].network.bases)
-    if wanted.plain or wanted.others:
-        plain = runner.pipeline(wanted.plain, asked=wanted.others, tells_faults=True)
-        found.append(plain.without(told))
+    found, reported = list[Pipeline](), frozenset(runner.catalog.guarded)
+    if request.acts:
+        found.append(runner.acting(request.of_acting, tells_faults=True).without(reported))
+        reported |= set(found[-1].network.bases)
+    if request.plain or request.others:
+        plain = runner.pipeline(request.plain, asked=request.others, tells_faults=True)
+        found.append(plain.without(reported))
     if len({each.is_streaming for each in found}) > 1:
         raise DataError(
             "some of what is asked for reads rows that have an end, and some reads rows that have "
             "none; ask for them in two runs, or bind all streams in one way"
         )
-    return Together(found)
+    return Combined(found)
 
 
 @dataclass

@@ -22,7 +22,7 @@ WRITTEN = Asked("written", "stores")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Request:
     """What a run gives: `plain` queries, and what else by the name under which it is known."""
 
     plain: tuple[str, ...]
@@ -50,14 +50,14 @@ class Wanted:
         return ("match", name.lower() if known is None else known.key.lower())
 
 
-def wanted_of(
+def request_of(
     catalog: Catalog,
     queries: Mapping[str, CheckedQuery],
     names: Iterable[str],
     *,
     streaming: bool,
     audits: bool = False,
-) -> Wanted:
+) -> Request:
     """Return what a run gives of some names, in lower case; raise for what is not evaluated."""
     plain, asked = list[str](), dict[str, Asked]()
     acting = Acting()
@@ -73,7 +73,7 @@ def wanted_of(
         asked[f"audit {policy}"] = Asked("audit", policy)
     if any(catalog.tables[each.lower()].store for each in acting.world.tables):
         asked["written"] = WRITTEN
-    return Wanted(tuple(plain), asked, acting)
+    return Request(tuple(plain), asked, acting)
 
 
 def _acting(catalog: Catalog, queries: Mapping[str, CheckedQuery]) -> Acting:

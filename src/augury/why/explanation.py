@@ -82,24 +82,24 @@ class WhyNot:
         return self.changes[0] if self.changes else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the same as plain values, for `--json`."""
+        """Return the findings as plain values, for `--json`."""
         return asdict(self)
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 
 
-def _lines(told: WhyNot) -> list[str]:
-    of = "".join(f", {name} = {shown(value)}" for name, value in told.key.items())
-    near = "" if told.around is None else f", around {shown(told.around)}"
-    if told.found:
-        which = told.found[0] if len(told.found) == 1 else f"{told.found[0]} and others"
-        return [f"{told.query}{of}{near}: there is a match, {which}"]
-    lines = [f"{told.query}{of}{near}: no match among {told.looked_at:,} rows"]
-    if told.change is None:
+def _lines(answer: WhyNot) -> list[str]:
+    of = "".join(f", {name} = {shown(value)}" for name, value in answer.key.items())
+    near = "" if answer.around is None else f", around {shown(answer.around)}"
+    if answer.found:
+        which = answer.found[0] if len(answer.found) == 1 else f"{answer.found[0]} and others"
+        return [f"{answer.query}{of}{near}: there is a match, {which}"]
+    lines = [f"{answer.query}{of}{near}: no match among {answer.looked_at:,} rows"]
+    if answer.change is None:
         lines.append("no change was found that would give one")
-        return [*lines, *(f"not tried: {each}" for each in told.unknown)]
-    nearest = told.change
+        return [*lines, *(f"not tried: {each}" for each in answer.unknown)]
+    nearest = answer.change
     if nearest.reached:
         lines += ["", "the nearest miss", *(f"  {event.line()}" for event in nearest.reached)]
     if nearest.missing:
@@ -107,9 +107,9 @@ def _lines(told: WhyNot) -> list[str]:
     lines += ["", "stopped by", *(f"  {reason}" for reason in nearest.reasons)]
     lines += ["", "there would be a match", *(f"  {says}" for says in nearest.says)]
     lines += [f"  with confidence {nearest.confidence:.6g}"]
-    if len(told.changes) > 1:
-        lines += ["", "or, each by itself", *(f"  {each.text}" for each in told.changes[1:])]
-    return [*lines, *(f"not tried: {each}" for each in told.unknown)]
+    if len(answer.changes) > 1:
+        lines += ["", "or, each by itself", *(f"  {each.text}" for each in answer.changes[1:])]
+    return [*lines, *(f"not tried: {each}" for each in answer.unknown)]
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Why:
         return f"{' * '.join(parts) or '1'} = {self.confidence:.6g}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the same as plain values, for `--json`."""
+        """Return the reasons as plain values, for `--json`."""
         return asdict(self) | {"formula": self.formula}
 
     def __str__(self) -> str:
