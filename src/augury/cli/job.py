@@ -20,7 +20,6 @@ from augury.analysis.declarations.targets import HOOK, collide, overlap
 from augury.analysis.script import Checked, check_text
 from augury.cli import places, scripts
 from augury.errors import QueryError, Source
-from augury.evaluation.network import ground
 from augury.language.parser import parse
 from augury.language.printer import to_text
 from augury.language.tree import (
@@ -35,6 +34,7 @@ from augury.language.tree import (
     Write,
 )
 from augury.planning.acting.whom import acting_names
+from augury.planning.base_streams import base_streams
 from augury.planning.refusal import PlanError
 
 _CONSOLE = External("console")
@@ -289,7 +289,7 @@ def _read(checked: Checked, names: Sequence[str]) -> list[StreamSchema]:
     lowered += [rule.query.lower() for rule in catalog.rules.values()]
     read += [s for name in lowered if name in forecasts for s in forecasts[name].streams]
     read += [catalog.streams[name] for name in lowered if name in catalog.streams]
-    return [base for stream in read for base in ground(stream, catalog).values()]
+    return [base for stream in read for base in base_streams(stream, catalog).values()]
 
 
 def _reached(checked: Checked, names: Sequence[str]) -> list[str]:

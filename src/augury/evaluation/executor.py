@@ -27,7 +27,7 @@ from augury.evaluation.codec import Format, fingerprint
 from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.made_streams import stream_stages
 from augury.evaluation.memory_guard import memory_errors_named
-from augury.evaluation.network import Network, below
+from augury.evaluation.network import Network
 from augury.evaluation.probability.chain_shard import ChainShard
 from augury.evaluation.row_blocks import Kind, RowBlocks, Stored
 from augury.evaluation.stages.act import Acted, ActState
@@ -45,6 +45,7 @@ from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.evaluation.travelling import Tables, travelling
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET, Operator
+from augury.planning.base_streams import below
 from augury.planning.evaluated import reads_owners
 
 FORMAT = Format(b"AUGURYHD", 2)

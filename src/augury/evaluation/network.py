@@ -17,7 +17,6 @@ from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import (
     Catalog,
     Inferred,
-    ModelSchema,
     Neighbour,
     PolicySchema,
     StreamSchema,
@@ -33,15 +32,21 @@ from augury.matching.ends import ends_late, looks_back
 from augury.matching.matcher import ALWAYS
 from augury.matching.pattern import Pattern
 from augury.operator import NEVER_YET
+from augury.planning.base_streams import (
+    base_streams,
+    below,
+    model_tables,
+    owned_streams,
+    weighed_queries,
+)
 from augury.planning.chain_plan import ChainPlan, plan_chain
-from augury.planning.distribution.reachable import least_chance
 from augury.planning.evaluated import reads_owners, refuse_unfollowed, unmatched, without_owners
-from augury.planning.expressions.typed import Aggregated, Input, nodes_within, tables_within
+from augury.planning.expressions.typed import tables_within
 from augury.planning.graph import (
     Graph,
     graph_of,
 )
-from augury.planning.match_plan import MatchPlan, Play, plan_match
+from augury.planning.match_plan import MatchPlan, plan_match
 from augury.planning.policy_plan import without_tests
 from augury.planning.streamable import is_carried
 
@@ -235,30 +240,32 @@ class Network:
             # What was kept comes under all of its names; forecasts are made here.
             made = self.catalog.forecast_streams
             given = {name: own for name, own in self.inputs.items() if name not in made}
-            return {**given, **self._bases_of(self._read_by_others)}
-        return self._bases_of([*self._read_by_queries, *self._read_by_others])
+            return {**given, **self._bases_of(self.streams_of_others)}
+        return self._bases_of([*self.streams_of_queries, *self.streams_of_others])
 
     def _bases_of(self, streams: Iterable[StreamSchema]) -> dict[str, StreamSchema]:
-        return {name: each for own in streams for name, each in ground(own, self.catalog).items()}
+        found = (base_streams(own, self.catalog) for own in streams)
+        return {name: each for own in found for name, each in own.items()}
 
     @cached_property
     def inputs(self) -> dict[str, StreamSchema]:
         """The streams whose rows queries get: declared ones, forecasts, or what a policy keeps."""
         catalog, found = self.catalog, dict[str, StreamSchema]()
-        for own in self._read_by_queries:
+        for own in self.streams_of_queries:
             is_kept = own.name.lower() in catalog.suppressed and not own.is_identified
             is_made = is_kept or own.name.lower() in catalog.forecast_streams
-            found |= {own.name.lower(): own} if is_made else ground(own, catalog)
+            found |= {own.name.lower(): own} if is_made else base_streams(own, catalog)
         return found
 
     @property
-    def _read_by_queries(self) -> list[StreamSchema]:
+    def streams_of_queries(self) -> list[StreamSchema]:
+        """The streams that queries read, but for matches of other queries."""
         streams = [stream for query in self.queries.values() for stream in query.streams]
         return [stream for stream in streams if stream.query is None]
 
     @cached_property
-    def _read_by_others(self) -> list[StreamSchema]:
-        """The streams that is read of what else is asked for."""
+    def streams_of_others(self) -> list[StreamSchema]:
+        """The streams that are read for what else is asked for: forecasts, made streams, audits."""
         found = [stream for each in self.forecasts_made for stream in each.query.streams]
         for each in self.asked:
             if each.kind in ("stream", "revisions") and each.name in self.catalog.streams:
@@ -284,7 +291,7 @@ class Network:
     @cached_property
     def owners_read(self) -> list[str]:
         """The streams AS IDENTIFY that anybody reads here, or what is kept of them."""
-        read = (*self._read_by_queries, *self._read_by_others)
+        read = (*self.streams_of_queries, *self.streams_of_others)
         found = (self.catalog.owners_of(each.name) for each in read)
         return list(dict.fromkeys(name for name in found if name is not None))
 
@@ -297,7 +304,7 @@ class Network:
 
     def reads(self, stream: StreamSchema) -> bool:
         """Return whether a query reads the rows of a stream as they are."""
-        return any(own.name == stream.name for own in self._read_by_queries)
+        return any(own.name == stream.name for own in self.streams_of_queries)
 
     @cached_property
     def relations(self) -> dict[str, list[tuple[Any, ...]]]:
@@ -336,7 +343,7 @@ class Network:
             found |= _relations_of(plan_match(query, self.catalog))
         for name in self.owners_read:
             found |= self._tables_of_owners(name)
-        for own in self._read_by_others:
+        for own in self.streams_of_others:
             how = self.catalog.inferred.get(own.name.lower())
             if how is not None:
                 found |= model_tables(self.catalog.models[how.statement.model.lower()])
@@ -467,8 +474,6 @@ class Network:
         streams = self.queries[name].streams
         return [stream.query.lower() for stream in streams if stream.query is not None]
 
-    # Columns ----------------------------------------------------------------------------------
-
     @cached_property
     def neighbours(self) -> dict[str, tuple[Neighbour, ...]]:
         """What queries read beside the events of streams, by lower-case name."""
@@ -480,109 +485,6 @@ class Network:
                 found[name] = tuple(dict.fromkeys(both))
         return found
 
-    def columns(self, stream: StreamSchema) -> tuple[str, ...]:
-        """Return the columns of a base stream that travel, in the declared order."""
-        if self.whole_rows or self.is_whole(stream) or any(map(_reads_all, self._plans_of(stream))):
-            return tuple(column.name for column in stream.columns)
-        chosen = self.values_read(stream) | _lower_case(
-            stream.time, stream.type, stream.probability
-        )
-        return tuple(c.name for c in stream.columns if c.name.lower() in chosen)
-
-    def values_read(self, stream: StreamSchema) -> set[str]:
-        """Return the columns that identify, order or cut events or that expressions read.
-
-        By lower-case name. Time, type and probability are of use without anybody asking for them.
-        """
-        found = _lower_case(stream.id, stream.order_by, *stream.key, *stream.alternatives)
-        beside = self.neighbours.get(stream.name.lower(), ())
-        found |= _lower_case(*(neighbour.of.name for neighbour in beside))
-        return found.union(*(_values_read(plan, stream) for plan in self._plans_of(stream)))
-
-    def _plans_of(self, stream: StreamSchema) -> list[MatchPlan]:
-        plans = self.plans.values()
-        return [p for p in plans if any(own.name == stream.name for own in p.query.streams)]
-
-    def plays_of(self, stream: StreamSchema) -> list[tuple[Play, float | None]] | None:
-        """Return what a row may play, from which probability on; None where every row matters."""
-        # Of alternatives all are needed to tell whether they add up to more than 1.
-        if self.is_whole(stream) or stream.alternatives:
-            return None
-        plans = self._plans_of(stream)
-        if not all(plan.drops_others for plan in plans):
-            return None
-        return [
-            (play, least_chance(plan.query, play.component))
-            for plan in plans
-            for play in plan.plays
-            if play.stream == stream.name
-        ]
-
-    def is_whole(self, stream: StreamSchema) -> bool:
-        """Return whether all rows of a base stream matter, with all columns.
-
-        They do where a probability is asked for, since every time of the stream is answered, and
-        where another stream is made of them.
-        """
-        name = stream.name.lower()
-        if name in self.catalog.guarded:
-            return True
-        if any(name in ground(own, self.catalog) for own in self._read_by_others):
-            return True
-        return any(
-            self.graph.of(asking).is_likely or own.name.lower() != name
-            for asking, query in self.queries.items()
-            for own in query.streams
-            if own.query is None and name in ground(own, self.catalog)
-        )
-
-
-def ground(stream: StreamSchema, catalog: Catalog) -> dict[str, StreamSchema]:
-    """Return the streams whose rows a stream is made of, by lower-case name.
-
-    What a forecast reads is read by itself.
-    """
-    if stream.name.lower() in catalog.forecast_streams:
-        return {}
-    how = catalog.inferred.get(stream.name.lower())
-    known = catalog.identified.get(stream.name.lower())
-    kept = catalog.suppressed.get(stream.name.lower())
-    names = [stream.name]
-    if known is not None:
-        names = [known.statement.readings]
-    elif kept is not None:
-        return ground(catalog.streams[kept.stream.lower()], catalog)
-    elif how is not None:
-        model = catalog.models[how.statement.model.lower()].statement
-        names = [how.statement.readings, model.learn_from or "", model.learn_on or ""]
-    elif stream.markov is not None:
-        names.append(stream.markov)
-    found = (catalog.stream(name) for name in names if name)
-    return {each.name.lower(): each for each in found if each is not None}
-
-
-def model_tables(model: ModelSchema) -> set[str]:
-    """Return the relations that a model is made of, by lower-case name."""
-    own = model.statement
-    of_states = (own.states, own.initial, own.transition, own.emission)
-    names = (*of_states, own.cells, own.walls, own.antennas)
-    return {name.lower() for name in names if name is not None}
-
-
-def below(query: CheckedQuery, queries: Mapping[str, CheckedQuery]) -> dict[str, CheckedQuery]:
-    """Return a query and all queries that it reads, by lower-case name."""
-    found = {query.name.lower(): query}
-    for stream in query.streams:
-        if stream.query is not None:
-            found |= below(queries[stream.query.lower()], queries)
-    return found
-
-
-def owned_streams(query: CheckedQuery, queries: Mapping[str, CheckedQuery]) -> list[str]:
-    """Return the streams with owners in doubt that a query reads, or one below it."""
-    found = below(query, queries).values()
-    return [s.name.lower() for each in found for s in each.streams if s.is_identified]
-
 
 def delay(pattern: Pattern) -> int:
     """Return how long after its last event a match may become known."""
@@ -591,39 +493,12 @@ def delay(pattern: Pattern) -> int:
     return UNTIL_THE_END if pattern.window is None else pattern.window
 
 
-def weighed_queries(catalog: Catalog) -> list[str]:
-    """Return the queries that policies name, in lower case."""
-    nodes = [policy.statement for policy in catalog.policies.values()]
-    return [each.query.lower() for node in nodes for each in (*node.public, *node.private)]
-
-
 def _relations_of(plan: MatchPlan) -> set[str]:
     """Return the relations that the conditions of a query look into, in lower case."""
     filters = [expression for play in plan.plays for expression in play.filters]
     filters += [column.expression for column in plan.programs.columns]
     found = {use.name.lower() for use in plan.programs.tables} | set(plan.programs.opened)
     return found | set(tables_within(filters))
-
-
-def _reads_all(plan: MatchPlan) -> bool:
-    return plan.tells != "matches" or plan.query.correlated_by is not None
-
-
-def _values_read(plan: MatchPlan, stream: StreamSchema) -> set[str]:
-    expressions = [column.expression for column in plan.programs.columns]
-    expressions += [expression for _, expression in plan.outputs]
-    expressions += [f for play in plan.plays if play.stream == stream.name for f in play.filters]
-    nodes = (node for expression in expressions for node in nodes_within(expression))
-    return _lower_case(
-        *plan.partition_by.get(stream.name, ()),
-        *(key.name for key in plan.query.keys),
-        *(name for equality in plan.query.equalities for _, name in equality.members),
-        *(node.column for node in nodes if isinstance(node, Input | Aggregated)),
-    )
-
-
-def _lower_case(*names: str | None) -> set[str]:
-    return {name.lower() for name in names if name is not None}
 
 
 def _sendable(catalog: Catalog) -> Catalog:

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.findings import counted, listing
 from augury.errors import Diagnostic, Source
-from augury.evaluation.network import below
 from augury.evaluation.stream_rows import StreamRows
+from augury.planning.base_streams import below
 from augury.planning.missed.unreachable import warnings_of
 
 MOST_NAMED = 5

@@ -18,6 +18,7 @@ from augury.evaluation.answers.match_answers import column_hashes
 from augury.evaluation.encoding import chances_of, declaration_of, kinds_of, who_plays
 from augury.evaluation.network import Network
 from augury.evaluation.packing import SHARD
+from augury.evaluation.travelling import plays_of, values_read
 from augury.kernels.rows import numbering
 from augury.kernels.rows.identity import deal, mix_hashes
 from augury.records import Flags, Words
@@ -40,7 +41,7 @@ class RowFilter:
     ) -> None:
         self.network, self.stream = network, stream
         self.codes_types = codes_types and not _reads_type(network, stream)
-        self.plays = network.plays_of(stream)
+        self.plays = plays_of(network, stream)
         self.kinds = {column.name: ARROW_TYPES[column.type.value] for column in stream.columns}
         self.kinds[SHARD] = pa.int64()
 
@@ -119,7 +120,7 @@ def as_kind(column: Any, kind: Any, *, texts: bool = False) -> Any:
 
 def _reads_type(network: Network, stream: StreamSchema) -> bool:
     """Whether some expression, or the identity of events, reads the column of types."""
-    asked = (stream.type or "").lower() in network.values_read(stream)
+    asked = (stream.type or "").lower() in values_read(network, stream)
     return stream.id is None or network.whole_rows or asked
 
 

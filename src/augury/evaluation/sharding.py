@@ -15,7 +15,8 @@ from augury.analysis.checked import CheckedQuery, EqualityClass
 from augury.analysis.declarations.catalog import StreamSchema
 from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.evaluation.asked import Asked
-from augury.evaluation.network import Network, ground
+from augury.evaluation.network import Network
+from augury.planning.base_streams import base_streams
 from augury.planning.distribution.layout import Moving
 from augury.planning.distribution.movement import asked_movement, asked_parts, is_moved, moving_of
 from augury.planning.distribution.partitioning import Partitioning, shard_columns
@@ -153,7 +154,7 @@ def _by_group(network: Network) -> Sharding:
     for name in network.names:
         names = tuple(column for _, column in network.chains[name].groups)
         for stream in network.queries[name].streams:
-            for base in ground(stream, network.catalog):
+            for base in base_streams(stream, network.catalog):
                 if not names or found.setdefault(base, names) != names:
                     return Sharding("single", keeps_chains=True)
     return Sharding("key", tuple(sorted(found.items())), keeps_chains=True)

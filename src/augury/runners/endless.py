@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from augury.evaluation.network import Network, below
+from augury.evaluation.network import Network
 from augury.planning.acting.refusals import refuse_worlds
+from augury.planning.base_streams import below
 from augury.planning.evaluated import (
     reads_owners,
     refuse_endless_skips,

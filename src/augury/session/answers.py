@@ -163,7 +163,7 @@ class Answers:
         if self._declared.is_tested(checked.name):
             return self.table(name, None)
         if self._on_spark:
-            from augury.evaluation.network import owned_streams
+            from augury.planning.base_streams import owned_streams
 
             if owned_streams(checked, self._declared.checked_queries):
                 return self._bound.asked_on_spark("revisions", name)

@@ -123,7 +123,7 @@ class PushedRows:
         self, new: Mapping[str, CheckedQuery], queries: Mapping[str, CheckedQuery], catalog: Catalog
     ) -> None:
         """Raise where a query would have to know what a policy decided before it was declared."""
-        from augury.evaluation.network import owned_streams
+        from augury.planning.base_streams import owned_streams
 
         if not self.live or not any(each.is_used for each in self.live.owners_kept.values()):
             return

@@ -15,8 +15,8 @@ from augury.analysis.declarations.catalog import Catalog, Column, DataType, Stre
 from augury.analysis.listed import listed
 from augury.errors import AuguryError
 from augury.evaluation.encoding import rows_of_table
-from augury.evaluation.network import below
 from augury.language.tree import Statement
+from augury.planning.base_streams import below
 from augury.planning.physical import plan_query
 from augury.planning.refusal import PlanError
 from augury.why.asked import Asked, length_of, narrowed

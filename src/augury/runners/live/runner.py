@@ -21,7 +21,6 @@ from augury.errors import AuguryError, DataError, ModelError, warn
 from augury.evaluation.encoding import declaration_of, rows_of_table
 from augury.evaluation.identifying import Identities
 from augury.evaluation.learning.learned_gaps import learned
-from augury.evaluation.network import below
 from augury.evaluation.stages.suppress import SuppressStage
 from augury.evaluation.suppression import kept_owners, table_rows, taught
 from augury.evaluation.ties import tie_notice, tie_rule
@@ -29,6 +28,7 @@ from augury.language.printer import to_text
 from augury.matching.matcher import ALWAYS
 from augury.planning.acting.refusals import refuse_worlds
 from augury.planning.acting.world import Acting
+from augury.planning.base_streams import below
 from augury.planning.evaluated import (
     reads_owners,
     refuse_endless_skips,

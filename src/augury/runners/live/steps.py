@@ -18,11 +18,12 @@ from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.errors import DataError
 from augury.evaluation.executor import shard_for
 from augury.evaluation.learning.learned_gaps import learned
-from augury.evaluation.network import Network, below
+from augury.evaluation.network import Network
 from augury.evaluation.packing import Packer
 from augury.evaluation.stages.forecasting import taught
 from augury.evaluation.stream_rows import EVENT_ID
 from augury.matching.matcher import ALWAYS
+from augury.planning.base_streams import below
 from augury.planning.match_plan import MatchPlan
 from augury.sources.columns import ARROW_TYPES, python_rows
 from augury.sources.intake import Arrival, Values

@@ -23,11 +23,12 @@ from augury.evaluation.answers.asked_rows import asked_schema
 from augury.evaluation.answers.schemas import network_schema
 from augury.evaluation.executor import Executor, shard_for
 from augury.evaluation.learning.learned_gaps import learned
-from augury.evaluation.network import Network, below
+from augury.evaluation.network import Network
 from augury.evaluation.packing import Packer
 from augury.evaluation.row_filter import RowFilter
 from augury.evaluation.stages.act import ActStage
 from augury.evaluation.stages.forecasting import taught
+from augury.planning.base_streams import below
 from augury.planning.match_plan import refuse_unlearned
 from augury.runners.endless import refuse_endless
 from augury.runners.request import Request

@@ -27,7 +27,7 @@ from augury.evaluation.identifying import Identities
 from augury.evaluation.learning.forecast_explained import explain_learned
 from augury.evaluation.learning.forecast_scores import ForecastScore, judge, off_in_words, scored
 from augury.evaluation.learning.learned_gaps import learned
-from augury.evaluation.network import Network, below, owned_streams
+from augury.evaluation.network import Network
 from augury.evaluation.stages.beside import BesideStage, BesideState
 from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stages.forecast_streams import with_step_ids
@@ -36,6 +36,7 @@ from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
 from augury.planning.acting.columns import HIDDEN
+from augury.planning.base_streams import below, owned_streams
 from augury.planning.evaluated import refuse_identified, refuse_unfollowed
 from augury.planning.forecast_plan import plan_forecast
 from augury.planning.graph import stage_of

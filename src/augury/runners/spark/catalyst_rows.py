@@ -17,6 +17,7 @@ from augury.errors import DataError
 from augury.evaluation.network import Network
 from augury.evaluation.packing import FAULT, ROW_TEXT
 from augury.evaluation.sharding import Sharding
+from augury.evaluation.travelling import plays_of
 from augury.planning.expressions.spark_sql import (
     can_be_pushed,
     quoted,
@@ -169,7 +170,7 @@ def matters(network: Network, stream: StreamSchema, *, streaming: bool) -> Colum
 
 def row_filter(network: Network, stream: StreamSchema) -> str | None:
     """Return what a row must pass to matter to some query; None where every row matters."""
-    plays = network.plays_of(stream)
+    plays = plays_of(network, stream)
     if plays is None:
         return None
     conditions = [_play(stream, play, network.relations, least) for play, least in plays]

@@ -24,11 +24,12 @@ from augury.evaluation.answers.schemas import chosen
 from augury.evaluation.asked import ACTED, Asked
 from augury.evaluation.encoding import Tables, declaration_of, rows_of_table
 from augury.evaluation.learning.learned_gaps import taught
-from augury.evaluation.network import Network, below, ground
+from augury.evaluation.network import Network
 from augury.evaluation.packing import FAULT
 from augury.evaluation.stages.act import ActStage
 from augury.evaluation.stages.forecasting import taught as taught_forecasts
 from augury.planning.acting.world import Acting, acting_of
+from augury.planning.base_streams import base_streams, below
 from augury.planning.distribution.layout import Sketches
 from augury.planning.distribution.movement import Priced
 from augury.planning.evaluated import refuse_idle
@@ -100,7 +101,7 @@ class SparkRunner:
         """Return whether a policy stands before some rows that a query reads."""
         every = below(query, self.queries).values()
         read = [each for own in every for each in own.streams if each.query is None]
-        return any(self.catalog.guarded & set(ground(each, self.catalog)) for each in read)
+        return any(self.catalog.guarded & set(base_streams(each, self.catalog)) for each in read)
 
     def asked(self, asked: Asked, columns: Sequence[str] | None = None) -> DataFrame:
         """Return the lazy rows of what is no query: a stream that is made of another, a log."""
@@ -254,7 +255,7 @@ class SparkRunner:
 
     def _reads(self, query: CheckedQuery, stream: str) -> bool:
         known = any(
-            stream.lower() in (each.name.lower(), *ground(each, self.catalog))
+            stream.lower() in (each.name.lower(), *base_streams(each, self.catalog))
             for each in query.streams
         )
         stage = stage_of(query, self.catalog)
