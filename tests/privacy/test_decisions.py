@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from augury.privacy.pattern import Event, Face, Forbidden, Pattern, Step, plain_pattern
+from augury.privacy.pattern import Event, Face, Forbidden, Pattern, Step
 from augury.privacy.policy import NEVER, Decider, Policy, Weighted
-from augury.privacy.prefixes import matches_in
 from oracles.policies import Oracle, Row, Sequence, expected_matches, is_unbroken, runs
+from privacy.plain import matches_in, plain_pattern
 
 TYPES = "ABC"
 

@@ -12,8 +12,8 @@ import pytest
 
 from augury import QueryError, Session
 from augury.privacy.expectation import expected, expected_wang
-from augury.privacy.pattern import Event, Face, plain_pattern
-from augury.privacy.prefixes import matches_in
+from augury.privacy.pattern import Event, Face
+from privacy.plain import matches_in, plain_pattern
 from privacy.wards import Row, history, row, session
 
 THESIS = [row(f"{'abcde'[k % 5]}{2 * k}") for k in range(50)]

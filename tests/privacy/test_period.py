@@ -6,9 +6,10 @@ import random
 
 import pytest
 
-from augury.privacy.pattern import Event, Face, plain_pattern
+from augury.privacy.pattern import Event, Face
 from augury.privacy.period import find_period
 from augury.privacy.policy import Decider, Policy, Weighted
+from privacy.plain import plain_pattern
 
 
 def stream(seed: int, regular: float, period: int, cycles: int, each: int) -> list[Event]:

@@ -6,7 +6,7 @@ after the last, events may be forbidden. Conditions come as functions, made by p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -131,13 +131,3 @@ class Pattern:
 
 def _any_of(steps: tuple[Step, ...]) -> Callable[[str | None, Values], bool]:
     return lambda kind, values: any(step.type == kind and step.fits(values) for step in steps)
-
-
-def plain_pattern(name: str, types: Sequence[str], window: int) -> Pattern:
-    """Return a sequence of types without conditions."""
-    steps = tuple(Step(each, _always) for each in types)
-    return Pattern(name, steps, window, ((),) * len(steps), ((),) * (len(steps) + 1))
-
-
-def _always(values: Values) -> bool:
-    return True

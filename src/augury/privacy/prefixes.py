@@ -235,16 +235,6 @@ class Counted:
         return self.total + sum(each.weight for own in waiting for each in own)
 
 
-def matches_in(pattern: Pattern, events: Iterable[Event]) -> float:
-    """Return the expected number of matches of a pattern over some events, in their order."""
-    counted = Counted.of(pattern)
-    relevant = pattern.types | pattern.guards
-    for event in events:
-        if event.type in relevant:
-            counted.add(event)
-    return counted.matches
-
-
 def completions_in(pattern: Pattern, prefix: Prefix, events: Iterable[Event]) -> float:
     """Return how often, as expected, some events complete one prefix as if it were sure."""
     counted, sure = Counted.of(pattern), Prefix(prefix.held, prefix.first, prefix.order, 1.0)

@@ -17,7 +17,7 @@ from augury.analysis.checked import Component, Conjunct
 from augury.analysis.clauses.shapes import always_present
 from augury.analysis.draft import Draft
 from augury.analysis.expressions.comparable import comparable
-from augury.analysis.expressions.typecheck import TypeChecker
+from augury.analysis.expressions.query_checker import TypeChecker
 from augury.analysis.expressions.walk import has_lookup, renamed
 from augury.analysis.findings import listing, suggest
 from augury.language import expressions as ex

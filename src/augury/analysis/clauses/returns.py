@@ -9,7 +9,7 @@ from augury.analysis.clauses.shapes import always_present
 from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
 from augury.analysis.draft import Draft
 from augury.analysis.expressions.attributes import report_bare
-from augury.analysis.expressions.typecheck import TypeChecker
+from augury.analysis.expressions.query_checker import TypeChecker
 from augury.analysis.expressions.walk import attributes, walk_into
 from augury.analysis.findings import listing
 from augury.errors import Span

@@ -2,14 +2,13 @@
 
 A step is told when no row of it can come any more; what is told again stands among the rows of the
 batch that made it news. Rows are kept while they wait for their step, or may be told again. Wards
-know nothing of each other, so rows may be parted by their ward (`shard_by`) and given to as many
-stages, each with a state of its own.
+know nothing of each other, so rows may be parted by their ward and given to as many stages, each
+with a state of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -66,11 +65,6 @@ class IdentifyStage:
     def revises(self) -> bool:
         """Whether an event may be told again."""
         return self.identifier.strategy.kind != "NEVER"
-
-    @property
-    def shard_by(self) -> tuple[str, ...]:
-        """The columns of the source that part its wards; without one, all rows belong together."""
-        return self.own.key[:-1]
 
     def start(self) -> IdentifyState:
         """Return the state before any row."""
@@ -159,12 +153,6 @@ class IdentifyStage:
         for name, column in added.items():
             rows = rows.append_column(name, column.cast(kinds[name]))
         return rows
-
-
-def only_wards(stage: IdentifyStage, units: Iterable[Any]) -> IdentifyStage:
-    """Return a stage for some of the wards: those of one shard."""
-    wards = {unit: stage.identifier.wards[unit] for unit in units}
-    return replace(stage, identifier=replace(stage.identifier, wards=wards))
 
 
 def _rejected(news: News, held: pa.Table, place_of: dict[Any, int]) -> pa.Table:
