@@ -9,14 +9,14 @@ import pytest
 
 from augury.sources.declared import FAULT
 from augury.sources.json_lines import read_texts
-from augury.sources.text_columns import TextForms
+from augury.sources.time_forms import Forms
 
 COLUMNS = {"n": "LONG", "x": "DOUBLE", "s": "STRING", "t": "TIMESTAMP"}
 GOOD = b'{"n": 1}'
 
 
 def read(text: bytes) -> dict[str, Any]:
-    before, row, after = read_texts([GOOD, text, GOOD], COLUMNS, [], TextForms()).to_pylist()
+    before, row, after = read_texts([GOOD, text, GOOD], COLUMNS, [], Forms()).to_pylist()
     assert (before["n"], after["n"]) == (1, 1)
     return dict(row)
 

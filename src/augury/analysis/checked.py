@@ -14,7 +14,7 @@ from typing import Literal
 from augury.analysis.classes.joins import JoinPlan
 from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
 from augury.errors import NOWHERE, Diagnostic, Span
-from augury.language.expressions import Expression
+from augury.language.expressions import Attribute, Expression
 from augury.language.tree import Approximate, Having, Option, SkipTo, Strategy
 
 QueryKind = Literal["deterministic", "enumerated", "regular", "extended regular", "safe", "hard"]
@@ -225,6 +225,10 @@ class CheckedQuery:
     def looks_beside(self) -> bool:
         """Whether it reads neighbours of its events, outside the match: PREV or NEXT of a value."""
         return any(stream.neighbours for stream in self.streams)
+
+    def component_of(self, node: Attribute) -> int:
+        """Return the number of the component that an attribute is of."""
+        return next(c.index for c in self.components if c.name == node.component)
 
     def column_of(self, component: int, attribute: str) -> Column | None:
         """Return the column that `attribute` of a component is, by the first stream that has it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from augury.analysis.clauses.conjuncts import split
 from augury.analysis.expressions.walk import walk_into
 from augury.errors import AuguryError
 from augury.language import expressions as ex
@@ -77,7 +78,8 @@ def _query(statement: CreateQuery, parts: list[Single]) -> CreateQuery:
     names = {_name(component).lower() for component, _ in parts}
     negated = {_name(component).lower() for component, absent in parts if absent}
     last = _name(parts[-1][0])
-    kept = [each for each in _conjuncts(statement.where) if _named(each) <= names]
+    written = () if statement.where is None else split(statement.where)
+    kept = [each for each in written if _named(each) <= names]
     for conjunct in kept:
         if len(_named(conjunct) & negated) > 1:
             raise AuguryError(
@@ -98,13 +100,6 @@ def _query(statement: CreateQuery, parts: list[Single]) -> CreateQuery:
 
 def _name(component: Component) -> str:
     return component.name or component.word
-
-
-def _conjuncts(where: ex.Expression | None) -> tuple[ex.Expression, ...]:
-    if where is None:
-        return ()
-    both = isinstance(where, ex.Logic) and where.operator == "AND"
-    return where.operands if both else (where,)  # type: ignore[union-attr]
 
 
 def _named(conjunct: ex.Expression) -> set[str]:

@@ -7,6 +7,7 @@ stands for component c.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -168,3 +169,8 @@ class Pattern:
     def is_composite(self) -> bool:
         """Whether a negation has several components, so that absence is a formula."""
         return any(guard.inside for guard in self.guards)
+
+
+def bits_of(components: Iterable[int]) -> int:
+    """Return components as a mask: bit k stands for component k."""
+    return sum(1 << c for c in set(components))

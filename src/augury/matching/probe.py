@@ -124,8 +124,8 @@ class Probe:
         def formula(row: int) -> Formula:
             return Is(blocks[place[row]], place[row])
 
-        settlement = ConfidenceResolver(self.pattern, events, self.predicates, formula, chances)
-        return settlement.settle_open_ones(matches)
+        resolver = ConfidenceResolver(self.pattern, events, self.predicates, formula, chances)
+        return resolver.settle_open_ones(matches)
 
     def _events(self, n: int) -> Events:
         rows = self._rows[:n]

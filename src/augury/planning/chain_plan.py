@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from augury.analysis.checked import CheckedQuery, EqualityClass
+from augury.analysis.classes.subgoals import constants_of
 from augury.analysis.clauses.shapes import always_present
 from augury.analysis.declarations.catalog import Catalog, DataType
-from augury.analysis.expressions.equalities import equal_attributes, pinned_attribute
+from augury.analysis.expressions.equalities import equal_attributes
 from augury.language import expressions as ex
 from augury.matching.waiting_line import Node, WaitingLine
 from augury.planning.answer_kinds import Tells, tells
@@ -261,22 +262,12 @@ def _is_in_key(query: CheckedQuery, equality: EqualityClass) -> bool:
 
 def _remembered(query: CheckedQuery, cut: tuple[EqualityClass, ...]) -> tuple[EqualityClass, ...]:
     """Return the classes that neither cut the stream nor are pinned by one constant."""
-    pinned = _pinned(query)
+    pinned = constants_of(query.conjuncts)
     return tuple(
         c
         for c in query.equalities
         if c not in cut and len({pinned.get(member) for member in c.members} | {None}) != 2
     )
-
-
-def _pinned(query: CheckedQuery) -> dict[tuple[int, str], ex.Literal]:
-    """Return the constant of each attribute that has one."""
-    found: dict[tuple[int, str], ex.Literal] = {}
-    for conjunct in query.conjuncts:
-        pair = None if conjunct.after else pinned_attribute(conjunct.expression)
-        if pair is not None and (pair[0].index is None or pair[0].index.kind == "each"):
-            found.setdefault((conjunct.components[0], pair[0].name), pair[1])
-    return found
 
 
 def _is_class_equality(predicate: Predicate, query: CheckedQuery) -> bool:

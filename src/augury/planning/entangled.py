@@ -119,7 +119,7 @@ def _differ_in_key(query: CheckedQuery, rule: Expression) -> bool:
 
 
 def _is_key(query: CheckedQuery, side: Attribute) -> bool:
-    own = reading_unread(query)[_component(query, side)]
+    own = reading_unread(query)[query.component_of(side)]
     return all(side.name in unread.keys for unread in own)
 
 
@@ -138,11 +138,7 @@ def _follow(query: CheckedQuery, rule: Expression) -> bool:
 def _is_time(query: CheckedQuery, side: Expression, name: str) -> bool:
     if not (isinstance(side, Attribute) and side.name == name):
         return False
-    return all(unread.inside for unread in reading_unread(query)[_component(query, side)])
-
-
-def _component(query: CheckedQuery, side: Attribute) -> int:
-    return next(c.index for c in query.components if c.name == side.component)
+    return all(unread.inside for unread in reading_unread(query)[query.component_of(side)])
 
 
 def _apart(query: CheckedQuery, pair: Pair) -> str:

@@ -287,10 +287,10 @@ def _loaded(value: list[Any]) -> Prefix:
     return Prefix(
         tuple(map(_values, held)),
         first,
-        _order(order),
+        order_of(order),
         weight,
         before,
-        None if passed is None else _order(passed),
+        None if passed is None else order_of(passed),
     )
 
 
@@ -299,7 +299,8 @@ def _values(written: Values) -> Values:
     return {name: as_key(value) for name, value in written.items()}
 
 
-def _order(value: list[Any]) -> Order:
+def order_of(value: list[Any]) -> Order:
+    """Return an order that was written as plain values."""
     time, has_tie, tie = value
     return time, has_tie, tuple(tie) if isinstance(tie, list) else tie
 

@@ -16,7 +16,7 @@ from augury.config import value_of
 from augury.errors import DataError
 from augury.privacy.machine import Bans, Machine, State, Taken
 from augury.privacy.pattern import Event, Face, Key, Order, Values
-from augury.privacy.prefixes import event_of, event_value
+from augury.privacy.prefixes import event_of, event_value, order_of
 from augury.records import as_key
 
 # Times at which something banned before the first event may have come, and how likely.
@@ -345,7 +345,7 @@ class Threads:
         self.fresh = [_loaded(each) for each in fresh]
         self.batch = [(number, event_of(each)) for number, each in batch]
         self.early = [event_of(each) for each in early]
-        self.order = None if order is None else _order(order)
+        self.order = None if order is None else order_of(order)
         self.totals = {frozenset(types): number for types, number in totals}
         self.limit = max(FEW, 2 * self.count, 2 * len(self.early))
 
@@ -395,8 +395,3 @@ def _loaded(value: list[Any]) -> Thread:
         {c: tuple({n: as_key(v) for n, v in each.items()} for each in own) for c, own in held},
         dict(map(tuple, fresh)),
     )
-
-
-def _order(value: list[Any]) -> Order:
-    time, has_tie, tie = value
-    return time, has_tie, tuple(tie) if isinstance(tie, list) else tie

@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from augury.sources.declared import FAULT, RAW
-from augury.sources.text_columns import TextForms, unfit_text, values_of, with_reasons
+from augury.sources.text_columns import unfit_text, values_of, with_reasons
+from augury.sources.time_forms import Forms
 
 NOT_UTF8 = "the text is not UTF-8"
 UNEVEN = "the line has too many or too few fields"
@@ -37,7 +38,7 @@ class CsvForm:
     quote: str = '"'
     escape: str = "\\"
     null: str = ""
-    forms: TextForms = field(default_factory=TextForms)
+    forms: Forms = field(default_factory=Forms)
     is_utf8: bool = True
 
 

@@ -23,7 +23,8 @@ from augury.errors import DataError
 from augury.language.tree import External, Option
 from augury.sources.declared import DeclaredTable, header_advice, kinds
 from augury.sources.strays import glob, own_files, warn_of_strays
-from augury.sources.texts import SPARK_TYPES, Forms, quoted, read_fields, read_objects
+from augury.sources.texts import SPARK_TYPES, quoted, read_fields, read_objects
+from augury.sources.time_forms import Forms
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

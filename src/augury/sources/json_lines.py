@@ -17,7 +17,8 @@ import pyarrow as pa
 from augury.sources.columns import ARROW_TYPES
 from augury.sources.csv_lines import NOT_UTF8
 from augury.sources.declared import FAULT, RAW
-from augury.sources.text_columns import TextForms, unfit_text, values_of
+from augury.sources.text_columns import unfit_text, values_of
+from augury.sources.time_forms import Forms
 
 _LIST, _BEGINS = re.compile(r"\s*\[\s*\{"), re.compile(r"\s*[\[{]\s*$")
 _NO_OBJECT = "the text is not a JSON object"
@@ -35,7 +36,7 @@ Row = tuple[dict[str, Any], str | None, str]
 
 
 def read_texts(
-    texts: Iterable[bytes], columns: Mapping[str, str], must_have: Sequence[str], forms: TextForms
+    texts: Iterable[bytes], columns: Mapping[str, str], must_have: Sequence[str], forms: Forms
 ) -> pa.Table:
     """Return the declared columns of texts, with the text and the fault of each row."""
     reader = _Reader(dict(columns), must_have)
@@ -106,7 +107,7 @@ class _Reader:
                 continue
             value = _value(given, kind)
             if value is _MISSING:
-                reason = reason or unfit_text(name, kind, _as_text(given), TextForms())
+                reason = reason or unfit_text(name, kind, _as_text(given), Forms())
             else:
                 row[name] = value
         for name in self.must_have:

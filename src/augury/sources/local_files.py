@@ -32,7 +32,7 @@ from augury.sources.declared import (
 from augury.sources.json_lines import read_texts
 from augury.sources.rows import Declaration, conform
 from augury.sources.strays import own_files, warn_of_strays
-from augury.sources.text_columns import TextForms
+from augury.sources.time_forms import Forms
 
 STANDARD_INPUT = "-"
 BLOCK = 2**23
@@ -242,8 +242,8 @@ class LocalFiles:
         return header_advice(names)
 
     @property
-    def _forms(self) -> TextForms:
-        return TextForms(self._setting("timestampformat"), self._setting("dateformat"))
+    def _forms(self) -> Forms:
+        return Forms(self._setting("timestampformat"), self._setting("dateformat"))
 
     @property
     def _is_whole(self) -> bool:

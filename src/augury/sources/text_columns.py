@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -16,9 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from augury.errors import DataError
 from augury.sources.columns import ARROW_TYPES
-from augury.sources.time_forms import form_of, moment_of
+from augury.sources.time_forms import Forms, form_of, moment_of
 from augury.sources.values import DAY_LENGTH, EXPECTED, ISO_DAY, READERS, UNFIT
 
 _WORDS = {"TIMESTAMP": pa.int64(), "DATE": pa.int32()}
@@ -37,28 +35,7 @@ _TRUTHS |= {"f": False, "false": False, "n": False, "no": False, "0": False}
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
-@dataclass(frozen=True)
-class TextForms:
-    """How times are written: patterns of Java's, or None for ISO text."""
-
-    timestamp: str | None = None
-    date: str | None = None
-
-    def of(self, kind: str) -> str | None:
-        """Return the pattern for a type."""
-        return {"TIMESTAMP": self.timestamp, "DATE": self.date}.get(kind)
-
-    def refuse_unread(self, name: str) -> None:
-        """Raise for a pattern that is not read in this process."""
-        for form in (self.timestamp, self.date):
-            if form is not None and form_of(form) is None:
-                raise DataError(
-                    f"{name} has times in the form {form!r}, which is read on Spark only; use "
-                    "--engine spark"
-                )
-
-
-def values_of(texts: Any, kind: str, forms: TextForms) -> Any:
+def values_of(texts: Any, kind: str, forms: Forms) -> Any:
     """Return what texts spell in a declared type, and NULL where they spell none."""
     if kind == "STRING":
         return texts
@@ -133,7 +110,7 @@ def _formed(texts: Any, kind: str, form: str) -> Any:
     return words.cast(ARROW_TYPES[kind])
 
 
-def unfit_text(name: str, kind: str, text: str, forms: TextForms) -> str:
+def unfit_text(name: str, kind: str, text: str, forms: Forms) -> str:
     """Return why a row with this text is of no use, in the words that Spark's reader has."""
     form = forms.of(kind)
     expected = EXPECTED.get(kind, "") if form is None else f"; expected text such as {form}"

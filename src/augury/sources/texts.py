@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from pyspark.sql.types import (
 )
 
 from augury.sources.declared import FAULT, RAW
+from augury.sources.time_forms import Forms
 from augury.sources.values import DAY_LENGTH, EXPECTED, ISO_DAY, ISO_MOMENT, ISO_ZONE
 
 if TYPE_CHECKING:
@@ -53,18 +53,6 @@ _ZONED = rf"[T ].*{ISO_ZONE}$"
 _MINUTES = r"([T ][0-9]{2}:[0-9]{2})(Z|[+-].*)?$"
 
 Case = tuple["Column", "Column"]
-
-
-@dataclass(frozen=True, slots=True)
-class Forms:
-    """How times are written: patterns of Spark's, or None for ISO text."""
-
-    timestamp: str | None = None
-    date: str | None = None
-
-    def of(self, kind: str) -> str | None:
-        """Return the pattern for a type."""
-        return {"TIMESTAMP": self.timestamp, "DATE": self.date}.get(kind)
 
 
 ISO = Forms()

@@ -8,8 +8,11 @@ here is for Spark, and said to be so.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
+
+from augury.errors import DataError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
@@ -20,6 +23,27 @@ _TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|.", re.DOTALL)
 _ZONE = r"(?P<zone>Z|[+-]\d{2}(?::?\d{2})?)"
 _PARTS = {"y": "year", "u": "year", "M": "month", "L": "month", "d": "day", "H": "hour"}
 _PARTS |= {"h": "half", "m": "minute", "s": "second"}
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """How times are written: patterns of Java's, as Spark has them, or None for ISO text."""
+
+    timestamp: str | None = None
+    date: str | None = None
+
+    def of(self, kind: str) -> str | None:
+        """Return the pattern for a type."""
+        return {"TIMESTAMP": self.timestamp, "DATE": self.date}.get(kind)
+
+    def refuse_unread(self, name: str) -> None:
+        """Raise for a pattern that only Spark can read."""
+        for form in (self.timestamp, self.date):
+            if form is not None and form_of(form) is None:
+                raise DataError(
+                    f"{name} has times in the form {form!r}, which is read on Spark only; use "
+                    "--engine spark"
+                )
 
 
 @cache

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from augury.analysis.checked import CheckedQuery
+from augury.analysis.clauses.conjuncts import split
 from augury.analysis.expressions.walk import walk_into
 from augury.language import expressions as ex
 from augury.language.printer import skip_text, to_text
@@ -126,11 +127,9 @@ def conjuncts(where: ex.Expression | None) -> tuple[ex.Expression, ...]:
     """Return what a condition asks for one by one; `[a, b]` is two."""
     if where is None:
         return ()
-    both = isinstance(where, ex.Logic) and where.operator == "AND"
-    parts = where.operands if both else (where,)  # type: ignore[union-attr]
     return tuple(
         each
-        for part in parts
+        for part in split(where)
         for each in (
             [ex.Equate((a,)) for a in part.attributes] if isinstance(part, ex.Equate) else [part]
         )

@@ -7,7 +7,7 @@ is no variable. Predicates on one component are local.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from augury.analysis.checked import Component, Conjunct, EqualityClass
@@ -69,7 +69,7 @@ class LaharView:
 
 def view(draft: Draft, groups_are_fixed: bool = False) -> LaharView:
     """Return a resolved query as Lahar sees it; groups may count as constants."""
-    constants = constants_of(draft)
+    constants = constants_of(draft.conjuncts)
     fixed = set(constants) | (_grouped(draft) if groups_are_fixed else set())
     fixed |= {m for e in draft.equalities if fixed & set(e.members) for m in e.members}
     open_classes = [e for e in draft.equalities if not fixed & set(e.members)]
@@ -91,10 +91,10 @@ def view(draft: Draft, groups_are_fixed: bool = False) -> LaharView:
 # Constants and variables ----------------------------------------------------------------------
 
 
-def constants_of(draft: Draft) -> dict[tuple[int, str], ex.Literal]:
+def constants_of(conjuncts: Iterable[Conjunct]) -> dict[tuple[int, str], ex.Literal]:
     """Return the attributes that conditions set equal to a constant."""
     found: dict[tuple[int, str], ex.Literal] = {}
-    for conjunct in draft.conjuncts:
+    for conjunct in conjuncts:
         pinned = None if conjunct.after else pinned_attribute(conjunct.expression)
         if pinned is not None and (pinned[0].index is None or pinned[0].index.kind == "each"):
             found.setdefault((conjunct.components[0], pinned[0].name), pinned[1])
@@ -211,14 +211,15 @@ def _is_local(
         return True
     if any(isinstance(n, ex.Aggregate) for n in walk_into(node)):
         return False
-    used = [a for a in attributes_into(node) if _member(a, draft) not in still]
+    used = [a for a in attributes_into(node) if member_of(a, draft) not in still]
     if any(a.index is not None and a.index.kind == "previous" for a in used):
         return False
     holders = [_holders(a, draft, classes) for a in used]
     return not holders or bool(set.intersection(*holders))
 
 
-def _member(attribute: ex.Attribute, draft: Draft) -> tuple[int, str]:
+def member_of(attribute: ex.Attribute, draft: Draft) -> tuple[int, str]:
+    """Return the component and the name of an attribute; -1 for a component that is unknown."""
     component = draft.component_named(attribute.component or "")
     return (component.index if component else -1), attribute.name
 
@@ -227,7 +228,7 @@ def _holders(
     attribute: ex.Attribute, draft: Draft, classes: Mapping[tuple[int, str], Variable]
 ) -> set[int]:
     """Return the components that can tell the attribute's value."""
-    member = _member(attribute, draft)
+    member = member_of(attribute, draft)
     is_one = attribute.index is None or attribute.index.kind == "each"
     if is_one and member in classes:
         return set(classes[member].columns)
@@ -244,7 +245,7 @@ def _is_closed(
     pair = equal_attributes(node) if node.operator == "=" else None
     if pair is None:
         return False
-    left, right = (_member(a, draft) for a in pair)
+    left, right = (member_of(a, draft) for a in pair)
     whole = all(a.index is None or a.index.kind == "each" for a in pair)
     tied = left == right
     known = left in classes or left in still

@@ -20,12 +20,15 @@ from augury.demo.hospital.pipelines import (
     truth,
 )
 from augury.demo.hospital.ward import Ward, simulate
+from augury.demo.score_rows import percent, score_facts, score_row
 from augury.report.charts.lanes import Lanes
 from augury.report.parts import Story
 from augury.report.people import lanes_of
 from augury.report.scores import Band, Judged, Score, bands, f1, score
 from augury.session import Session
 
+# Of the first column in the terminal.
+WIDTH = 32
 THRESHOLDS = (0.2, 0.4, 0.6, 0.8, 0.95)
 STEPS = tuple(k / 20 for k in range(1, 20))
 
@@ -106,8 +109,8 @@ class Hospital:
         return Judgement(answer, frozenset(truth(world)))
 
     def lines(self, world: Ward, verdict: Judgement) -> list[str]:
-        head = f"  {'accused':<32} {'found':>6} {'right':>6} {'precision':>10} {'recall':>7}"
-        marks = [_row(f"confidence >= {t}", verdict.at(t)) for t in THRESHOLDS]
+        head = f"  {'accused':<{WIDTH}} {'found':>6} {'right':>6} {'precision':>10} {'recall':>7}"
+        marks = [score_row(f"confidence >= {t}", verdict.at(t), WIDTH) for t in THRESHOLDS]
         found = verdict.answers.chain
         return [
             f"{len(world.true):,} events of {len(world.staff)} people, {world.unread:,} badges "
@@ -116,7 +119,7 @@ class Hospital:
             f"{found.tellings:,} tellings of {len(found.violations):,} matches",
             "",
             head,
-            *(_row(name, own) for name, own in verdict.others.items()),
+            *(score_row(name, own, WIDTH) for name, own in verdict.others.items()),
             *marks,
             "",
             summary(verdict),
@@ -129,9 +132,9 @@ class Hospital:
             "violations": len(verdict.true),
             "alarms": len(verdict.answers.chain.alarms),
             "suppressed": verdict.answers.chain.suppressed,
-            "best": _as_dict(verdict.best),
-            "others": {name: _as_dict(own) for name, own in verdict.others.items()},
-            "thresholds": [_as_dict(verdict.at(t)) for t in THRESHOLDS],
+            "best": _facts(verdict.best),
+            "others": {name: _facts(own) for name, own in verdict.others.items()},
+            "thresholds": [_facts(verdict.at(t)) for t in THRESHOLDS],
         }
 
     def story(self, world: Ward, answer: Answers, verdict: Judgement) -> Story:
@@ -161,27 +164,11 @@ def summary(verdict: Judgement) -> str:
     best, (name, other) = verdict.best, max(verdict.others.items(), key=lambda each: f1(each[1]))
     return (
         f"From confidence {best.threshold:g} on, augury finds {best.right:,} of "
-        f"{best.relevant:,} violations, and {_percent(best.precision)} of what it accuses is "
+        f"{best.relevant:,} violations, and {percent(best.precision)} of what it accuses is "
         f"right; the best of the others ({name}) finds {other.right:,}, of which "
-        f"{_percent(other.precision)} is right"
+        f"{percent(other.precision)} is right"
     )
 
 
-def _as_dict(found: Score) -> dict[str, Any]:
-    return {
-        "threshold": found.threshold,
-        "accused": found.accused,
-        "right": found.right,
-        "precision": found.precision,
-        "recall": found.recall,
-        "f1": f1(found),
-    }
-
-
-def _row(name: str, found: Score) -> str:
-    numbers = f"{found.accused:>6,} {found.right:>6,}"
-    return f"  {name:<32} {numbers} {_percent(found.precision):>10} {_percent(found.recall):>7}"
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
+def _facts(found: Score) -> dict[str, Any]:
+    return {"threshold": found.threshold, **score_facts(found), "f1": f1(found)}

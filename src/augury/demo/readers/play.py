@@ -13,6 +13,7 @@ import pyarrow
 from augury.demo.engine import rows
 from augury.demo.readers import story as page
 from augury.demo.readers.visits import Day, Read, simulate
+from augury.demo.score_rows import percent, score_facts, score_row
 from augury.report.parts import Story
 from augury.report.scores import Band, Judged, Score, bands, score
 from augury.session import Session
@@ -100,13 +101,13 @@ class Readers:
 
     def lines(self, world: Day, verdict: Judgement) -> list[str]:
         head = f"  {'accused':<28} {'items':>6} {'right':>6} {'precision':>10} {'recall':>7}"
-        marks = [_row(f"confidence >= {t}", verdict.at(t)) for t in THRESHOLDS]
+        marks = [score_row(f"confidence >= {t}", verdict.at(t)) for t in THRESHOLDS]
         return [
             f"{world.items:,} items, {len(world.reads):,} reads, {world.unheard:,} more unheard, "
             f"{len(world.stolen):,} items really stolen",
             "",
             head,
-            _row("by plain matching", verdict.plain),
+            score_row("by plain matching", verdict.plain),
             *marks,
             "",
             summary(verdict),
@@ -118,9 +119,9 @@ class Readers:
             "reads": len(world.reads),
             "unheard": world.unheard,
             "stolen": len(world.stolen),
-            "plain": _as_dict(verdict.plain),
-            "as_precise": _as_dict(verdict.as_precise),
-            "thresholds": [_as_dict(verdict.at(t)) for t in THRESHOLDS],
+            "plain": _facts(verdict.plain),
+            "as_precise": _facts(verdict.as_precise),
+            "thresholds": [_facts(verdict.at(t)) for t in THRESHOLDS],
         }
 
     def story(self, world: Day, answer: Answers, verdict: Judgement) -> Story:
@@ -148,9 +149,9 @@ def summary(verdict: Judgement) -> str:
     plain, own, stolen = verdict.plain, verdict.as_precise, len(verdict.day.stolen)
     return (
         f"Plain matching finds {plain.right:,} of {stolen:,} thefts, and "
-        f"{_percent(plain.precision)} of what it accuses is right; "
+        f"{percent(plain.precision)} of what it accuses is right; "
         f"from confidence {own.threshold:g} on, augury finds {own.right:,}, "
-        f"and {_percent(own.precision)} is right"
+        f"and {percent(own.precision)} is right"
     )
 
 
@@ -161,20 +162,5 @@ def _as_arrow(reads: Iterable[Read]) -> pyarrow.Table:
     return pyarrow.Table.from_pylist(found, pyarrow.schema([*kinds, ("at", at)]))
 
 
-def _as_dict(found: Score) -> dict[str, Any]:
-    return {
-        "threshold": found.threshold,
-        "accused": found.accused,
-        "right": found.right,
-        "precision": found.precision,
-        "recall": found.recall,
-    }
-
-
-def _row(name: str, found: Score) -> str:
-    numbers = f"{found.accused:>6,} {found.right:>6,}"
-    return f"  {name:<28} {numbers} {_percent(found.precision):>10} {_percent(found.recall):>7}"
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
+def _facts(found: Score) -> dict[str, Any]:
+    return {"threshold": found.threshold, **score_facts(found)}

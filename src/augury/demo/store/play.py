@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow
 
 from augury.demo.engine import rows
+from augury.demo.score_rows import score_facts, score_row
 from augury.demo.store import story as page
 from augury.demo.store.truth import (
     HEADLINE,
@@ -21,7 +22,6 @@ from augury.demo.store.truth import (
 )
 from augury.demo.store.visits import Read, simulate
 from augury.report.parts import Story
-from augury.report.scores import Score
 from augury.session import Session
 
 SHOWN = 8  # alarms that the terminal lists
@@ -70,9 +70,9 @@ class Store:
             "ghosts": world.ghosts,
             "stolen": len(world.stolen),
             "matches": len(verdict.matches),
-            "thresholds": [_as_dict(verdict.at(t)) | {"threshold": t} for t in THRESHOLDS],
-            "every_read": _as_dict(verdict.believed(verdict.answers.every_read)),
-            "likely_reads": _as_dict(verdict.believed(verdict.answers.likely_reads)),
+            "thresholds": [score_facts(verdict.at(t)) | {"threshold": t} for t in THRESHOLDS],
+            "every_read": score_facts(verdict.believed(verdict.answers.every_read)),
+            "likely_reads": score_facts(verdict.believed(verdict.answers.likely_reads)),
             "about_0.8": about and {"mean": about.mean, "count": about.count, "real": about.right},
             "calibration": [
                 {"mean": each.mean, "count": each.count, "real": each.right}
@@ -97,15 +97,6 @@ def _as_arrow(reads: tuple[Read, ...]) -> pyarrow.Table:
     }
     columns["at"] = pyarrow.array(columns["at"], pyarrow.timestamp("us", "UTC"))
     return pyarrow.table(columns)
-
-
-def _as_dict(found: Score) -> dict[str, Any]:
-    return {
-        "accused": found.accused,
-        "right": found.right,
-        "precision": found.precision,
-        "recall": found.recall,
-    }
 
 
 def _facts(day: Day) -> list[str]:
@@ -142,18 +133,9 @@ def _table(verdict: Judgement) -> list[str]:
     return [
         "Against the truth",
         head,
-        *(_row(f"confidence >= {t}", verdict.at(t)) for t in THRESHOLDS),
-        *(_row(f"{name}", verdict.believed(accused)) for name, accused in believed),
+        *(score_row(f"confidence >= {t}", verdict.at(t)) for t in THRESHOLDS),
+        *(score_row(f"{name}", verdict.believed(accused)) for name, accused in believed),
     ]
-
-
-def _row(name: str, found: Score) -> str:
-    numbers = f"{found.accused:>6,} {found.right:>6,}"
-    return f"  {name:<28} {numbers} {_percent(found.precision):>10} {_percent(found.recall):>7}"
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
 
 
 def _truth(verdict: Judgement) -> str:

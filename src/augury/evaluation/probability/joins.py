@@ -84,8 +84,7 @@ class _Joining:
         return list(zip(*columns, strict=True)) if columns else [()] * len(found)
 
     def _variable(self, node: Any) -> Any:
-        components = self.program.query.components
-        own = next(c.index for c in components if c.name == node.component), node.name
+        own = self.program.query.component_of(node), node.name
         return next(v for v in self.program.plan.variables if own in v.members)
 
     # Relations --------------------------------------------------------------------------------

@@ -248,7 +248,7 @@ def _group_column(
 ) -> Sequence[Any]:
     """Return one attribute of each match: of the first component that is there."""
     assert isinstance(node, Attribute)
-    component = next(c.index for c in query.components if c.name == node.component)
+    component = query.component_of(node)
     kind = query.type_of_attribute(component, node.name)
     rows = rows_of(matches, component, "each", 1)
     values = keys_of(gather(inputs, node.name, rows, kind))
@@ -266,7 +266,7 @@ def answer_table(query: CheckedQuery, found: Iterable[Row], error: float = 0.0) 
     columns: dict[str, Any] = {"query": pa.array([query.name] * len(rows), pa.string())}
     for k, (name, node) in enumerate(zip(query.group_names, query.group_by, strict=True)):
         assert isinstance(node, Attribute)
-        component = next(c.index for c in query.components if c.name == node.component)
+        component = query.component_of(node)
         kind = ARROW_TYPES[query.type_of_attribute(component, node.name).value]
         columns[name] = pa.array([group[k] for group, _, _ in rows], kind)
     columns["ts"] = pa.array([ts for _, ts, _ in rows], pa.int64()).cast(moment_type(query))

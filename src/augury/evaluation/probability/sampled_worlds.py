@@ -276,7 +276,7 @@ def one_group_per(end: Literal["starts", "ends"], plan: MatchPlan) -> bool:
         outermost = edges[0 if end == "starts" else -1].component
     named = [attribute for node in query.group_by for attribute in _one_of(node)]
     return all(
-        _component(query, node) == outermost or (_component(query, node), node.name) in equated
+        query.component_of(node) == outermost or (query.component_of(node), node.name) in equated
         for node in named
     )
 
@@ -286,10 +286,6 @@ def _one_of(node: Expression | None) -> Iterator[Attribute]:
     while isinstance(node, Attribute):
         yield node
         node = node.default
-
-
-def _component(query: CheckedQuery, node: Attribute) -> int:
-    return next(c.index for c in query.components if c.name == node.component)
 
 
 def _codes(
@@ -302,7 +298,7 @@ def _codes(
     found, numbers = list[tuple[int, Words]](), dict[Any, int]()
     rows = np.arange(len(inputs.time))
     for attribute in _one_of(node):
-        component = _component(query, attribute)
+        component = query.component_of(attribute)
         kind = query.type_of_attribute(component, attribute.name)
         values = keys_of(gather(inputs, attribute.name, rows, kind))
         own = [-1 if v is None else numbers.setdefault(v, len(numbers)) for v in values]

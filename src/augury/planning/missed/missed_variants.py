@@ -8,7 +8,7 @@ all, and bounds every path of its search.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -94,9 +94,9 @@ def window_of(query: CheckedQuery) -> float:
 def _compiled(query: CheckedQuery, placed: Placed) -> compiled.Stretch:
     table = score_table(placed.stretch, scoring_of(query), window_of(query))
     return compiled.Stretch(
-        earlier=_bits(placed.earlier),
-        later=_bits(placed.later),
-        unseen=_bits(part.component for part in unseen_in(placed.stretch)),
+        earlier=compiled.bits_of(placed.earlier),
+        later=compiled.bits_of(placed.later),
+        unseen=compiled.bits_of(part.component for part in unseen_in(placed.stretch)),
         cuts=tuple(table.cuts.tolist()),
         powers=tuple(tuple(row) for row in table.coefficients.tolist()),
         best=best_score(query, placed.stretch),
@@ -105,10 +105,6 @@ def _compiled(query: CheckedQuery, placed: Placed) -> compiled.Stretch:
             for each in likely_times(placed.stretch, window_of(query))
         ),
     )
-
-
-def _bits(components: Iterable[int]) -> int:
-    return sum(1 << c for c in set(components))
 
 
 # Refusals -------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from augury.analysis.checked import CheckedQuery, Conjunct, Leaf, Negated, Shape
 from augury.analysis.unread import scores_unseen
 from augury.config import value_of
 from augury.kernels.search import opcodes
-from augury.matching.pattern import Edge, Guard, Pattern, Rule
+from augury.matching.pattern import Edge, Guard, Pattern, Rule, bits_of
 from augury.planning.expressions.program import Program
 from augury.planning.missed.missed_variants import Variant, variants_of
 from augury.planning.missed.time_bounds import is_bound
@@ -48,7 +48,7 @@ def compile_pattern(
         accepting=(),
         before=_before(query, paths),
         closed_by=_closed_by(query, paths),
-        repeats=_bits(c.index for c in query.components if c.repeats),
+        repeats=bits_of(c.index for c in query.components if c.repeats),
         rules=tuple(map(_rule, rules, programs)),
         after=tuple(k for k, conjunct in enumerate(rules) if conjunct.after),
         guards=(),
@@ -80,7 +80,7 @@ def _variant(
     at another time was its one draw, too: no guard asks for them.
     """
     shape = with_guards(query.shape, variant.missed)
-    known = replace(bare, missed=_bits(variant.missed), stretches=variant.stretches)
+    known = replace(bare, missed=bits_of(variant.missed), stretches=variant.stretches)
     grown = _grown(known, query, shape, automaton_of(shape, query.components))
     guards = (
         replace(guard, rules=tuple(k for k in guard.rules if k not in bounds))
@@ -94,7 +94,7 @@ def _variant(
 def _grown(bare: Pattern, query: CheckedQuery, shape: Shape, automaton: Automaton) -> Pattern:
     """Fill in what belongs to one shape: the whole pattern, or the inside of a negation."""
     own = positive_components(shape)
-    known = replace(bare, positive=bare.positive | _bits(own))
+    known = replace(bare, positive=bare.positive | bits_of(own))
     guards = tuple(_guard(known, query, guard) for guard in automaton.guards)
     return replace(
         with_automaton(known, automaton),
@@ -118,7 +118,7 @@ def _as_written(transition: Transition) -> tuple[int, int]:
 
 
 def _edge(transition: Transition) -> Edge:
-    joints = tuple((_bits(joint.to), _bits(joint.own)) for joint in transition.joints)
+    joints = tuple((bits_of(joint.to), bits_of(joint.own)) for joint in transition.joints)
     return Edge(
         transition.source, transition.target, transition.component, joints, transition.yields
     )
@@ -128,9 +128,9 @@ def _guard(known: Pattern, query: CheckedQuery, guard: Forbidden) -> Guard:
     is_leaf = isinstance(guard.part, Leaf) or guard.kind == "NEXT"
     return Guard(
         component=guard.components[0] if is_leaf else -1,
-        earlier=_bits(chain.from_iterable(guard.earlier)),
-        later=_bits(chain.from_iterable(guard.later)),
-        company=_bits(guard.company),
+        earlier=bits_of(chain.from_iterable(guard.earlier)),
+        later=bits_of(chain.from_iterable(guard.later)),
+        company=bits_of(guard.company),
         rules=_rules_naming(known, guard.components),
         inside=None if is_leaf else _inside(known, query, guard),
         kind=guard.kind,
@@ -144,7 +144,7 @@ def _inside(known: Pattern, query: CheckedQuery, guard: Forbidden) -> Pattern:
 
 
 def _rules_naming(known: Pattern, components: Iterable[int]) -> tuple[int, ...]:
-    inside = _bits(components)
+    inside = bits_of(components)
     return tuple(k for k, rule in enumerate(known.rules) if rule.reads & inside)
 
 
@@ -187,7 +187,7 @@ def _excludes(first: Path, second: Path) -> bool:
 
 def _before(query: CheckedQuery, paths: Mapping[int, Path]) -> tuple[int, ...]:
     return tuple(
-        _bits(
+        bits_of(
             other
             for other in paths
             if _is_ordered(paths[other], paths[c.index])
@@ -200,7 +200,7 @@ def _before(query: CheckedQuery, paths: Mapping[int, Path]) -> tuple[int, ...]:
 
 def _closed_by(query: CheckedQuery, paths: Mapping[int, Path]) -> tuple[int, ...]:
     return tuple(
-        _bits(
+        bits_of(
             other
             for other in paths
             if _is_ordered(paths[other], paths[c.index])
@@ -225,13 +225,9 @@ def _rule(conjunct: Conjunct, program: Program) -> Rule:
     # b[2] is not there yet when the first b is taken, so it is read like LAST(b).
     later = [s.component for s in program.slots if s.kind == opcodes.NUMBER and s.number > 1]
     return Rule(
-        reads=_bits(conjunct.components),
-        reads_whole=_bits([*program.whole, *later]),
-        needs=_bits(program.needs),
+        reads=bits_of(conjunct.components),
+        reads_whole=bits_of([*program.whole, *later]),
+        needs=bits_of(program.needs),
         slots=tuple((s.component, s.kind, s.column, s.number) for s in program.slots),
         each=program.each,
     )
-
-
-def _bits(components: Iterable[int]) -> int:
-    return sum(1 << c for c in set(components))

@@ -96,8 +96,7 @@ class SparkJoining:
         return f.col(WINDOW) if ticks else f.timestamp_micros(f.col(WINDOW))
 
     def _variable(self, node: Any) -> str:
-        components = self.program.query.components
-        own = next(c.index for c in components if c.name == node.component), node.name
+        own = self.program.query.component_of(node), node.name
         variables = self.program.plan.variables
         return variable_name(next(k for k, v in enumerate(variables) if own in v.members))
 
