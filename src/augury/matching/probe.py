@@ -125,7 +125,7 @@ class Probe:
             return Is(blocks[place[row]], place[row])
 
         resolver = ConfidenceResolver(self.pattern, events, self.predicates, formula, chances)
-        return resolver.settle_open_ones(matches)
+        return resolver.resolve_pending(matches)
 
     def _events(self, n: int) -> Events:
         rows = self._rows[:n]

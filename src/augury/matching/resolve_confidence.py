@@ -66,7 +66,7 @@ class ConfidenceResolver:
         return passing.settled(np.array(confidences, np.float64)), formulas
 
     def resolve_pending(self, matches: Matches) -> Matches:
-        """Settle only what is not final yet: by walks where they tell, by formulas otherwise."""
+        """Resolve only what is not final yet: by walks where they tell, by formulas otherwise."""
         final, pending = np.flatnonzero(matches.is_final), np.flatnonzero(~matches.is_final)
         done, doubtful = matches.only(final), matches.only(pending)
         walked = self._walked(doubtful)

@@ -25,7 +25,7 @@ Whereabouts = dict[Any, dict[Any, float]]
 
 @dataclass(frozen=True)
 class Move:
-    """An event that somebody did: a move from a place to another, with its owners, told twice."""
+    """A move of somebody from a place to another, with its owners as first and last told."""
 
     at: Any
     origin: Any

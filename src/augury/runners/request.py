@@ -23,7 +23,7 @@ WRITTEN = Asked("written", "stores")
 
 @dataclass(frozen=True)
 class Request:
-    """What a run gives: `plain` queries, and what else by the name under which it is known."""
+    """What a run is asked for: `plain` queries, and what else by the name it is known under."""
 
     plain: tuple[str, ...]
     asked: Mapping[str, Asked]
@@ -58,7 +58,7 @@ def request_of(
     streaming: bool,
     audits: bool = False,
 ) -> Request:
-    """Return what a run gives of some names, in lower case; raise for what is not evaluated."""
+    """Return what some names ask for, in lower case; raise for what is not evaluated."""
     plain, asked = list[str](), dict[str, Asked]()
     acting = Acting()
     chosen = [name.lower() for name in names]

@@ -1,4 +1,4 @@
-"""What is told: changes, each of which lets a match through, and what they are the answer to."""
+"""Explanations: why a match was found; why none was, and the changes that let one through."""
 
 from __future__ import annotations
 

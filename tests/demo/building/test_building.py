@@ -52,7 +52,7 @@ def test_a_visit_is_two_seconds_outside_and_one_inside() -> None:
 def test_what_is_told_is_held_against_the_truth() -> None:
     verdict = judge({"joe": [100]}, {"smoothed": {"joe": [0.0] * 80 + [0.4, 0.0] + [0.3] * 150}})
     found = verdict.scores["smoothed", 0.3]
-    assert (found.told, found.right, found.found) == (1, 1, 1)
+    assert (found.claimed, found.right, found.found) == (1, 1, 1)
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ from augury.analysis.classes.joins import (
     Shared,
 )
 from augury.analysis.classes.safe_plan import can_unify
-from augury.analysis.classes.subgoals import constants_of, member_of, view
+from augury.analysis.classes.subgoals import constants_of, view
 from augury.analysis.declarations.catalog import DataType
 from augury.analysis.draft import Draft
 from augury.analysis.expressions.equalities import equal_attributes
@@ -134,8 +134,13 @@ def _is_equality(conjunct: Conjunct, draft: Draft) -> bool:
     pair = equal_attributes(node) if isinstance(node, ex.Binary) and node.operator == "=" else None
     if pair is None or conjunct.after:
         return False
-    members = {member_of(attribute, draft) for attribute in pair}
+    members = {_member(attribute, draft) for attribute in pair}
     return any(members <= set(each.members) for each in draft.equalities)
+
+
+def _member(attribute: ex.Attribute, draft: Draft) -> tuple[int, str]:
+    component = draft.component_named(attribute.component or "")
+    return (component.index if component else -1), attribute.name
 
 
 def _inequality(conjunct: Conjunct, draft: Draft) -> Inequality | None:
@@ -143,7 +148,7 @@ def _inequality(conjunct: Conjunct, draft: Draft) -> Inequality | None:
     if not isinstance(node, ex.Binary) or node.operator not in _ORDERS or has_lookup(node):
         return None
     left, right = _split(node, draft)
-    mine, theirs = ({member_of(a, draft)[0] for a in attributes(side)} for side in (left, right))
+    mine, theirs = ({_member(a, draft)[0] for a in attributes(side)} for side in (left, right))
     if len(mine) != 1 or len(theirs) != 1:
         return None
     return Inequality(mine.pop(), left, node.operator, theirs.pop(), right)
@@ -166,7 +171,7 @@ def _is_difference(node: ex.Binary, bound: ex.Expression, draft: Draft) -> bool:
     """
     if node.operator != "-" or any(attributes(bound)):
         return False
-    if {draft.type_of(*member_of(a, draft)) for a in attributes(node)} == {DataType.TIMESTAMP}:
+    if {draft.type_of(*_member(a, draft)) for a in attributes(node)} == {DataType.TIMESTAMP}:
         return True
     return _is_time(node.left, draft) and _is_time(node.right, draft) and _is_whole(bound)
 
@@ -175,7 +180,7 @@ def _is_time(node: ex.Expression, draft: Draft) -> bool:
     """Return whether the node is the time of its event."""
     if not isinstance(node, ex.Attribute):
         return False
-    component, column = member_of(node, draft)
+    component, column = _member(node, draft)
     return component >= 0 and all(s.time == column for s in draft.streams_of(component))
 
 
@@ -196,7 +201,7 @@ def _variables(draft: Draft) -> tuple[Shared, ...] | None:
     A class that constants pin is no variable: the constants are filters.
     """
     pinned = constants_of(draft.conjuncts)
-    grouped = [member_of(attribute, draft) for attribute in draft.group_by]
+    grouped = [_member(attribute, draft) for attribute in draft.group_by]
     found: list[Shared] = []
     for equality in draft.equalities:
         own = tuple(equality.members)

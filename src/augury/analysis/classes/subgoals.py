@@ -211,15 +211,14 @@ def _is_local(
         return True
     if any(isinstance(n, ex.Aggregate) for n in walk_into(node)):
         return False
-    used = [a for a in attributes_into(node) if member_of(a, draft) not in still]
+    used = [a for a in attributes_into(node) if _member(a, draft) not in still]
     if any(a.index is not None and a.index.kind == "previous" for a in used):
         return False
     holders = [_holders(a, draft, classes) for a in used]
     return not holders or bool(set.intersection(*holders))
 
 
-def member_of(attribute: ex.Attribute, draft: Draft) -> tuple[int, str]:
-    """Return the component and the name of an attribute; -1 for a component that is unknown."""
+def _member(attribute: ex.Attribute, draft: Draft) -> tuple[int, str]:
     component = draft.component_named(attribute.component or "")
     return (component.index if component else -1), attribute.name
 
@@ -228,7 +227,7 @@ def _holders(
     attribute: ex.Attribute, draft: Draft, classes: Mapping[tuple[int, str], Variable]
 ) -> set[int]:
     """Return the components that can tell the attribute's value."""
-    member = member_of(attribute, draft)
+    member = _member(attribute, draft)
     is_one = attribute.index is None or attribute.index.kind == "each"
     if is_one and member in classes:
         return set(classes[member].columns)
@@ -245,7 +244,7 @@ def _is_closed(
     pair = equal_attributes(node) if node.operator == "=" else None
     if pair is None:
         return False
-    left, right = (member_of(a, draft) for a in pair)
+    left, right = (_member(a, draft) for a in pair)
     whole = all(a.index is None or a.index.kind == "each" for a in pair)
     tied = left == right
     known = left in classes or left in still

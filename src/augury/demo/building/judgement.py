@@ -15,9 +15,9 @@ Chances = Mapping[str, Mapping[str, list[float]]]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Of the seconds that are told, those near a visit; of the visits, those near a told second.
+    """Of the seconds that are claimed, those near a visit; of the visits, those near such a second.
 
-    >>> Scores(told=4, right=2, visits=2, found=1).f1
+    >>> Scores(claimed=4, right=2, visits=2, found=1).f1
     0.5
     """
 

@@ -31,7 +31,7 @@ USING MARKOV 3 LEARN FROM last_week ARRIVALS STEADY RETURN FORECAST BY TIME;
 
 @dataclass(frozen=True)
 class Answer:
-    """What the session told: forecasts by address, when break-ins were, and how good it was."""
+    """What the session answers: forecasts by address, when break-ins were, and how good it was."""
 
     forecasts: dict[str, list[tuple[datetime, float]]]
     break_ins: dict[str, list[datetime]]

@@ -145,7 +145,7 @@ def claim_of(formula: Formula, chances: Chances, matches: Matches, inputs: Input
 
 
 def claim(formula: Formula, chances: Chances, moment: int, last: int) -> Claim:
-    """Return what a formula needs of owners; `chances` are those of its independent events."""
+    """Return the same of a formula; `chances` are those of its independent events."""
     holds = likely_by_doers(formula, lambda left: probability(left, chances))
     return Claim(holds, asked_of(formula), moment, last, (formula, chances))
 

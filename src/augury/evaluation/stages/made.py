@@ -16,7 +16,7 @@ Rows = Mapping[str, StreamRows]
 
 @dataclass(frozen=True)
 class Made:
-    """What a step made: rows by stream that go on, what is told, and rows that were put aside."""
+    """What a step made: streams that go on, rows that may be asked for, and rows put aside."""
 
     streams: Mapping[str, StreamRows] = field(default_factory=dict)
     requested: Mapping[Asked, pa.Table] = field(default_factory=dict)
@@ -24,7 +24,7 @@ class Made:
 
     @property
     def num_rows(self) -> int:
-        """How many rows were made: what is told, or what goes on where nobody is told."""
+        """How many rows were made: those that may be asked for, or else those that go on."""
         going_on = [rows.table for rows in self.streams.values()]
         return max((table.num_rows for table in [*self.requested.values()] or going_on), default=0)
 

@@ -106,12 +106,12 @@ class InThreads:
         return Packer(self.stream, self._shard.schemas[self.stream.name.lower()])
 
     @cached_property
-    def _wants(self) -> RowFilter:
+    def _row_filter(self) -> RowFilter:
         return RowFilter(self.network, self.stream, codes_types=True)
 
     def _needed_rows(self, part: pa.Table) -> pa.Table:
         """Return the rows of a part that matter, with the columns that do."""
-        return self._packer.travelling(self._wants.of(part.select(self._packer.columns)))
+        return self._packer.travelling(self._row_filter.of(part.select(self._packer.columns)))
 
     def _by_time(self, parts: list[pa.Table], firsts: list[int]) -> list[ThreadInput]:
         """Return lines that are stretches of time; none where they would share too many rows."""
@@ -146,7 +146,7 @@ class InThreads:
         cut_by = dict(sharding_of(self.network, bounded=True).columns).get(name)
         if cut_by is None:
             return []
-        kinds, shards = self._wants.kinds, self._shards(parts)
+        kinds, shards = self._row_filter.kinds, self._shards(parts)
         by_part = pool.map(
             lambda part: _dealt(part, shard_numbers(part, cut_by, shards, kinds), shards), parts
         )

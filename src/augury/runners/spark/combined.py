@@ -57,7 +57,7 @@ class Combined:
 
 
 def combined(runner: SparkRunner, request: Request) -> Combined:
-    """Return the pass that gives all that is wanted."""
+    """Return the pass that gives all that is asked for."""
     found, reported = list[Pipeline](), frozenset(runner.catalog.guarded)
     if request.acts:
         found.append(runner.acting(request.of_acting, tells_faults=True).without(reported))
