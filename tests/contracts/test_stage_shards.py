@@ -353,3 +353,19 @@ def test_many_partial_matches_find_room(size: int) -> None:
     ag.bind("s", bound["s"])
     ag.bind("history", bound["history"])
     assert told(found, asked.key) == ordered(ag.table("f").to_pylist()) != []
+
+
+@pytest.mark.parametrize("size", [3, 100])
+def test_sampled_forecasts_come_out_in_steps(size: int) -> None:
+    ag = Session(engine="local")
+    pattern = "SEQ(A a, A+ b, B c) WHERE [k] AND c.id > b[1].id + 2 WITHIN 9"
+    learned = "WITHIN 2 EVENTS USING MARKOV 1 LEARN FROM history APPROXIMATE (0.1, 0.1)"
+    ag.sql(forecast_script(pattern, learned, keyed=True, by_time=True))
+    bound = {"s": rows_of_forecasts(random_text(0, 20))}
+    bound["history"] = rows_of_forecasts(random_text(2, 80))
+    asked = Asked("forecast", "f")
+    network = network_of(ag, [], [asked], bound)
+    found = answers_of(replace(network, taught=taught_forecasts(network)), bound, 2, size)
+    ag.bind("s", bound["s"])
+    ag.bind("history", bound["history"])
+    assert told(found, asked.key) == ordered(ag.table("f").to_pylist()) != []

@@ -145,12 +145,16 @@ REFUSED = {
     "composite": ("SEQ(A a, !SEQ(B n, C m), X b) WITHIN 9", f"WITHIN 2 EVENTS {LEARNED}"),
     "poisson end": ("SEQ(A a, B b, !C c) WITHIN 9", f"WITHIN 5 {LEARNED}"),
     "condition": (
-        "SEQ(A a, B+ b) WHERE b[1].p > a.p WITHIN 9",
+        "SEQ(A a, B+ b, C c) WHERE SUM(b.p) > a.p WITHIN 9",
+        "WITHIN 2 EVENTS LEARN FROM history",
+    ),
+    "what is not bound yet": (
+        "SEQ(A a, !X n, B b) WHERE n.p > b.p WITHIN 9",
         "WITHIN 2 EVENTS LEARN FROM history",
     ),
     "approximate": (
         "SEQ(A a, B b) WHERE b.p > a.p WITHIN 9",
-        "WITHIN 2 EVENTS LEARN FROM history APPROXIMATE (0.1, 0.1)",
+        "WITHIN 2 EVENTS LEARN ONLINE APPROXIMATE (0.1, 0.1)",
     ),
     "edges": ("SEQ(A a, B b, !C c) WITHIN 9 EVENTS", "WITHIN 2 EVENTS USING EDGES"),
     "run": (

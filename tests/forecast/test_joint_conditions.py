@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import random
+import warnings
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from augury import Session
 from augury.evaluation.stages.forecast import ForecastStage
 from forecast.staging import stage_of
 from forecast.test_stage import assert_same, in_steps, told
+from oracles.joint_edges import Event, Trials, after_all, place_of
 
 STREAMS = """
     CREATE STREAM s (kind STRING, v LONG, t LONG) TIME t TYPE kind;
@@ -82,3 +88,70 @@ def test_what_conditions_look_at_is_stored(how: str) -> None:
         return stage_of(script(JOINT, case), history)
 
     assert_same(in_steps(make, stream, stores=True), told(make(), stream))
+
+
+# What repeats, and what is negated ----------------------------------------------------------------
+
+
+def values_of(events: Sequence[Event]) -> list[int]:
+    return [v for _, _, v in events]
+
+
+def is_rising(bound: Mapping[str, list[Event]]) -> bool:
+    return all(x < y for x, y in pairwise(values_of(bound.get("b", []))))
+
+
+def is_above_first(bound: Mapping[str, list[Event]]) -> bool:
+    own = values_of(bound.get("b", []))
+    return all(v > own[0] for v in own[1:]) and all(v > bound["a"][0][2] for v in own)
+
+
+def is_below_last(bound: Mapping[str, list[Event]]) -> bool:
+    return all(c < b for c in values_of(bound.get("c", [])) for b in values_of(bound.get("b", [])))
+
+
+CONDITIONS = {
+    "rising": ("b[i].v > b[i-1].v", is_rising, ""),
+    "above": ("b[i].v > b[1].v AND b[i].v > a.v", is_above_first, ""),
+    "below": ("c.v < b[i].v", is_below_last, ""),
+    "negated": ("n.v > a.v", lambda bound: True, "!X n, "),
+}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("condition", CONDITIONS)
+@settings(max_examples=max(60, settings().max_examples // 3))
+@given(seed=st.integers(min_value=0, max_value=10**9))
+def test_repetitions_and_negations_are_tried_one_by_one(
+    condition: str, strategy: str, seed: int
+) -> None:
+    draw = random.Random(f"{condition} {strategy} {seed}")
+    text, holds, negated = CONDITIONS[condition]
+    made = [
+        [(f"{name}{k}", draw.choice("AABBBCX"), draw.randrange(3)) for k in range(count)]
+        for name, count in (("h", draw.randint(8, 16)), ("s", draw.randint(1, 6)))
+    ]
+    horizon = draw.randint(1, 4)
+    kind = {"SKIP TILL ANY MATCH": "ANY", "SKIP TILL NEXT MATCH": "NEXT"}.get(strategy, "STRICT")
+    meant = (lambda x, a: x[2] > a[2]) if negated else None
+    oracle = after_all(Trials(kind, holds, meant), *made)
+    ag = Session(engine="local")
+    columns = "(id STRING, kind STRING, v LONG, t LONG) ID id TIME t TYPE kind"
+    ag.sql(f"""
+        CREATE STREAM s {columns}; CREATE STREAM history {columns};
+        CREATE QUERY q ON s PATTERN SEQ(A a, {negated}B+ b, C c) WHERE {text} USING {strategy};
+        CREATE FORECAST f ON q WITHIN {horizon} EVENTS LEARN FROM history;
+    """)
+    for name, own in zip(("history", "s"), made, strict=True):
+        rows = [{"id": i, "kind": k, "v": v, "t": t} for t, (i, k, v) in enumerate(own)]
+        ag.bind(name, rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        told = [row for row in ag.table("f").to_pylist() if row["ts"] == len(made[1]) - 1]
+    found = {tuple(e["event_id"] for e in row["events"]): row["forecast"] for row in told}
+    values = {
+        tuple(event[0] for _, event in part): oracle.value(place_of(part), horizon)
+        for part in oracle.alive
+    }
+    wanted = {part: value for part, value in values.items() if value}
+    assert found == pytest.approx(wanted)

@@ -339,6 +339,9 @@ CREATE STREAM history (id LONG, ip STRING, kind STRING, t LONG) ID id KEY ip TIM
 CREATE QUERY intrusion ON logins PATTERN SEQ(DENIED a, DENIED b, OK c) WHERE [ip] WITHIN 30;
 CREATE FORECAST soon ON intrusion WITHIN 4 EVENTS USING MARKOV 1 LEARN FROM history;
 CREATE FORECAST ever ON intrusion WITHIN 20 RETURN FORECAST BY TIME;
+CREATE QUERY slow ON logins PATTERN SEQ(DENIED a, DENIED+ b, OK c) WHERE [ip] AND c.t > b[1].t + 3
+USING SKIP TILL NEXT MATCH WITHIN 30;
+CREATE FORECAST drawn ON slow WITHIN 3 EVENTS LEARN FROM history APPROXIMATE (0.2, 0.1);
 """
 HEARD = (
     LOGINS
@@ -368,7 +371,7 @@ def login_rows() -> Tables:
 def test_forecasts_are_made_in_batch(spark: Any) -> None:
     rows = login_rows()
     here, there = local(LOGINS, rows), batch(spark, LOGINS, rows)
-    for name in ("soon", "ever"):
+    for name in ("soon", "ever", "drawn"):
         assert listed(there.table(name)) == listed(here.table(name)) != [], name
 
 
@@ -442,6 +445,6 @@ def test_queries_over_forecasts_and_models_that_go_on_in_a_stream(
 def test_forecasts_are_made_in_a_stream(spark: Any, tmp_path: Path) -> None:
     rows = login_rows()
     here, there = local(LOGINS, rows), streaming(spark, LOGINS, rows, "logins", tmp_path)
-    for name in ("soon", "ever"):
+    for name in ("soon", "ever", "drawn"):
         expected = [each for each in listed(here.table(name)) if each["ts"] != LAST]
         assert ordered(collected(there.table(name), tmp_path / name)) == expected

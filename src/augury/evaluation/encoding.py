@@ -292,10 +292,11 @@ class Encoder:
                 continue
             found = evaluate_column(column.expression, table, self.tables)
             nulls[k] = np.asarray(pc.is_null(found))
-            values[k] = self._words(found, column.type)
+            values[k] = self.words(found, column.type)
         return values, nulls
 
-    def _words(self, column: Any, kind: DataType) -> Words:
+    def words(self, column: Any, kind: DataType) -> Words:
+        """Return values as the search reads them."""
         if kind is DataType.STRING:
             return self.strings.encode(column)
         if kind is DataType.DOUBLE:

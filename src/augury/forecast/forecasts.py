@@ -126,9 +126,7 @@ class Forecaster:
 
     def teach(self, history: Batch | None = None, hidden: Hidden | None = None) -> Taught:
         """Return what the events of a history teach, or what goes on by itself."""
-        own, past = self.setting, self.past
-        order = own.order if own.kind == "MARKOV" else 0
-        model = Model(order, own.smoothing, by_value=own.by_value, half_life=own.half_life)
+        own, past, model = self.setting, self.past, self._new_model()
         taught = Taught(model, Edges(by_value=own.by_value), hidden)
         plain = own.kind == "MARKOV" and not own.by_value and own.half_life is None
         if history is not None and len(history) and plain and history.is_certain:
@@ -150,6 +148,20 @@ class Forecaster:
             made = WholeTables if own.by_time else PartialTables
             taught.tables = made(past, taught.values)
         return taught
+
+    def model_of(self, history: Batch) -> Model:
+        """Return what the events of a history teach about symbols, and nothing else."""
+        model = self._new_model()
+        for events in history.orders():
+            for partition, own in events.items():
+                model.learn(partition, (Seen(e.symbol, e.time, e.p, e.value) for e in own))
+        model.begin()
+        return model
+
+    def _new_model(self) -> Model:
+        own = self.setting
+        order = own.order if own.kind == "MARKOV" else 0
+        return Model(order, own.smoothing, by_value=own.by_value, half_life=own.half_life)
 
     def start(self, taught: Taught) -> Lives:
         """Return what is known before any event of the stream."""

@@ -35,15 +35,51 @@ class Read(NamedTuple):
     seen: tuple[Any, ...] = ()
 
 
+# What conditions look at of the events of each component, in the order taken.
+Items = Mapping[int, Sequence[tuple[Any, ...]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """What several events have to fulfil together: `holds` takes what each component has."""
 
     components: int
-    holds: Callable[[Mapping[int, tuple[Any, ...]]], Any]
+    holds: Callable[[Items], bool]
 
 
-Fits = Callable[[Bound], bool]
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """Tells whether more events fit what is bound; `negated` are components, as bits."""
+
+    bound: Bound
+    seen: Mapping[int, tuple[Any, ...]]
+    conditions: tuple[Condition, ...]
+    negated: int
+
+    def __call__(self, added: Bound) -> bool:
+        """Return whether all conditions that these decide hold."""
+        rows: dict[int, list[tuple[Any, ...]]] = {}
+        for component, number in (*self.bound, *added):
+            rows.setdefault(component, []).append(self.seen[number])
+        own = sum(1 << component for component in rows)
+        new = sum(1 << component for component, _ in added)
+        return all(
+            condition.holds(rows)
+            for condition in self.conditions
+            if condition.components & new and not condition.components & ~own
+        )
+
+    def symbols(self, events: Sequence[Read]) -> int:
+        """Return what events fit, negated components only where their conditions hold."""
+        found = 0
+        for event in events:
+            symbol = event.symbol
+            for component in range(symbol.bit_length()):
+                bit = 1 << component
+                if symbol & bit & self.negated and not self(((component, event.number),)):
+                    symbol &= ~bit
+            found |= symbol
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +246,9 @@ class Past:
         if not outcome.events and not outcome.others:
             return False, [Way((), token)]
         found, machine = dict[Bound, Way](), self.machine
+        symbols = outcome.symbols if fits is None else fits.symbols(outcome.events)
         for takes, taken in self._takes(token, outcome.events, 0, fits):
-            after = machine.taken(token, takes, outcome.symbols, outcome.count, outcome.span)
+            after = machine.taken(token, takes, symbols, outcome.count, outcome.span)
             key = tuple(sorted(taken))
             if after is not None and key not in found:
                 found[key] = Way(taken, after)
@@ -219,7 +256,7 @@ class Past:
         if not outcome.events:
             passed = machine.passed_by(token, outcome.others)
         elif machine.leaves(token, bool(found)):
-            passed = machine.passed(token, outcome.symbols, outcome.count, outcome.span)
+            passed = machine.passed(token, symbols, outcome.count, outcome.span)
         else:
             passed = None
         if passed is not None and machine.is_alive(passed):
@@ -263,18 +300,8 @@ class Past:
         """Return what tells whether more events fit what is bound."""
         if not self.conditions:
             return None
-
-        def fits(added: Bound) -> bool:
-            rows = {component: life.seen[number] for component, number in (*bound, *added)}
-            own = sum(1 << component for component in rows)
-            new = sum(1 << component for component, _ in added)
-            return all(
-                condition.holds(rows) is True
-                for condition in self.conditions
-                if condition.components & new and not condition.components & ~own
-            )
-
-        return fits
+        negated = sum(1 << guard.component for guard in self.machine.guards)
+        return Fits(bound, life.seen, self.conditions, negated)
 
     def _may_share(self, component: int, used: int) -> bool:
         """Return whether a component's event may have the order of those taken already."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from augury.language.text.words import names_text
-from augury.planning.forecast_plan import Columns, ForecastPlan
+from augury.planning.forecast_plan import ForecastPlan
+from augury.planning.forecast_refusals import Columns
 
 
 @dataclass(frozen=True, slots=True)

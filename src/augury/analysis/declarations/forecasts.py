@@ -212,6 +212,12 @@ def _check_numbers(statement: CreateForecast, findings: Findings) -> None:
     if having is not None and not 0 <= having.threshold <= 1:
         message = f"the threshold {having.threshold:g} is not a probability"
         findings.error("A057", message, _place(statement, "HAVING"), "write a number from 0 to 1")
+    asked = statement.approximate
+    for what, value in (("error", asked.error), ("risk", asked.risk)) if asked else ():
+        if not 0 < value < 1:
+            message = f"the {what} of APPROXIMATE is {value:g}; it lies between 0 and 1"
+            place, hint = _place(statement, "APPROXIMATE"), "for example APPROXIMATE (0.05, 0.05)"
+            findings.error("A059", message, place, hint)
     smoothing = statement.smoothing
     if smoothing is not None and statement.future is not None and statement.future.kind != "MARKOV":
         message = f"SMOOTHING adds to counts of symbols, and {statement.future.kind} has none"
@@ -312,8 +318,7 @@ def _columns_read(query: CheckedQuery, stream: StreamSchema, by: tuple[str, ...]
     if goes_by_key(query):
         yield from stream.key
     for conjunct in query.conjuncts:
-        if _of_one_event(conjunct):
-            yield from (a.name for a in attributes_into(conjunct.expression))
+        yield from (a.name for a in attributes_into(conjunct.expression))
 
 
 def _check_by(statement: CreateForecast, query: CheckedQuery, findings: Findings) -> None:
@@ -330,13 +335,17 @@ def _future(statement: CreateForecast, query: CheckedQuery, findings: Findings) 
     """Return how the stream goes on; where symbols do not decide, EDGES unless written."""
     left = list(undecided(query))
     written = statement.future
+    is_sampled = statement.approximate is not None
     if written is None:
-        return Future("EDGES") if left else Future("MARKOV")
-    if written.kind == "MARKOV":
+        return Future("EDGES") if left and not is_sampled else Future("MARKOV")
+    if written.kind == "MARKOV" and not is_sampled:
         for conjunct in left:
             text = expression_text(conjunct.expression)
             message = f"symbols do not decide {text}, which looks at several events"
-            hint = f"write USING EDGES, or leave {text} out of query {query.name}"
+            hint = (
+                f"write USING EDGES, or APPROXIMATE (0.05, 0.05) with LEARN FROM a history, or "
+                f"leave {text} out of query {query.name}"
+            )
             findings.error("A104", message, _place(statement, "USING"), hint)
     return written
 

@@ -71,15 +71,14 @@ def forecast_table(plan: ForecastPlan, told: Told, inputs: Inputs) -> pa.Table:
     """Return rows as a table; numbers of events are places in the inputs."""
     forecast = plan.forecast
     schema = forecast_schema(plan)
-    count, exact = len(told), plan.setting.kind != "EDGES"
-    bound = pa.scalar(0.0 if exact else None, pa.float64())
+    count, (method, bound) = len(told), _method(plan)
     made: dict[str, Any] = {
         "query": pa.repeat(pa.scalar(forecast.name, pa.string()), count),
         "ts": pa.array(told.time).cast(moment_type(forecast.query)),
         "forecast": pa.array(told.forecast, from_pandas=True),
         "expected": pa.array(told.expected / _unit(forecast), from_pandas=True),
-        "method": pa.repeat(pa.scalar("exact" if exact else "approximate"), count),
-        "error_bound": pa.repeat(bound, count),
+        "method": pa.repeat(pa.scalar(method), count),
+        "error_bound": pa.repeat(pa.scalar(bound, pa.float64()), count),
     }
     if forecast.by_time:
         made |= _keys(plan, told.last, inputs)
@@ -89,6 +88,14 @@ def forecast_table(plan: ForecastPlan, told: Told, inputs: Inputs) -> pa.Table:
         found = match_table(match, _as_matches(told, inputs), inputs)
         made |= {name: found.column(name) for name in found.column_names}
     return pa.table({name: made[name] for name in schema.names}).cast(schema)
+
+
+def _method(plan: ForecastPlan) -> tuple[str, float | None]:
+    """Return how rows are made, and by how much they may be off: by EDGES, that is not known."""
+    asked = plan.forecast.approximate
+    if plan.samples and asked is not None:
+        return "sampled", asked.error
+    return ("approximate", None) if plan.setting.kind == "EDGES" else ("exact", 0.0)
 
 
 def _unit(forecast: CheckedForecast) -> float:

@@ -22,6 +22,7 @@ from augury.errors import DataError
 from augury.evaluation.answers.answers import Answers
 from augury.evaluation.answers.forecast_answers import forecast_schema, forecast_table, shown
 from augury.evaluation.encoding import Encoder, Tables, keys_of, whole
+from augury.evaluation.learning.drawn_futures import History
 from augury.evaluation.learning.hidden_futures import hidden_of
 from augury.evaluation.learning.joint_conditions import Looks, Seen, looks_of
 from augury.evaluation.stages.forecast_state import Codes, ForecastState, dump_state, load_state
@@ -56,10 +57,14 @@ Part = tuple[Events, ByValues, Seen]
 
 @dataclass(frozen=True)
 class Learned:
-    """What a history taught, and the codes that its partitions have."""
+    """What a history taught, and the codes that its partitions have.
+
+    `history` are its events, where futures are drawn of them.
+    """
 
     taught: Taught
     codes: Codes
+    history: History | None = None
 
 
 @dataclass(frozen=True)
@@ -246,6 +251,10 @@ class ForecastStage:
 
     def _taught(self, encoder: Encoder) -> Batch | None:
         """Return the events of the history, as if they were of the stream that is read."""
+        lessons = self._lessons(encoder)
+        return None if lessons is None else batch_of([lessons])
+
+    def _lessons(self, encoder: Encoder) -> Part | None:
         if self.history is None:
             return None
         history, (stream, *_) = by_id(self.history), self.streams
@@ -259,7 +268,7 @@ class ForecastStage:
         events = encoder.encode(
             replace(history.schema, name=stream.name), history.table, 0, history.groups()
         )
-        return batch_of([(events, self._values(history.table), self.looks.at(history.table))])
+        return events, self._values(history.table), self.looks.at(history.table)
 
     # Letting go -------------------------------------------------------------------------------
 

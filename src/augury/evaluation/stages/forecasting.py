@@ -8,6 +8,7 @@ from augury.evaluation.evaluator import checked_rows
 from augury.evaluation.network import Network
 from augury.evaluation.stages.forecast import ForecastStage, Learned
 from augury.evaluation.stages.forecast_streams import Filtered
+from augury.evaluation.stages.sampled_forecast import forecast_stage_of
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.planning.forecast_plan import plan_forecast
@@ -32,13 +33,13 @@ def forecast_stage(network: Network, forecast: CheckedForecast) -> ForecastStage
     known = network.taught.get(forecast.name.lower())
     acts = network.act is not None
     if known is not None:
-        return ForecastStage(plan, network.relations, None, known, acts)
+        return forecast_stage_of(plan, network.relations, None, known, acts)
     model = None
     if forecast.future.kind == "MODEL":
         stream = forecast.query.streams[0].name
         model = Filtered.of(network, stream).model
     history = _history(network, forecast)
-    return ForecastStage(plan, network.relations, history, None, acts, model)
+    return forecast_stage_of(plan, network.relations, history, None, acts, model)
 
 
 def _history(network: Network, forecast: CheckedForecast) -> StreamRows | None:

@@ -49,6 +49,13 @@ def _lines(plan: ForecastPlan) -> Iterator[str]:
         f"  machine     {len(machine.accepting)} states of the automaton, "
         f"{len(machine.guards)} negations, {machine.strategy}"
     )
+    allowed = forecast.approximate
+    if plan.samples and allowed is not None:
+        yield (
+            f"  answers     sampled: off by {allowed.error:g} at most, but for a risk of "
+            f"{allowed.risk:g}; futures are drawn of {forecast.learn_from}, and searched"
+        )
+        return
     exact = "approximate" if plan.setting.kind == "EDGES" else "exact under the model"
     tables = "made anew at every event" if forecast.online else "made once, a row is a look-up"
     yield f"  answers     {exact}; tables are {tables}"

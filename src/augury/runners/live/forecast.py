@@ -11,8 +11,8 @@ from augury.analysis.declarations.catalog import Catalog, StreamSchema
 from augury.analysis.declarations.forecasts import CheckedForecast
 from augury.errors import DataError
 from augury.evaluation.encoding import Tables, declaration_of
-from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stages.forecast_streams import Filtered
+from augury.evaluation.stages.sampled_forecast import forecast_stage_of
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
@@ -50,7 +50,7 @@ class LiveForecast:
             self.filtered = Filtered(catalog, tables, streams[0].name)
             model, streams = self.filtered.model, [self.filtered.readings]
         history = _history(forecast, catalog, tables)
-        self.stage = ForecastStage(plan, relations, history, None, acts, model)
+        self.stage = forecast_stage_of(plan, relations, history, None, acts, model)
         self.state = self.stage.start()
         self.believed = None if self.filtered is None else self.filtered.start()
         self.streams = {stream.name.lower(): stream for stream in streams}

@@ -32,6 +32,7 @@ from augury.evaluation.stages.beside import BesideStage, BesideState
 from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stages.forecast_streams import with_step_ids
 from augury.evaluation.stages.owner_match import OwnerMatchStage
+from augury.evaluation.stages.sampled_forecast import forecast_stage_of
 from augury.evaluation.stages.source import in_order
 from augury.evaluation.stream_rows import StreamRows, with_event_ids
 from augury.matching.matcher import ALWAYS
@@ -132,7 +133,7 @@ class LocalRunner:
         model = None
         if forecast.future.kind == "MODEL":
             model = self._evaluator.model(forecast.query.streams[0].name)
-        return ForecastStage(plan, tables, history, model=model)
+        return forecast_stage_of(plan, tables, history, model=model)
 
     def _ordered(self, stream: str) -> StreamRows:
         """Return the rows of a stream by time, with the ids of their events."""
