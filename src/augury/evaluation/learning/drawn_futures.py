@@ -53,10 +53,12 @@ class History:
 class Gone:
     """What has gone by: events in their order, and in which futures each happened (None: all).
 
-    `parting` is what parts the forecast, by column, and `last` the place of its last event.
+    `is_own` tells events of the partition from others that count. `parting` is what parts the
+    forecast, by column, and `last` the place of its last event.
     """
 
     events: Events
+    is_own: Flags
     present: Flags | None
     now: int
     last: int
@@ -153,7 +155,10 @@ class Search:
         nulls = np.concatenate([before.nulls[:, place], own], axis=1)
         self._replace(gone, come, values[:, len(place) :], nulls[:, len(place) :])
         partition = np.concatenate([whose, come.future])
-        mask = np.concatenate([before.mask[place], np.where(others, 0, pool.mask[drawn])])
+        is_own = np.concatenate([gone.is_own[place], ~others])
+        mask = np.concatenate([before.mask[place], pool.mask[drawn]])
+        # What is of another partition is of another KEY, too, unless it stands between neighbours.
+        apart = not self.plan.setting.machine.foreign_breaks
         if scale is None:
             first = np.searchsorted(come.future, np.arange(count))
             later = np.arange(len(come.future)) - first[come.future] + 1
@@ -165,9 +170,9 @@ class Search:
             time=np.concatenate([earlier, later]),
             tie=np.concatenate([before.tie[place], np.arange(len(come.future))]),
             stream=np.zeros(total, np.int64),
-            key=partition,
+            key=2 * partition + (apart & ~is_own),
             partition=partition,
-            mask=mask,
+            mask=np.where(is_own, mask, 0),
             p=np.ones(total),
             group=np.full(total, -1),
             row=np.arange(total),

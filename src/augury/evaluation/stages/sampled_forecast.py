@@ -302,14 +302,12 @@ class SampledStage(ForecastStage):
 
     def _gone(self, state: SampledState, now: _Now, events: Events, past: Words) -> Gone:
         before = events.take(past)
-        if self._hears_others:
-            is_own = before.partition == now.partition
-            before = replace(before, mask=np.where(is_own, before.mask, 0))
+        is_own = before.partition == now.partition
         stream = self.streams[0]
         row = state.rows[0].take(events.row[now.last : now.last + 1])
         names = self.plan.match.partition_by.get(stream.name, ())
         parting = {name: row.column(name)[0].as_py() for name in names}
-        return Gone(before, None, now.time, int(np.searchsorted(past, now.last)), parting)
+        return Gone(before, is_own, None, now.time, int(np.searchsorted(past, now.last)), parting)
 
     def _contexts(
         self,
