@@ -7,7 +7,7 @@ completes, and when, is what the search of the query finds among these rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -265,21 +265,22 @@ class Search:
             taken = found.component[begin : int(last[match]) + 1]
             key = taken.tobytes()
             if key not in known:
-                known[key] = next(self._accepted(taken.tolist()), len(taken) - 1)
+                known[key] = next(accepted(self.plan.match.pattern, taken.tolist()), len(taken) - 1)
             places[match] = begin + known[key]
         return places
 
-    def _accepted(self, taken: list[int]) -> Iterator[int]:
-        """Yield after which of some components a run is complete."""
-        pattern, states = self.plan.match.pattern, {0}
-        for place, component in enumerate(taken):
-            states = {
-                edge.target
-                for edge in pattern.edges
-                if edge.component == component and edge.source in states
-            }
-            if any(pattern.accepting[state] for state in states):
-                yield place
+
+def accepted(pattern: Pattern, taken: Sequence[int]) -> Iterator[int]:
+    """Yield after which of some components, in their order, a match is complete."""
+    states = {0}
+    for place, component in enumerate(taken):
+        states = {
+            edge.target
+            for edge in pattern.edges
+            if edge.component == component and edge.source in states
+        }
+        if any(pattern.accepting[state] for state in states):
+            yield place
 
 
 def replaced(plan: ForecastPlan) -> tuple[tuple[frozenset[str], bool], ...]:

@@ -28,6 +28,7 @@ from augury.evaluation.learning.drawn_futures import (
     Gone,
     History,
     Search,
+    accepted,
     reads_time,
     replaced,
 )
@@ -246,7 +247,13 @@ class SampledStage(ForecastStage):
         for completed in self._completed(state, now, events, past, own, gap):
             sums.add(completed, events.row[past], by_time=setting.by_time)
         for bound, forecast, expected in sums.told(self._size, by_time=setting.by_time):
-            yield Row(now.partition, now.time, last, bound, 1.0, forecast, expected)
+            if not self._is_complete(bound):
+                yield Row(now.partition, now.time, last, bound, 1.0, forecast, expected)
+
+    def _is_complete(self, bound: Bound) -> bool:
+        """Return whether a part is a match already, to which more may come."""
+        taken = [component for component, _ in bound]
+        return len(taken) - 1 in accepted(self.plan.match.pattern, taken) if taken else False
 
     @cached_property
     def _needs_gaps(self) -> bool:
