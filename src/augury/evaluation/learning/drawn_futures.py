@@ -23,7 +23,7 @@ from augury.forecast.draws import OTHER, Come, Pool
 from augury.forecast.past import Bound
 from augury.matching.pattern import Pattern
 from augury.planning.expressions.arrow import evaluate_column
-from augury.planning.expressions.typed import inputs_within
+from augury.planning.expressions.typed import Input, inputs_within
 from augury.planning.forecast_plan import ForecastPlan
 from augury.records import Events, Flags, Matches, Reals, Words
 from augury.sources.columns import ARROW_TYPES
@@ -290,7 +290,8 @@ def replaced(plan: ForecastPlan) -> tuple[tuple[frozenset[str], bool], ...]:
     found = list[tuple[frozenset[str], bool]]()
     for column in plan.match.programs.columns:
         names = frozenset(each.column for each in inputs_within(column.expression))
-        found.append((names if names & anew else frozenset(), column.is_plain))
+        is_plain = isinstance(column.expression, Input)
+        found.append((names if names & anew else frozenset(), is_plain))
     return tuple(found)
 
 
