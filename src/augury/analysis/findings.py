@@ -29,7 +29,7 @@ class Findings:
         self.error_count += 1
         self.found.append(Diagnostic(code, message, span, self.source, hint))
 
-    def warning(self, code: str, message: str, span: Span, hint: str = "") -> None:
+    def warning(self, code: str, message: str, span: Span, hint: str) -> None:
         self.found.append(Diagnostic(code, message, span, self.source, hint, "warning"))
 
     def note(self, code: str, message: str, span: Span, hint: str = "") -> None:

@@ -116,7 +116,7 @@ class Enumeration:
         base = all(source.formulas is None for source in self.sources)
         return base and bool((self.events.p >= 1.0).all() and (self.events.group < 0).all())
 
-    def in_one_world(self, keeps: Kept = "all") -> Matches:
+    def in_one_world(self, keeps: Kept) -> Matches:
         """Return the matches of certain events; where that will do, one of each start or end."""
         pattern = one_of_each(self.plan.pattern, keeps)
         if pattern is None:

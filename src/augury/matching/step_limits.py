@@ -77,7 +77,7 @@ class StepLimits:
             limit = f"more than {self.bytes / 2**30:.1f} GiB"
             raise self.too_many(f"{what} {limit}", "step_byte_limit", "")
 
-    def too_large(self, matches: int, needed: int, seen: str = "") -> DataError:
+    def too_large(self, matches: int, needed: int, seen: str) -> DataError:
         """Return the error for matches that would take too much memory."""
         what = f"{matches:,} matches{seen}, which take about {needed / 2**30:.1f} GiB,"
         limit = f"more than {self.bytes / 2**30:.1f} GiB"

@@ -27,7 +27,7 @@ from augury.report.sections import counted, percent
 HEADLINE = 0.8
 
 
-def page_about(ag: Any, *, title: str = "Answers", truth: str | None = None) -> str:
+def page_about(ag: Any, *, title: str, truth: str | None) -> str:
     """Return the page about all that a local session has declared and was given."""
     if ag.engine != "local":
         raise AuguryError("a report is made of a Session(engine='local'); bind its rows there")

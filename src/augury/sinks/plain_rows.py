@@ -76,11 +76,9 @@ def write_json(table: pa.Table, out: TextIO) -> None:
         out.write(f"{as_json(row)}\n")
 
 
-def write_csv(table: pa.Table, out: TextIO, *, header: bool = True) -> None:
+def write_csv(table: pa.Table, out: TextIO) -> None:
     """Write rows as CSV, with quotes doubled; what has structure is one field of JSON."""
     writer = csv.writer(out, lineterminator="\n")
-    if header:
-        writer.writerow(table.column_names)
     for row in plain_rows(table):
         writer.writerow([_field(value) for value in row.values()])
 

@@ -130,8 +130,8 @@ def read_fields(
     fields: DataFrame,
     columns: Mapping[str, str],
     corrupt: str,
-    forms: Forms = ISO,
-    odd: str | None = None,
+    forms: Forms,
+    odd: str | None,
 ) -> DataFrame:
     """Return typed columns from columns of text; `corrupt` has lines of the wrong length.
 

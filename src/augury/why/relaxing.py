@@ -156,7 +156,7 @@ def relaxed(
     query: CreateQuery,
     broken: Iterable[Constraint],
     checked: CheckedQuery,
-    window: Window | None = None,
+    window: Window | None,
 ) -> list[CreateQuery]:
     """Return a query without some of its constraints, one for each choice of the parts of an OR.
 

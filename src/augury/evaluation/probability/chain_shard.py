@@ -386,7 +386,7 @@ class _Turn:
         rows = _joined(self.state.kept[moves], fresh.table)
         stands = self.state.stands.get(name, {})
         tables = StreamRows(fresh.schema, rows, fresh.rejected)
-        found = markov_objects(source, tables, stands, self.state.horizon)
+        found = markov_objects(source, tables, stands, horizon=self.state.horizon)
         fresh_stands = {each.key: each.stand for each in found if each.stand is not None}
         self.stands[name] = {**stands, **fresh_stands}
         self.kept[moves] = _leading_on(rows, fresh.schema, source.schema.key, self.stands[name])

@@ -172,7 +172,7 @@ def _by_time(
     return worlds.probabilities(plan.line, steps, hidden)
 
 
-def rows_by_window(inputs: ChainInputs, times: Words, window: int | None = None) -> Iterator[Row]:
+def rows_by_window(inputs: ChainInputs, times: Words, window: int | None) -> Iterator[Row]:
     """Yield P(at least one match) for each group and each window that holds an event.
 
     `window` is the start of the one that is asked for.
@@ -188,9 +188,7 @@ def rows_by_window(inputs: ChainInputs, times: Words, window: int | None = None)
     yield from _combined(inputs.plan, found, [start for start, _ in windows])
 
 
-def sampled_rows(
-    inputs: ChainInputs, times: Words, size: int, window: int | None = None
-) -> Iterator[Row]:
+def sampled_rows(inputs: ChainInputs, times: Words, size: int, window: int | None) -> Iterator[Row]:
     """Yield P(a match) by group and time or window, as its share of `size` sampled worlds."""
     plan, rng = inputs.plan, np.random.default_rng(seed_of(inputs.plan.query.name, window))
     by_time = plan.by_time

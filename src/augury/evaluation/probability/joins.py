@@ -35,7 +35,7 @@ def join_table(
     program: JoinProgram,
     sources: Mapping[str, StreamRows],
     tables: Tables,
-    window: int | None = None,
+    window: int | None,
 ) -> pa.Table:
     """Return the answer of a query by its join plan; `sources` are by stream name.
 

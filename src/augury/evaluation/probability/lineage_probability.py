@@ -60,7 +60,7 @@ Valuation = Callable[[Iterable[Formula]], float]
 Row = tuple[tuple[Any, ...], int | None, float]
 
 
-def probability_table(evaluation: Enumeration, inputs: Inputs, hidden: Hidden = ()) -> pa.Table:
+def probability_table(evaluation: Enumeration, inputs: Inputs, hidden: Hidden) -> pa.Table:
     """Return the answer of a probability query: one row per group and time or window.
 
     A hard query that may be sampled is valued exactly where that is soon done; its windows are
@@ -145,7 +145,7 @@ def plain_table(plan: ChainPlan, keyed: KeyedBeliefs, times: Words) -> pa.Table 
     return None if rows is None else answer_table(plan.query, rows)
 
 
-def chain_table(inputs: ChainInputs, times: Words, window: int | None = None) -> pa.Table:
+def chain_table(inputs: ChainInputs, times: Words, window: int | None) -> pa.Table:
     """Return the answer by following chains: exactly, or sampled where the query is hard."""
     query = inputs.plan.query
     if query.approximate is not None and query.verdict.kind == "hard":
@@ -155,7 +155,7 @@ def chain_table(inputs: ChainInputs, times: Words, window: int | None = None) ->
     return answer_table(query, rows_by_window(inputs, times, window))
 
 
-def sampled_table(inputs: ChainInputs, times: Words, window: int | None = None) -> pa.Table:
+def sampled_table(inputs: ChainInputs, times: Words, window: int | None) -> pa.Table:
     """Return the answer from sampled worlds, as many as APPROXIMATE asks for."""
     asked = inputs.plan.query.approximate
     _refuse_together(inputs.plan.tells, window)

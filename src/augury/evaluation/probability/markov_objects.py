@@ -22,7 +22,6 @@ from augury.analysis.declarations.catalog import StreamSchema
 from augury.errors import DataError
 from augury.evaluation.encoding import chances_of, keys_of, whole
 from augury.evaluation.stream_rows import StreamRows
-from augury.matching.matcher import ALWAYS
 from augury.records import Reals
 
 TOLERANCE = 1e-6
@@ -81,7 +80,8 @@ def markov_objects(
     source: StreamRows,
     moves: StreamRows,
     stands: Mapping[tuple[Any, ...], ObjectState] = NO_STANDS,
-    horizon: int = ALWAYS,
+    *,
+    horizon: int,
 ) -> list[MarkovObject]:
     """Return the objects of a stream, whose transitions are rows of `moves`.
 

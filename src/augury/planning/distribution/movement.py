@@ -94,9 +94,7 @@ def equation_4_2(sketches: Sketches) -> float:
 # A plan for a query ----------------------------------------------------------------------------
 
 
-def moving_of(
-    cut: Partitioning, movement: Movement, parts: int, *, exactly: bool = False
-) -> Moving:
+def moving_of(cut: Partitioning, movement: Movement, parts: int, *, exactly: bool) -> Moving:
     """Return how a query that is cut by time is moved into about, or exactly, so many parts."""
     least = 0 if exactly else LEAST_WIDTH * (cut.lookback + cut.lookahead)
     return Moving(movement, cut.lookback, cut.lookahead, parts, least, exactly)

@@ -50,9 +50,7 @@ def explain_as_json(
     return json.dumps(facts_of(plan, catalog, priced), indent=2, ensure_ascii=False)
 
 
-def facts_of(
-    plan: PhysicalPlan, catalog: Catalog | None = None, priced: Priced | None = None
-) -> Facts:
+def facts_of(plan: PhysicalPlan, catalog: Catalog | None, priced: Priced | None) -> Facts:
     """Return the explanation as plain values."""
     return {
         **_asked(plan),

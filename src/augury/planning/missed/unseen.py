@@ -80,7 +80,7 @@ def _parts(shapes: tuple[Shape, ...], missed: Missed) -> Iterator[Part]:
             yield Part(own, missed=isinstance(part, Leaf) and part.component in missed)
 
 
-def stretches_of(query: CheckedQuery, missed: Missed = frozenset()) -> tuple[Placed, ...] | None:
+def stretches_of(query: CheckedQuery, missed: Missed) -> tuple[Placed, ...] | None:
     """Return what such a match leaves unseen; None where the missed ones cannot be scored so."""
     parts = parts_of(query, missed)
     seen = [k for k, part in enumerate(parts) if part.is_seen]

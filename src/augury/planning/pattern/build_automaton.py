@@ -54,7 +54,7 @@ def automaton_of(
     return Automaton(states, transitions, (), guards_of(shape, around), precedences_of(shape))
 
 
-def guards_of(shape: Shape, around: Guard | None = None) -> tuple[Guard, ...]:
+def guards_of(shape: Shape, around: Guard | None) -> tuple[Guard, ...]:
     """Return what each negation forbids, and between which neighbours.
 
     Of a negation within a negation, `around` is the outer one: its neighbours enclose both.

@@ -144,7 +144,7 @@ class _TextWriter:
 
     def write(self, rows: pa.Table) -> None:
         if self.form == "csv":
-            write_csv(rows, self.out, header=False)
+            write_csv(rows, self.out)
         else:
             write_json(rows, self.out)
 

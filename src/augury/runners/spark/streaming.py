@@ -62,7 +62,7 @@ class StreamingPart:
 def stateful(parts: Sequence[StreamingPart], shards: int) -> DataFrame:
     """Return the streaming answers of all parts: Spark allows one such operator in a query."""
     blobs = [
-        part.blobs.withColumn("shard", _evenly("shard", shards, number * PART))
+        part.blobs.withColumn("shard", _evenly(shards, number * PART))
         for number, part in enumerate(parts)
     ]
     _expect_rocksdb(parts[0].blobs.sparkSession)
@@ -93,14 +93,14 @@ def _expect_rocksdb(spark: SparkSession) -> None:
         )
 
 
-def _evenly(column: str, shards: int, first: int) -> Column:
+def _evenly(shards: int, first: int) -> Column:
     """Return numbers for shards that Spark spreads evenly over as many partitions, or a divisor.
 
     How many partitions there are is not asked: numbers that depend on it would not be those of a
     checkpoint if it changes.
     """
     numbers = [f.lit(n).cast("bigint") for n in ids_by_partition(shards, shards, first)]
-    return f.element_at(f.array(*numbers), f.col(column).cast("int") + 1)
+    return f.element_at(f.array(*numbers), f.col("shard").cast("int") + 1)
 
 
 def _never_late(blobs: DataFrame) -> DataFrame:
