@@ -27,14 +27,14 @@ def forecast_schema(plan: ForecastPlan) -> pa.Schema:
     forecast = plan.forecast
     moment = moment_type(forecast.query)
     keys = [(key.name, ARROW_TYPES[key.type.value]) for key in forecast.keys]
-    told = [
+    chances = [
         ("forecast", pa.float64()),
         ("expected", pa.float64()),
         ("method", pa.string()),
         ("error_bound", pa.float64()),
     ]
     if forecast.by_time:
-        return pa.schema([("query", pa.string()), *keys, ("ts", moment), *told])
+        return pa.schema([("query", pa.string()), *keys, ("ts", moment), *chances])
     event = [
         ("component", pa.string()),
         ("event_id", pa.string()),
@@ -50,42 +50,42 @@ def forecast_schema(plan: ForecastPlan) -> pa.Schema:
             ("start_ts", moment),
             ("ts", moment),
             ("confidence", pa.float64()),
-            *told,
+            *chances,
             ("events", pa.list_(pa.struct(event))),
         ]
     )
 
 
-def shown(forecast: CheckedForecast, told: Told) -> Flags:
+def shown(forecast: CheckedForecast, rows: Told) -> Flags:
     """Return which rows HAVING lets pass; what is not known passes no threshold."""
     having = forecast.having
     if having is None:
-        return np.ones(len(told), np.bool_)
+        return np.ones(len(rows), np.bool_)
     # NaN is neither above nor below.
     if having.strict:
-        return told.forecast > having.threshold + TOLERANCE
-    return told.forecast >= having.threshold - TOLERANCE
+        return rows.forecast > having.threshold + TOLERANCE
+    return rows.forecast >= having.threshold - TOLERANCE
 
 
-def forecast_table(plan: ForecastPlan, told: Told, inputs: Inputs) -> pa.Table:
+def forecast_table(plan: ForecastPlan, rows: Told, inputs: Inputs) -> pa.Table:
     """Return rows as a table; numbers of events are places in the inputs."""
     forecast = plan.forecast
     schema = forecast_schema(plan)
-    count, (method, bound) = len(told), _method(plan)
+    count, (method, bound) = len(rows), _method(plan)
     made: dict[str, Any] = {
         "query": pa.repeat(pa.scalar(forecast.name, pa.string()), count),
-        "ts": pa.array(told.time).cast(moment_type(forecast.query)),
-        "forecast": pa.array(told.forecast, from_pandas=True),
-        "expected": pa.array(told.expected / _unit(forecast), from_pandas=True),
+        "ts": pa.array(rows.time).cast(moment_type(forecast.query)),
+        "forecast": pa.array(rows.forecast, from_pandas=True),
+        "expected": pa.array(rows.expected / _unit(forecast), from_pandas=True),
         "method": pa.repeat(pa.scalar(method), count),
         "error_bound": pa.repeat(pa.scalar(bound, pa.float64()), count),
     }
     if forecast.by_time:
-        made |= _keys(plan, told.last, inputs)
+        made |= _keys(plan, rows.last, inputs)
     else:
         keys = {key.name for key in forecast.keys}
         match = replace(plan.match, made=_MADE | keys)
-        found = match_table(match, _as_matches(told, inputs), inputs)
+        found = match_table(match, _as_matches(rows, inputs), inputs)
         made |= {name: found.column(name) for name in found.column_names}
     return pa.table({name: made[name] for name in schema.names}).cast(schema)
 
@@ -121,21 +121,21 @@ def _keys(plan: ForecastPlan, last: Words, inputs: Inputs) -> dict[str, Any]:
     return found
 
 
-def _as_matches(told: Told, inputs: Inputs) -> Matches:
+def _as_matches(rows: Told, inputs: Inputs) -> Matches:
     """Return partial matches as matches, their events in the order of time."""
     # A number, where all else is equal, is later than one before it.
-    keys = told.number, told.component, inputs.time[told.number], told.row_of_item
+    keys = rows.number, rows.component, inputs.time[rows.number], rows.row_of_item
     order = np.lexsort(keys)
-    none, count = np.zeros(0, np.int64), len(told)
+    none, count = np.zeros(0, np.int64), len(rows)
     return Matches(
-        told.first_item,
-        told.component[order],
-        told.number[order],
+        rows.first_item,
+        rows.component[order],
+        rows.number[order],
         np.zeros(count + 1, np.int64),
         none,
         none,
-        told.confidence,
-        told.time,
+        rows.confidence,
+        rows.time,
         np.ones(count, np.bool_),
         np.zeros(count, np.int64),
         np.zeros(count, np.int64),
