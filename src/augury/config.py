@@ -67,7 +67,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "forecast_state_limit",
         100_000,
-        "states that the chain of one forecast may have: what lives, and the last symbols",
+        "states that the chain of one forecast may have: what lives, and the last symbols; "
+        "beyond, APPROXIMATE samples",
     ),
     Setting(
         "history_limit",

@@ -22,12 +22,15 @@ from augury.evaluation.stages.act import FORMAT as ACT_FORMAT
 from augury.evaluation.stages.act import ActStage, ActState
 from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stages.forecast_state import FORMAT as FORECAST_FORMAT
+from augury.evaluation.stages.sampled_forecast import FORMAT as SAMPLED_FORMAT
+from augury.evaluation.stages.sampled_forecast import forecast_stage_of
 from augury.evaluation.stages.suppress import FORMAT as POLICY_FORMAT
 from augury.evaluation.stages.suppress import SuppressStage
 from augury.evaluation.stream_rows import EVENT_ID, StreamRows
+from augury.planning.forecast_plan import plan_forecast
 from augury.planning.policy_plan import plan_policy
 from augury.runners.live.state import FORMAT as LIVE_FORMAT
-from forecast.staging import batch, stage_of
+from forecast.staging import batch, rows_for, stage_of
 
 FOLDER = Path(__file__).parent
 
@@ -200,6 +203,24 @@ def forecast_stage() -> ForecastStage:
     return stage_of(FORECAST, name="break_in")
 
 
+DRAWN = (
+    "CREATE STREAM history (id LONG, ip STRING, status STRING, t LONG) ID id TIME t TYPE status;"
+)
+DRAWN += FORECAST.replace(
+    "USING MARKOV 1 LEARN ONLINE ARRIVALS STEADY",
+    "USING MARKOV 1 LEARN FROM history APPROXIMATE (0.1, 0.1)",
+).replace("WHERE [ip]", "WHERE [ip] AND b.id > a.id + 1")
+
+
+def drawn_stage() -> ForecastStage:
+    """Return a forecast that draws futures from a history."""
+    ag = Session(engine="local")
+    ag.sql(DRAWN)
+    catalog = ag._declared.catalog
+    plan = plan_forecast(ag._declared.forecasts["break_in"][0], catalog)
+    return forecast_stage_of(plan, {}, rows_for(catalog.streams["history"], logins()))
+
+
 def logins() -> list[dict[str, Any]]:
     return [
         {"id": k, "ip": "ab"[k // 2 % 2], "status": status, "t": 2 * k}
@@ -218,6 +239,8 @@ def current() -> dict[Path, bytes]:
     decided, _ = ward.advance(ward.start(acts(ward, HISTORY)), acts(ward, "ab"))
     stage = forecast_stage()
     followed, _ = stage.advance(stage.start(), batch(stage, logins()[:6]), 12)
+    drawn = drawn_stage()
+    read, _ = drawn.advance(drawn.start(), batch(drawn, logins()[:6]), 12)
     own, settled = acted()
     chains = chain_shard()
     carried, _ = chains.advance(chains.start(), places_of(chains, places()[:3]), HORIZON)
@@ -226,6 +249,7 @@ def current() -> dict[Path, bytes]:
         FOLDER / f"shard_{SHARD_FORMAT.version}.state": in_one_file(part.stored(held)),
         FOLDER / f"live_{LIVE_FORMAT.version}.state": ag.checkpoint(),
         FOLDER / f"forecast_{FORECAST_FORMAT.version}.state": stage.dump(followed),
+        FOLDER / f"sampled_{SAMPLED_FORMAT.version}.state": drawn.dump(read),
         FOLDER / f"policy_{POLICY_FORMAT.version}.state": ward.dump(decided),
         FOLDER / f"acting_{ACT_FORMAT.version}.state": own.dump(settled),
     }

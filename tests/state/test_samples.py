@@ -12,6 +12,7 @@ from augury.evaluation.executor import FORMAT as SHARD_FORMAT
 from augury.evaluation.probability.chain_shard import FORMAT as CHAIN_FORMAT
 from augury.evaluation.stages.act import FORMAT as ACT_FORMAT
 from augury.evaluation.stages.forecast_state import FORMAT as FORECAST_FORMAT
+from augury.evaluation.stages.sampled_forecast import FORMAT as SAMPLED_FORMAT
 from augury.evaluation.stages.suppress import FORMAT as POLICY_FORMAT
 from augury.matching.matcher import ALWAYS
 from augury.runners.live.state import FORMAT as LIVE_FORMAT
@@ -23,6 +24,7 @@ from state.samples import (
     act_stage,
     acts,
     chain_shard,
+    drawn_stage,
     forecast_stage,
     logins,
     places,
@@ -37,6 +39,7 @@ from state.samples import (
 LIVE = sorted(FOLDER.glob("live_*.state"))
 CHAINS = sorted(FOLDER.glob("chains_*.state"))
 FORECASTS = sorted(FOLDER.glob("forecast_*.state"))
+SAMPLED = sorted(FOLDER.glob("sampled_*.state"))
 POLICIES = sorted(FOLDER.glob("policy_*.state"))
 ACTING = sorted(FOLDER.glob("acting_*.state"))
 SHARD = sorted(FOLDER.glob("shard_*.state"))
@@ -48,6 +51,7 @@ def test_every_version_has_a_sample() -> None:
     assert len(CHAINS) == CHAIN_FORMAT.version
     assert len(POLICIES) == POLICY_FORMAT.version
     assert len(ACTING) == ACT_FORMAT.version
+    assert len(SAMPLED) == SAMPLED_FORMAT.version
 
 
 @pytest.mark.parametrize("sample", ACTING, ids=lambda path: path.stem)
@@ -67,6 +71,17 @@ def test_what_acts_goes_on(sample: Path) -> None:
 @pytest.mark.parametrize("sample", FORECASTS, ids=lambda path: path.stem)
 def test_stored_forecasts_go_on(sample: Path) -> None:
     stage, whole = forecast_stage(), forecast_stage()
+    state = stage.restore({}, 12, sample.read_bytes())
+    _, answers = stage.advance(state, batch(stage, logins()[6:]), 99)
+    _, wanted = whole.advance(whole.start(), batch(whole, logins()), 99)
+    rest = [row for row in wanted.found["break_in"].to_pylist() if row["ts"] >= 12]
+    assert len(rest) > 2
+    assert answers.found["break_in"].to_pylist() == rest
+
+
+@pytest.mark.parametrize("sample", SAMPLED, ids=lambda path: path.stem)
+def test_stored_forecasts_that_sample_go_on(sample: Path) -> None:
+    stage, whole = drawn_stage(), drawn_stage()
     state = stage.restore({}, 12, sample.read_bytes())
     _, answers = stage.advance(state, batch(stage, logins()[6:]), 99)
     _, wanted = whole.advance(whole.start(), batch(whole, logins()), 99)

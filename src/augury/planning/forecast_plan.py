@@ -28,8 +28,9 @@ from augury.planning.forecast_refusals import (
     is_decided,
     refused,
     undrawn,
+    unforecast,
     unmade,
-    unread,
+    untaught,
 )
 from augury.planning.match_plan import MatchPlan, plan_match
 from augury.planning.pattern.automaton import Transition
@@ -76,19 +77,12 @@ def plan_forecast(forecast: CheckedForecast, catalog: Catalog) -> ForecastPlan:
     """Return the plan of a forecast; raises for what is not evaluated."""
     query = forecast.query
     partition_by = _partition_by(query)
-    may_sample = forecast.approximate is not None
-    inexact = next(unread(forecast, catalog, partition_by), None)
-    if inexact is not None and not may_sample:
-        raise refused(forecast, inexact)
+    never = next(unforecast(forecast, catalog, partition_by), None)
+    if never is not None:
+        raise refused(forecast, never)
     match = plan_match(query, catalog)
     machine = _machine(query, match.pattern, partition_by)
-    inexact = inexact or next(unmade(forecast, machine, match.pattern, partition_by), None)
-    if inexact is not None and not may_sample:
-        raise refused(forecast, inexact)
-    samples = may_sample and (inexact is not None or not is_decided(forecast))
-    reason = next(undrawn(forecast, catalog, match.pattern, machine, partition_by), None)
-    if samples and reason is not None:
-        raise refused(forecast, reason)
+    samples = _samples(forecast, catalog, match.pattern, machine, partition_by)
     window = query.within
     setting = Setting(
         machine=machine,
@@ -130,6 +124,28 @@ def plan_forecast(forecast: CheckedForecast, catalog: Catalog) -> ForecastPlan:
         samples,
         drops_others,
     )
+
+
+def _samples(
+    forecast: CheckedForecast,
+    catalog: Catalog,
+    pattern: Pattern,
+    machine: Machine,
+    partition_by: Columns,
+) -> bool:
+    """Return whether futures have to be drawn; raises for what is not made at all."""
+    inexact = next(unmade(forecast, catalog, machine, pattern, partition_by), None)
+    undrawable = next(undrawn(forecast, pattern, catalog, machine, partition_by), None)
+    if forecast.approximate is None:
+        if inexact is not None:
+            raise refused(forecast, inexact, may_be_sampled=undrawable is None)
+        return False
+    if inexact is None and is_decided(forecast):
+        return False
+    reason = next(untaught(forecast), undrawable)
+    if reason is not None:
+        raise refused(forecast, reason)
+    return True
 
 
 def _step(forecast: CheckedForecast, catalog: Catalog) -> int:

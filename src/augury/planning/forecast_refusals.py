@@ -27,59 +27,56 @@ from augury.planning.refusal import NOT_EVALUATED, PlanError
 Columns = Mapping[str, tuple[str, ...]]
 
 
-def refused(forecast: CheckedForecast, reason: str) -> PlanError:
+def refused(forecast: CheckedForecast, reason: str, *, may_be_sampled: bool = False) -> PlanError:
     """Return the error that says why a forecast is not made."""
     message = f"forecast {forecast.name} {reason}: that is checked, but not evaluated"
-    hint = "docs/status.md lists what is evaluated"
-    if forecast.approximate is None:
-        hint += "; with LEARN FROM a history, APPROXIMATE (0.05, 0.05) may sample it"
+    hint = "docs/status.md says which are made, and why the others are not"
+    if may_be_sampled:
+        hint = "LEARN FROM a history with APPROXIMATE (0.05, 0.05), which samples futures"
     return PlanError(NOT_EVALUATED, message, hint, forecast.span)
 
 
-def unread(forecast: CheckedForecast, catalog: Catalog, partition_by: Columns) -> Iterator[str]:
-    """Yield what no exact forecast reads."""
+def unforecast(forecast: CheckedForecast, catalog: Catalog, partition_by: Columns) -> Iterator[str]:
+    """Yield what makes the events of a match hang on more than a model goes on with."""
     query, by_model = forecast.query, forecast.future.kind == "MODEL"
-    yield from _of_query(forecast, catalog)
-    for stream in query.streams:
-        if by_model:
-            yield from _of_model(forecast, stream, catalog, partition_by)
-        if stream.order_by is not None and len(query.streams) > 1:
-            yield "is of a query over several streams with tie-breakers"
-    if not by_model:
-        yield from _of_alternatives(forecast, catalog, partition_by)
-
-
-def _of_query(forecast: CheckedForecast, catalog: Catalog) -> Iterator[str]:
-    """Yield what makes the events of a match hang on more than what a model goes on with."""
-    query = forecast.query
     if query.after_match is not None or query.each_event:
-        yield "is of a query with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
+        what = "AFTER MATCH SKIP or ALL EVENTS PER MATCH"
+        yield f"is of a query with {what}, where a match hangs on all matches before it"
     if query.looks_beside:
         yield "is of a query that reads events outside the match, by PREV or NEXT"
     for stream in query.streams:
         if stream.query is not None:
-            yield f"is of a query over query {stream.name}"
+            yield f"is of a query over query {stream.name}, whose matches share events"
         if stream.name.lower() in catalog.forecasts:
-            yield f"is of a query over forecast {stream.name}"
-        inferred = stream.name.lower() in catalog.inferred and forecast.future.kind != "MODEL"
-        if inferred or stream.markov is not None:
+            yield f"is of a query over forecast {stream.name}, whose rows share futures"
+        if by_model:
+            yield from _of_model(forecast, stream, catalog, partition_by)
+        elif stream.name.lower() in catalog.inferred or stream.markov is not None:
             yield f"is of a query over stream {stream.name}, whose events hang together"
+        if stream.order_by is not None and len(query.streams) > 1:
+            yield "is of a query over several streams with tie-breakers, which order no two of them"
+
+
+def untaught(forecast: CheckedForecast) -> Iterator[str]:
+    """Yield why there is no event of which futures can be drawn."""
+    if forecast.future.kind != "MARKOV":
+        kind = forecast.future.kind
+        yield f"has APPROXIMATE, and goes by {kind}, of which no events can be drawn"
+    if forecast.online or forecast.learn_from is None:
+        yield "draws futures of a history, and learns online: what goes by is counted, not kept"
 
 
 def undrawn(
     forecast: CheckedForecast,
-    catalog: Catalog,
     pattern: Pattern,
+    catalog: Catalog,
     machine: Machine,
     partition_by: Columns,
 ) -> Iterator[str]:
-    """Yield why futures cannot be drawn, or would not tell what is asked."""
-    query, kind = forecast.query, forecast.future.kind
-    if kind != "MARKOV":
-        yield f"has APPROXIMATE, and goes by {kind}, of which no events can be drawn"
-    if forecast.online or forecast.learn_from is None:
-        yield "draws futures of a history, and learns online: what goes by is counted, not kept"
-    yield from _of_query(forecast, catalog)
+    """Yield why futures that are drawn would not tell what is asked."""
+    query = forecast.query
+    if len(query.streams) > 1:
+        yield "draws futures of a history, which has events of one stream"
     yield from _of_keys(query, machine, partition_by)
     uncertain = any(s.probability is not None or s.alternatives for s in query.streams)
     if uncertain and not forecast.by_time:
@@ -191,10 +188,16 @@ def _of_alternatives(
 
 
 def unmade(
-    forecast: CheckedForecast, machine: Machine, pattern: Pattern, partition_by: Columns
+    forecast: CheckedForecast,
+    catalog: Catalog,
+    machine: Machine,
+    pattern: Pattern,
+    partition_by: Columns,
 ) -> Iterator[str]:
     """Yield what no machine over symbols decides."""
     query = forecast.query
+    if forecast.future.kind != "MODEL":
+        yield from _of_alternatives(forecast, catalog, partition_by)
     yield from _of_conditions(forecast, pattern)
     yield from _of_negations(forecast, machine, pattern)
     yield from _of_keys(query, machine, partition_by)
