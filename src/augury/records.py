@@ -99,7 +99,8 @@ class Matches:
     is final. `confidence` is an upper bound where `is_final` is False. `missed` has the components
     (bits) that were not read, though they are part of the match. `revision` counts how often
     a match was told again under its id: 0 is the first time. `number` counts those that AFTER MATCH
-    takes, in each partition from 1; it is empty elsewhere.
+    takes, in each partition from 1; it is empty elsewhere. `ended_by` has the row of the event with
+    which each is known, as `matching.run_ends` has it, where somebody asks for it.
     """
 
     first_item: Words
@@ -114,6 +115,7 @@ class Matches:
     missed: Words
     revision: Words
     number: Words = field(default_factory=lambda: np.zeros(0, np.int64))
+    ended_by: Words = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -160,6 +162,7 @@ class Matches:
             self.missed[numbers],
             self.revision[numbers],
             self.number[numbers] if len(self.number) else self.number,
+            self.ended_by[numbers] if len(self.ended_by) else self.ended_by,
         )
 
     def settled(self, confidence: Reals) -> Matches:

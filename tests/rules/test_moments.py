@@ -1,4 +1,4 @@
-"""When matches act: events of several streams, and ends that were not seen."""
+"""When matches act: runs with the event that ends them, events of several streams, unseen ends."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ from rules.test_reference import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::augury.errors.RowsWarning")
+
+
+def runs(name: str) -> st.SearchStrategy[Query]:
+    last = st.sampled_from(["A+", "B+", "B{1,2}", "A{1,3}"])
+    parts = st.one_of(st.tuples(last), st.tuples(kinds, last))
+    run = st.sampled_from(["STRICT", "PARTITION CONTIGUITY"])
+    return st.builds(
+        Query, st.just(name), st.integers(0, 1), parts, st.integers(1, 6),
+        ask=st.none() | asks, run=run,
+    )  # fmt: skip
 
 
 def over_both(name: str) -> st.SearchStrategy[Query]:
@@ -89,6 +99,14 @@ def in_steps(ag: Any, rows: list[tuple[str, dict[str, Any]]]) -> None:
         assert told(found, each.key) == ordered(expected), each
 
 
+@given(cases(runs, ordered=True), st.lists(st.integers(1, 4), max_size=9))
+@settings(max_examples=many(40), deadline=None)
+def test_runs_are_known_with_the_event_that_ends_them(
+    case: tuple[Script, list[Event]], cuts: list[int]
+) -> None:
+    check(case, cuts)
+
+
 @given(cases(over_both, ordered=False), st.lists(st.integers(1, 4), max_size=9))
 @settings(max_examples=many(30), deadline=None)
 def test_an_event_of_several_streams_has_the_place_of_its_own(
@@ -108,6 +126,51 @@ def events(text: str) -> list[tuple[str, dict[str, Any]]]:
     words = enumerate(text.split())
     rows = [{"id": k, "kind": w[0], "worker": "u", "t": int(w[1:])} for k, w in words]
     return [("s", row) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        ("SEQ(A a, B+ b)", "A1 B2 B3 C4 B5 C9", [4]),
+        ("SEQ(A a, B+ b)", "A1 B2 B3", [6]),
+        ("SEQ(A a, B+ b)", "A1 B2 B6 C6", [6]),
+        ("SEQ(A a, B{1,2} b)", "A1 B2 B3 C9 A10 B11 C12", [3, 12]),
+        ("SEQ(A a, B? b)", "A1 C2 A3 B4 C9", [2, 4]),
+        ("OR(SEQ(A a, B+ b), C c)", "A1 B2 C3 D9", [3, 3]),
+    ],
+)
+def test_a_run_acts_when_it_is_over(pattern: str, text: str, expected: list[int]) -> None:
+    script = f"""{STREAM} CREATE QUERY q ON s PATTERN {pattern} USING STRICT WITHIN 5;
+    CREATE RULE note ON q DO INSERT INTO log VALUES ('u', new.ts);"""
+    ag = bind(session(script, {}), events(text))
+    assert [at for _, at in contents_of(ag, "log")] == expected
+    live = session(script, {})
+    pushed(live, events(text))
+    assert contents_of(live, "log") == contents_of(ag, "log")
+    in_steps(ag, events(text))
+
+
+def test_alternatives_that_are_sure_end_a_run() -> None:
+    script = """
+    CREATE STREAM s (id LONG, kind STRING, t LONG, p DOUBLE)
+    ID id TIME t ALTERNATIVES kind PROBABILITY p;
+    CREATE TABLE log (name STRING, at LONG);
+    CREATE QUERY q ON s PATTERN SEQ(s a, s+ b) WHERE a.kind = 'A' AND b.kind = 'B'
+    USING STRICT WITHIN 9;
+    CREATE RULE note ON q DO INSERT INTO log VALUES (new.match_id, new.ts);"""
+    told = [
+        (0, "A", 1, 1.0),
+        (1, "B", 2, 1.0),
+        (2, "C", 4, 0.5),
+        (3, "C", 6, 0.5),
+        (3, "D", 6, 0.5),
+    ]
+    rows = [("s", dict(zip(("id", "kind", "t", "p"), row, strict=True))) for row in told]
+    ag = bind(session(script, {}), rows)
+    assert [at for _, at in contents_of(ag, "log")] == [6]
+    live = session(script, {})
+    pushed(live, rows, [1, 1, 1, 2])
+    assert contents_of(live, "log") == contents_of(ag, "log")
 
 
 def test_a_match_whose_end_was_not_seen_is_known_when_its_window_ends() -> None:

@@ -15,6 +15,7 @@ from augury.kernels.search.predicates import Predicates
 from augury.matching.arena import Report
 from augury.matching.find import Found, find
 from augury.matching.pattern import Pattern
+from augury.matching.run_ends import run_ends
 from augury.matching.succession import can_follow, followed
 from augury.records import Events, Matches, Words
 
@@ -46,7 +47,18 @@ class Matcher:
         if horizon != ALWAYS:
             order = order[events.time[order] < horizon]
         found = find(self.pattern, with_dense_groups(events), order, self.predicates, report)
-        return as_matches(found, events.row[order], is_final=is_final)
+        matches = as_matches(found, events.row[order], is_final=is_final)
+        asked = events.take(order) if self.pattern.tells_end else None
+        return ended(matches, found, asked, self.pattern)
+
+
+def ended(matches: Matches, found: Found, events: Events | None, pattern: Pattern) -> Matches:
+    """Return matches with the events by which they are known, where somebody asks for these."""
+    if events is None:
+        return matches
+    places = run_ends(pattern, events, found.first_item, found.items)
+    rows = np.where(places < 0, places, events.row[np.maximum(places, 0)])
+    return replace(matches, ended_by=rows)
 
 
 def time_order(events: Events, horizon: int) -> Words | slice:

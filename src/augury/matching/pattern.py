@@ -100,7 +100,7 @@ class Pattern:
     each is searched too, its missed components being guards, because nothing that fits one may have
     been read where it is said to have been missed. `first_only` asks for one match of each start
     under any-match, whichever: enough to know whether there is one. `most_matches` (0: the setting)
-    are those that a step may make.
+    are those that a step may make. It `tells_end` where somebody asks which event ended a run.
     """
 
     query: str
@@ -128,6 +128,7 @@ class Pattern:
     written_limit: int = 0
     first_only: bool = False
     most_matches: int = 0
+    tells_end: bool = False
 
     @property
     def best_score(self) -> float:

@@ -18,7 +18,7 @@ from augury.matching.arena import Report, Room, lay_out, output_size
 from augury.matching.ends import ends_late
 from augury.matching.find import enlarged, found_in, most_depth, too_many
 from augury.matching.lineage import Formula, Is
-from augury.matching.matcher import as_matches
+from augury.matching.matcher import as_matches, ended
 from augury.matching.pattern import Pattern
 from augury.matching.resolve_confidence import ConfidenceResolver
 from augury.matching.ring import Ring
@@ -105,11 +105,10 @@ class Probe:
 
     def _matches(self, n: int) -> Matches:
         is_final = not self.pattern.is_composite
-        found = as_matches(
-            found_in(self._arena, self._out, self.pattern.missed),
-            self._places[:n],
-            is_final=is_final,
-        )
+        listed = found_in(self._arena, self._out, self.pattern.missed)
+        found = as_matches(listed, self._places[:n], is_final=is_final)
+        asked = self._events(n) if self.pattern.tells_end else None
+        found = ended(found, listed, asked, self.pattern)
         return found if found.is_final.all() else self._settled(found, n)
 
     def _settled(self, matches: Matches, n: int) -> Matches:

@@ -6,7 +6,7 @@ runners without Spark read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from augury.analysis.checked import CheckedQuery
@@ -16,7 +16,7 @@ from augury.planning.answer_kinds import LIKELY, Tells, tells
 from augury.planning.bounded_window import bounded
 from augury.planning.evaluated import refuse_unevaluated
 from augury.planning.expressions.program import ProgramSet
-from augury.planning.expressions.typed import Typed
+from augury.planning.expressions.typed import OF_END, Input, Typed, nodes_within
 from augury.planning.pattern.compile_pattern import compile_pattern
 from augury.planning.physical import PhysicalPlan, plan_query
 from augury.planning.refusal import NOT_EVALUATED, PlanError
@@ -87,7 +87,7 @@ def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
     if query.correlated_by is not None:
         # Conditional probabilities may exceed the events' own, so the threshold comes afterwards.
         pattern = replace(pattern, threshold=0.0, strict_threshold=False)
-    pattern = bounded(query, pattern)
+    pattern = replace(bounded(query, pattern), tells_end=_asks_for_end(values.values()))
     at_once = None if query.after_match is None else pattern
     return MatchPlan(
         query=query,
@@ -99,6 +99,12 @@ def plan_match(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
         outputs=tuple((out.column, values[out.column.name]) for out in query.outputs),
         at_once=at_once,
     )
+
+
+def _asks_for_end(outputs: Iterable[Typed]) -> bool:
+    """Return whether it is told with which event a match is known to have ended."""
+    nodes = (node for each in outputs for node in nodes_within(each))
+    return any(isinstance(node, Input) and node.component == OF_END for node in nodes)
 
 
 def plays_of(plan: PhysicalPlan) -> tuple[Play, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from augury.planning.acting.columns import TOLD_AT, TOLD_HOW, TOLD_SHOWN
 from augury.planning.acting.heard import ORDER
-from augury.planning.acting.moments import Candidates
+from augury.planning.acting.moments import Candidates, RunEnd
 from augury.rules.plan import AGAIN, FIRST, Moment
 from augury.rules.stage import Candidate
 
@@ -116,9 +116,18 @@ def _told(row: Row, moment: Moment) -> Moment:
 
 def _is_open(made: Candidates, row: Row) -> bool:
     """Return whether a match is known only when its window ends."""
+    if made.run_end is not None:
+        return bool(row[made.run_end.open])
     if made.end == "missed":
         return missed_in(row["events"]) in made.unseen
     return made.end == "window" or (made.end == "full" and row[made.count] < made.most)
+
+
+def _ended(end: RunEnd, row: Row) -> Moment:
+    """Return the moment of a run that an event has ended: the place of that."""
+    tie, stream = end.ties[row[end.stream]]
+    ties = () if tie is None or row[tie] is None else (inside(row[tie]),)
+    return (row[end.time], False, stream, ties)
 
 
 def missed_in(events: Iterable[Row]) -> frozenset[str]:
@@ -128,6 +137,8 @@ def missed_in(events: Iterable[Row]) -> frozenset[str]:
 
 def _moment(made: Candidates, row: Row, order: Moment) -> Moment:
     """Return when a match is known whatever comes."""
+    if made.run_end is not None and row[made.run_end.open] and row[made.run_end.time] is not None:
+        return _ended(made.run_end, row)
     if _is_open(made, row):
         first = min(inside(event["ts"]) for event in row["events"] if not event["missed"])
         return (first + made.window + made.lag, True, 0, ())

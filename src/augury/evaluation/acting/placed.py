@@ -25,7 +25,7 @@ from augury.evaluation.acting.candidates import (
 from augury.evaluation.encoding import whole
 from augury.planning.acting.columns import HIDDEN, TOLD_AT, TOLD_HOW
 from augury.planning.acting.heard import ORDER
-from augury.planning.acting.moments import Candidates
+from augury.planning.acting.moments import Candidates, RunEnd
 from augury.records import Flags, Words
 from augury.rules.plan import AGAIN
 
@@ -50,6 +50,10 @@ def placed(made: Candidates, rows: pa.Table, found: Found) -> pa.Table:
         is_open = _open(made, rows)
         after, first = after | is_open, whole(rows.column("start_ts"))
         times = np.where(is_open, first + made.window + made.lag, times)
+    if made.run_end is not None:
+        by = _by_event(made.run_end, rows)
+        times = np.where(by, whole(rows.column(made.run_end.time)), times)
+        streams, ties = _at_the_end(made.run_end, rows, by, streams, ties)
     if TOLD_HOW in rows.column_names:
         how, told = whole(rows.column(TOLD_HOW)), whole(rows.column(TOLD_AT))
         after = np.where(how >= AGAIN, how, after)
@@ -86,10 +90,36 @@ def _heard(made: Candidates, rows: pa.Table) -> pa.Table:
     return rows if stream is None else rows.append_column(f"{TIE}{stream}", ties)
 
 
+def _by_event(end: RunEnd, rows: pa.Table) -> Flags:
+    """Return which runs an event has ended."""
+    known = np.asarray(rows.column(end.time).is_valid())
+    found: Flags = known & (whole(rows.column(end.open)) != 0)
+    return found
+
+
+def _at_the_end(
+    end: RunEnd, rows: pa.Table, by: Flags, streams: Words, ties: dict[int, Any]
+) -> tuple[Words, dict[int, Any]]:
+    """Return the places of matches, in which those of runs are where an event has ended them."""
+    came = whole(rows.column(end.stream))
+    streams, ties = streams.copy(), dict(ties)
+    for k, (tie, number) in end.ties.items():
+        here = by & (came == k)
+        streams[here] = number
+        if tie is not None:
+            own = _comparable(rows.column(tie))
+            known = ties.get(number, pa.nulls(rows.num_rows, own.type))
+            known = known.cast(own.type) if pa.types.is_null(known.type) else known
+            ties[number] = pc.if_else(pa.array(here), own, known)
+    return streams, ties
+
+
 def _open(made: Candidates, rows: pa.Table) -> Flags:
     """Return which matches are known only when their window ends."""
     if made.end == "window":
         return np.ones(rows.num_rows, np.bool_)
+    if made.run_end is not None:
+        return (whole(rows.column(made.run_end.open)) != 0) & ~_by_event(made.run_end, rows)
     if made.end == "missed":
         events = rows.column("events").to_pylist()
         return np.array([missed_in(own) in made.unseen for own in events], np.bool_)

@@ -22,8 +22,18 @@ from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
 from augury.evaluation.encoding import text_buffers, whole
 from augury.kernels.rows import identity
 from augury.matching.inferred import inferred
+from augury.matching.run_ends import WITH_THE_LAST
 from augury.planning.expressions.arrow import Source, evaluate
-from augury.planning.expressions.typed import OF_EVENT, OF_MATCH, STREAM_OF, Aggregated, Input
+from augury.planning.expressions.typed import (
+    END_OPEN,
+    END_TIME,
+    OF_END,
+    OF_EVENT,
+    OF_MATCH,
+    STREAM_OF,
+    Aggregated,
+    Input,
+)
 from augury.planning.match_plan import MatchPlan
 from augury.records import Matches, Words
 from augury.sources.columns import ARROW_TYPES
@@ -357,6 +367,8 @@ def _source(plan: MatchPlan, matches: Matches, inputs: Inputs) -> Source:
             return _aggregate(node, matches, inputs)
         if node.component == OF_MATCH:
             return pa.array(matches.number)
+        if node.component == OF_END:
+            return _of_end(node, matches, inputs)
         rows = rows_of(matches, node.component, node.kind, node.number)
         values = gather(inputs, node.column, rows, node.type)
         if node.default is None:
@@ -367,6 +379,19 @@ def _source(plan: MatchPlan, matches: Matches, inputs: Inputs) -> Source:
 
     source = Source(read, len(matches))
     return source
+
+
+def _of_end(node: Input, matches: Matches, inputs: Inputs) -> Any:
+    """Return something of the event with which each match is known to have ended."""
+    rows = np.maximum(matches.ended_by, -1)
+    if node.column == END_OPEN:
+        return pa.array((matches.ended_by != WITH_THE_LAST).astype(np.int64))
+    if node.column == END_TIME:
+        known = rows >= 0
+        times = np.zeros(len(rows), np.int64)
+        times[known] = inputs.time[rows[known]]
+        return pa.array(times, mask=~known)
+    return gather(inputs, node.column, rows, node.type)
 
 
 def _places(matches: Matches, component: int) -> tuple[Words, Words, Words]:

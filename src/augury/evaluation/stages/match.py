@@ -312,17 +312,20 @@ def _bits(components: Iterator[int]) -> int:
 
 def _inputs(matches: Matches, state: MatchState) -> tuple[Matches, Inputs]:
     """Return the rows that matches are made of, and the matches with the numbers of these."""
-    rows, found = matches.row.copy(), list[StreamRows]()
+    # What ended a match is looked at, too.
+    asked = np.concatenate([matches.row, matches.ended_by])
+    rows, found = asked.copy(), list[StreamRows]()
     first = 0
     for number, schema in enumerate(state.streams):
         store = state.rows[number]
         begin = number * STREAM + store.first
-        here = (matches.row >= begin) & (matches.row < (number + 1) * STREAM)
-        table, own = _rows_used(store, matches.row[here] - number * STREAM)
+        here = (asked >= begin) & (asked < (number + 1) * STREAM)
+        table, own = _rows_used(store, asked[here] - number * STREAM)
         rows[here] = own + first
         found.append(StreamRows(schema, table, table[:0]))
         first += table.num_rows
-    return replace(matches, row=rows), inputs_of(found)
+    end = len(matches.row)
+    return replace(matches, row=rows[:end], ended_by=rows[end:]), inputs_of(found)
 
 
 def _rows_used(store: RowStore, numbers: Words) -> tuple[pa.Table, Words]:

@@ -12,7 +12,7 @@ from augury.analysis.expressions.walk import rewritten
 from augury.language import expressions as ex
 from augury.planning.acting.refusals import not_yet
 from augury.planning.acting.values import A_MATCH, Names, value_of
-from augury.planning.expressions.typed import STREAM_OF
+from augury.planning.expressions.typed import END_OPEN, END_TIME, STREAM_OF, THE_END
 from augury.rules.plan import Condition
 
 # Columns of candidates that no answer shows; users cannot write such names.
@@ -41,8 +41,11 @@ class Hidden:
         return self.known[value]
 
     def _type(self, value: ex.Attribute | ex.Aggregate) -> DataType:
-        if isinstance(value, ex.Aggregate) or value.name == STREAM_OF:
+        if isinstance(value, ex.Aggregate) or value.name in (STREAM_OF, END_TIME, END_OPEN):
             return DataType.LONG
+        if value.component == THE_END:
+            found = (stream.column(value.name) for stream in self.query.streams)
+            return next(column.type for column in found if column is not None)
         numbers = {c.name: c.index for c in self.query.components}
         return self.query.type_of_attribute(numbers[value.component or ""], value.name)
 
@@ -98,7 +101,7 @@ def ties_of(
             lower[component.name] = below[0]
             continue
         last = ex.Index("last") if component.maximum != 1 else None
-        _refuse_mixed_ties(query, component, own.values())
+        refuse_mixed_ties(query, f"component {component.name}", own.values())
 
         def of_last(name: str, component: Component = component, at: ex.Index | None = last) -> str:
             return hidden.column(ex.Attribute(component.name, name, at))
@@ -112,16 +115,14 @@ def ties_of(
     return ties, lower, which
 
 
-def _refuse_mixed_ties(
-    query: CheckedQuery, component: Component, streams: Iterable[StreamSchema]
-) -> None:
+def refuse_mixed_ties(query: CheckedQuery, what: str, streams: Iterable[StreamSchema]) -> None:
     """Refuse tie-breakers of one name that are of several types: they are no single column."""
     kinds: dict[str, DataType] = {}
     for stream in streams:
         tie = stream.column(stream.order_by) if stream.order_by else None
         if tie is not None and kinds.setdefault(tie.name.lower(), tie.type) is not tie.type:
             raise not_yet(
-                f"component {component.name} of {query.name} may come by streams whose tie-breaker "
+                f"{what} of {query.name} may come by streams whose tie-breaker "
                 f"{tie.name} is of different types, so it has none",
                 "give the columns one type, or say by the stream's name which events are meant",
             )

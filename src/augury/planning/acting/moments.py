@@ -10,14 +10,29 @@ from augury.analysis.checked import Branch, CheckedQuery, Leaf, Output, Shape
 from augury.analysis.declarations.catalog import Catalog, Column, DataType, StreamSchema
 from augury.language import expressions as ex
 from augury.matching.ends import alone, ends_late
-from augury.planning.acting.columns import Hidden, Ties
+from augury.planning.acting.columns import Hidden, Ties, refuse_mixed_ties
 from augury.planning.acting.refusals import not_yet
 from augury.planning.evaluated import without_owners
+from augury.planning.expressions.typed import END_OPEN, END_TIME, STREAM_OF, THE_END
 from augury.planning.match_plan import plan_match
 
 # When a match is known: with its last event, at the end of its window, or at that end unless a
-# repetition has taken all it may, or unless the end of the match was seen.
-End = Literal["event", "window", "full", "missed"]
+# repetition has taken all it may, or unless the end of the match was seen; or with the event that
+# ends a contiguous run.
+End = Literal["event", "window", "full", "missed", "ended"]
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """The columns that say how a contiguous run ended: whether it was open, and by which event.
+
+    `time` is NULL where the window ended it; `ties` are as those of components.
+    """
+
+    open: str
+    time: str
+    stream: str
+    ties: Ties
 
 
 @dataclass(frozen=True)
@@ -61,6 +76,7 @@ class Candidates:
     rows: Rows | None = None
     which: Mapping[str, str] = field(default_factory=dict)
     unseen: frozenset[frozenset[str]] = frozenset()
+    run_end: RunEnd | None = None
 
     @property
     def name(self) -> str:
@@ -100,6 +116,8 @@ def ending(made: Candidates, catalog: Catalog, hidden: Hidden) -> Candidates:
     if query.allow and all(way.waits or not ends_late(alone(way)) for way in pattern.ways):
         unseen = frozenset(_named(query, way.missed) for way in pattern.ways if way.waits)
         return replace(made, end="missed", window=window, unseen=unseen)
+    if pattern.is_contiguous and not any(way.waits for way in pattern.ways):
+        return _by_its_end(made, catalog, hidden, window)
     last = _last(query.shape)
     if query.strategy != "NEXT" or last is None or any(way.waits for way in pattern.ways):
         raise not_yet(
@@ -114,6 +132,36 @@ def ending(made: Candidates, catalog: Catalog, hidden: Hidden) -> Candidates:
     return replace(
         made, query=found, end="full", window=window, count=count, most=component.maximum
     )
+
+
+def _by_its_end(made: Candidates, catalog: Catalog, hidden: Hidden, window: int) -> Candidates:
+    """Return candidates that are known with the event that ends their run."""
+    query = made.query
+    if made.lower:
+        raise not_yet(
+            f"query {query.name} acts or is tested, and a repetition of matches of another query "
+            "ends it under contiguity: whether a match is the next is known when both are",
+            "end the pattern with one event, or ask under SKIP TILL NEXT MATCH",
+        )
+    if any(stream.is_identified or stream.of_owners for stream in query.streams):
+        raise not_yet(
+            f"query {query.name} acts or is tested, over owners in doubt, and a repetition ends it "
+            "under contiguity: no event is sure to be the next of somebody",
+            "end the pattern with one event, or ask under SKIP TILL NEXT MATCH",
+        )
+    refuse_mixed_ties(query, "the end", query.streams)
+    numbers = {name: k for k, name in enumerate([*catalog.streams, *catalog.forecast_streams])}
+
+    def of_end(name: str) -> str:
+        return hidden.column(ex.Attribute(THE_END, name))
+
+    ties = {
+        k: (of_end(s.order_by) if s.order_by else None, numbers[s.name.lower()])
+        for k, s in enumerate(query.streams)
+    }
+    end = RunEnd(of_end(END_OPEN), of_end(END_TIME), of_end(STREAM_OF), ties)
+    found = replace(query, outputs=(*query.outputs, *_new(query, hidden)))
+    return replace(made, query=found, end="ended", window=window, run_end=end)
 
 
 def _named(query: CheckedQuery, components: int) -> frozenset[str]:

@@ -20,12 +20,16 @@ from augury.errors import Span
 from augury.language import expressions as syntax
 from augury.planning.expressions.functions import lower_call
 from augury.planning.expressions.typed import (
+    END_OPEN,
+    END_TIME,
     MATCH_NUMBER,
+    OF_END,
     OF_EVENT,
     OF_MATCH,
     OF_READER,
     OF_ROW,
     STREAM_OF,
+    THE_END,
     Aggregated,
     Apply,
     Asked,
@@ -68,6 +72,7 @@ class Scope:
         names = {c.name: c.index for c in self.query.components}
         if self.query.each_event:
             names[""] = OF_EVENT
+        names[THE_END] = OF_END
         object.__setattr__(self, "numbers", MappingProxyType(names))
 
     def component(self, name: str | None, span: Span) -> int:
@@ -77,6 +82,9 @@ class Scope:
 
     def column_of(self, component: int, attribute: str) -> Column | None:
         """Return the column that an attribute of a component is."""
+        if component == OF_END:
+            found = (stream.column(attribute) for stream in self.query.streams)
+            return next((column for column in found if column is not None), None)
         if component == OF_EVENT:
             # What every positive component has, and of one type.
             component = next(c.index for c in self.query.components if not c.negated)
@@ -135,8 +143,8 @@ def _(expression: syntax.TypedLiteral, scope: Names) -> Typed:
 def _(expression: syntax.Attribute, scope: Names) -> Typed:
     component = scope.component(expression.component, expression.span)
     column = scope.column_of(component, expression.name)
-    if expression.name == STREAM_OF:
-        column = Column(STREAM_OF, DataType.LONG)
+    if expression.name in (STREAM_OF, END_TIME, END_OPEN):
+        column = Column(expression.name, DataType.LONG)
     if column is None:
         raise refuse(f"{expression.component} has no attribute {expression.name}", expression.span)
     default = None if expression.default is None else _lower(expression.default, scope)

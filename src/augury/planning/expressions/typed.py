@@ -15,8 +15,11 @@ from augury.analysis.declarations.catalog import DataType
 from augury.language.expressions import IndexKind
 
 # In place of a component: the match as a whole, and the event that a row of the answer is about; in
-# a subquery the row of its table, and what its reader gives it, by number.
-OF_MATCH, OF_EVENT, OF_ROW, OF_READER = -1, -2, -3, -4
+# a subquery the row of its table, and what its reader gives it, by number; and the event with which
+# a run is known to have ended.
+OF_MATCH, OF_EVENT, OF_ROW, OF_READER, OF_END = -1, -2, -3, -4, -5
+# What is asked of that event: its time, and whether the run could have gone on at all.
+THE_END, END_TIME, END_OPEN = "\0end", "\0end time", "\0end open"
 MATCH_NUMBER = "match_number"
 # The column of every event that has the number of its stream; users cannot write such names.
 STREAM_OF = "\0stream"

@@ -28,8 +28,16 @@ from augury.kernels.search import layout
 from augury.kernels.search.gather import WHEN
 from augury.matching.inferred import inferred
 from augury.matching.ring import Ring
+from augury.matching.run_ends import WITH_THE_LAST
 from augury.planning.expressions.scalar import Scalar, scalar
-from augury.planning.expressions.typed import STREAM_OF, Aggregated, Input
+from augury.planning.expressions.typed import (
+    END_OPEN,
+    END_TIME,
+    OF_END,
+    STREAM_OF,
+    Aggregated,
+    Input,
+)
 from augury.records import Matches
 from augury.runners.live.encoding import (
     ID,
@@ -86,7 +94,8 @@ class Answers:
         for m, match_id in enumerate(match_ids):
             items = range(first[m], first[m + 1])
             pairs = [(components[i], rows[i]) for i in items]
-            found.append(self._dict(match_id, pairs, confidence[m], ids))
+            ended_by = int(matches.ended_by[m]) if len(matches.ended_by) else None
+            found.append(self._dict(match_id, pairs, confidence[m], ids, ended_by))
         for revised in np.flatnonzero(matches.revision):
             found[revised]["revision"] = int(matches.revision[revised])
         if self.query.allow:
@@ -118,13 +127,20 @@ class Answers:
             found[unseen.match[k]]["events"].insert(int(place[k]), event)
 
     def _dict(
-        self, match_id: str, items: list[tuple[int, int]], confidence: float, ids: dict[int, Any]
+        self,
+        match_id: str,
+        items: list[tuple[int, int]],
+        confidence: float,
+        ids: dict[int, Any],
+        ended_by: int | None = None,
     ) -> dict[str, Any]:
         words = self.ring.words
         times = [int(words[row, WHEN]) for _, row in items]
         held: Held = {}
         for component, row in items:
             held.setdefault(component, []).append(row)
+        if ended_by is not None:
+            held[OF_END] = [ended_by]
         answer: dict[str, Any] = {
             "query": self.query.name,
             "match_id": match_id,
@@ -207,6 +223,8 @@ class Answers:
     def _read(self, node: Input | Aggregated) -> Scalar:
         """Return how RETURN reads an input from what a match holds."""
         component = node.component
+        if component == OF_END and isinstance(node, Input):
+            return self._of_end(node.column)
         if isinstance(node, Aggregated) and node.function == "COUNT":
             return lambda held: len(held.get(component, ()))
         assert node.column is not None
@@ -224,6 +242,18 @@ class Answers:
         return lambda held: (
             _at(held[component], place, value) if component in held else default(held)
         )
+
+    def _of_end(self, column: str) -> Scalar:
+        """Return how something is read of the event with which a match is known to have ended."""
+        if column == END_OPEN:
+            return lambda held: int(held[OF_END][0] != WITH_THE_LAST)
+
+        def value(row: int) -> Any:
+            return (
+                int(self.ring.words[row, WHEN]) if column == END_TIME else self._reader(column)(row)
+            )
+
+        return lambda held: None if held[OF_END][0] < 0 else value(held[OF_END][0])
 
     # Names ------------------------------------------------------------------------------------
 
