@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from augury import QueryError, Session
 from augury.errors import DataError
@@ -110,7 +111,8 @@ def test_too_many_worlds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         "CREATE TABLE b (w STRING) UNCERTAIN; CREATE RULE r ON unwashed DO DELETE FROM b;",
         "CREATE TABLE c (w STRING) KEY w; CREATE RULE r ON unwashed DO DELETE FROM c;",
-        "CREATE RULE r ON masked THROTTLE 1 PER 5 DO DELETE FROM worker_status;",
+        "CREATE QUERY p ON behaviour PATTERN SEQ(EXIT x, MASK m) RETURN PROBABILITY BY TIME;"
+        "CREATE RULE r ON p DO DELETE FROM worker_status;",
     ],
 )
 def test_what_is_not_told_of_worlds_is_refused(text: str) -> None:
@@ -205,3 +207,83 @@ def check(
         }
         found = {(row["match_id"], row["ts"]): row["confidence"] for row in told}
         assert found == pytest.approx(expected)
+
+
+# Matches of matches, and THROTTLE: each world is a session in which all is certain ----------------
+
+CHAINED = """
+CREATE STREAM s (id LONG, kind STRING, worker STRING, t LONG, p DOUBLE)
+ID id KEY worker TIME t TYPE kind {sure};
+CREATE TABLE seen (worker STRING, n LONG) KEY worker {uncertain};
+CREATE QUERY came ON s PATTERN SEQ(A a, B b)
+WHERE [worker] AND COALESCE((SELECT n FROM seen WHERE worker = b.worker), 0) < 3 WITHIN 4 {having};
+CREATE QUERY again ON came PATTERN SEQ(came x, came y)
+WHERE [worker] AND NOT ((SELECT n FROM seen WHERE worker = y.worker) IS NULL) WITHIN 9;
+CREATE RULE count ON came {throttle} DO INSERT INTO seen VALUES (new.worker, 1)
+ON CONFLICT DO UPDATE SET n = n + 1;
+CREATE RULE more ON again DO UPDATE seen SET n = n + 1 WHERE worker = new.worker;
+"""
+CHANCES = (0.5, 1.0, 0.8, 1.0, 0.25, 1.0)
+
+
+def chained(rows: list[dict[str, Any]], **parts: str) -> Session:
+    given = {"sure": "", "uncertain": "", "having": "", "throttle": ""} | parts
+    ag = Session(engine="local")
+    ag.sql(CHAINED.format(**given))
+    ag.bind("s", rows)
+    return ag
+
+
+@pytest.mark.parametrize("throttle", ["", "THROTTLE 1 PER 3 BY worker", "THROTTLE 2 PER 4"])
+@given(
+    drawn=st.lists(
+        st.tuples(st.sampled_from("AB"), st.sampled_from("uv"), st.integers(1, 9)),
+        min_size=3,
+        max_size=6,
+    )
+)
+@settings(max_examples=many(8), deadline=None)
+def test_matches_of_matches_and_throttled_rules_are_those_of_each_world(
+    throttle: str, drawn: list[tuple[str, str, int]]
+) -> None:
+    rows = [
+        {"id": k, "kind": kind, "worker": who, "t": t, "p": CHANCES[k]}
+        for k, (kind, who, t) in enumerate(drawn)
+    ]
+    ag = chained(rows, sure="PROBABILITY p", uncertain="UNCERTAIN", throttle=throttle)
+    contents, told, fired = (defaultdict[Any, float](float) for _ in range(3))
+    for there in product([True, False], repeat=len(rows)):
+        weight = 1.0
+        for row, is_there in zip(rows, there, strict=True):
+            weight *= row["p"] if is_there else 1.0 - row["p"]
+        if weight > 0.0:
+            own = [row for row, is_there in zip(rows, there, strict=True) if is_there]
+            world = chained(own, throttle=throttle)
+            for row in world.table("seen").to_pylist():
+                contents[tuple(row.values())] += weight
+            for name in ("came", "again"):
+                for row in world.table(name).to_pylist():
+                    told[row["match_id"]] += weight
+            for name in ("count", "more"):
+                for row in world.table(name).to_pylist():
+                    fired[row["firing_id"]] += weight
+    rows_told = ag.table("seen").to_pylist()
+    assert {(r["worker"], r["n"]): r["probability"] for r in rows_told} == pytest.approx(contents)
+    found = [row for name in ("came", "again") for row in ag.table(name).to_pylist()]
+    assert {row["match_id"]: row["confidence"] for row in found} == pytest.approx(told)
+    found = [row for name in ("count", "more") for row in ag.table(name).to_pylist()]
+    assert {row["firing_id"]: row["confidence"] for row in found} == pytest.approx(fired)
+    assert {row["held_back"] for row in found} <= {None}
+
+
+def test_what_having_does_not_show_is_no_match_for_others() -> None:
+    kinds = [("A", 1), ("B", 2), ("A", 3), ("B", 4)]
+    rows = [
+        {"id": k, "kind": kind, "worker": "u", "t": t, "p": (0.5, 1.0, 0.8, 1.0)[k]}
+        for k, (kind, t) in enumerate(kinds)
+    ]
+    parts = {"sure": "PROBABILITY p", "uncertain": "UNCERTAIN"}
+    assert chained(rows, **parts).table("again").num_rows == 2
+    ag = chained(rows, having="HAVING CONFIDENCE >= 0.6", **parts)
+    assert ag.table("came").column("confidence").to_pylist() == pytest.approx([0.8])
+    assert ag.table("again").num_rows == 0

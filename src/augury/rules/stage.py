@@ -92,7 +92,8 @@ class Changed:
 class Firing:
     """A rule that acted on a match; or that could not, and why.
 
-    `held_back` are the firings since its last that THROTTLE did not let through; `script` tells
+    `held_back` are the firings since its last that THROTTLE did not let through, None where each
+    world has its own; `script` tells
     the version of what was declared.
     """
 
@@ -103,7 +104,7 @@ class Firing:
     match: Mapping[str, Any]
     changes: tuple[Changed, ...] = ()
     reason: str | None = None
-    held_back: int = 0
+    held_back: int | None = 0
     script: str = ""
 
 

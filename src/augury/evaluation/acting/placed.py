@@ -119,10 +119,13 @@ def _open(made: Candidates, rows: pa.Table) -> Flags:
     if made.end == "window":
         return np.ones(rows.num_rows, np.bool_)
     if made.run_end is not None:
-        return (whole(rows.column(made.run_end.open)) != 0) & ~_by_event(made.run_end, rows)
+        by: Flags = _by_event(made.run_end, rows)
+        still: Flags = (whole(rows.column(made.run_end.open)) != 0) & ~by
+        return still
     if made.end == "missed":
         events = rows.column("events").to_pylist()
-        return np.array([missed_in(own) in made.unseen for own in events], np.bool_)
+        unseen: Flags = np.array([missed_in(own) in made.unseen for own in events], np.bool_)
+        return unseen
     found: Flags = whole(rows.column(made.count)) < made.most
     return found
 

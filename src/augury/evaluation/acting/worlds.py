@@ -31,6 +31,7 @@ from augury.planning.acting.shards import Shards
 from augury.planning.acting.world import Acting
 from augury.records import chance, remainder
 from augury.rules.contents import Contents, Row
+from augury.rules.plan import Moment
 from augury.rules.stage import Candidate, Firing, Stage, State
 
 TOLERANCE = 1e-9
@@ -111,11 +112,14 @@ class Worlds:
     ) -> tuple[list[Candidate], dict[tuple[str, str], Formula], dict[str, pa.Table]]:
         """Return all that may be a match, and in which worlds it is."""
         found, lineage, answers = list[Candidate](), dict[tuple[str, str], Formula](), {}
+        places: dict[str, dict[str, tuple[Moment, bool | None]]] = {}
         for name, made in self.acting.candidates.items():
             matches, formulas, inputs = self.rows.possible(name)
             table = match_table(self.rows.plan(name), matches, inputs)
-            reader = CandidateReader(self.acting, name, placed(made, table, {}), shows_all=True)
+            rows = placed(made, table, places)
+            reader = CandidateReader(self.acting, name, rows, shows_all=True)
             own = [reader(k) for k in range(table.num_rows)]
+            places[made.name] = {c.match_id: (c.order, None) for c in own}
             found += own
             lineage |= {(c.query, c.match_id): f for c, f in zip(own, formulas, strict=True)}
             answers[made.name] = table
@@ -189,8 +193,18 @@ class Worlds:
                 name: Contents.of(name, c.key, (row for _, row in c.rows()))
                 for name, c in begin.items()
             }
-            worlds.append(_World(weight, truth, State(own)))
+            worlds.append(_World(weight, truth, State(own, found=self._unsettled(group))))
         return worlds
+
+    def _unsettled(
+        self, group: Iterable[Candidate]
+    ) -> dict[str, dict[str, tuple[Moment, bool | None]]]:
+        """Return the matches of a group that others may be made of, before any passed."""
+        found: dict[str, dict[str, tuple[Moment, bool | None]]] = {}
+        for each in group:
+            if self.acting.world.queries[each.query].read:
+                found.setdefault(each.query, {})[each.match_id] = (each.order, None)
+        return found
 
     def _choices(self, block: Block) -> list[tuple[Any, float]]:
         known = self.rows.chances[block]
@@ -228,11 +242,37 @@ class Worlds:
         worlds: list[_World],
     ) -> dict[tuple[str, str], float]:
         """Settle a moment in all worlds; return how likely each candidate is a match."""
-        standing, weights = list[list[Candidate]](), dict[tuple[str, str], float]()
+        standing: list[list[Candidate]] = [[] for _ in worlds]
+        shown_ones = dict[tuple[str, str], float]()
+        # Whether a match that others are made of is shown is known before these are tried.
+        for query in self.acting.world.queries:
+            own = [each for each in found if each.query == query]
+            if own:
+                shown_ones |= self._tested(own, lineage, worlds, standing)
+        known = {
+            name: each._replace(match={**each.match, "confidence": shown_ones[name]})
+            for each in found
+            if (name := (each.query, each.match_id)) in shown_ones
+        }
+        for world, there in zip(worlds, standing, strict=True):
+            acting = [known[each.query, each.match_id] for each in there]
+            if acting:
+                self.stage.act(world.state, acting, acting)
+        return shown_ones
+
+    def _tested(
+        self,
+        found: list[Candidate],
+        lineage: Mapping[tuple[str, str], Formula],
+        worlds: list[_World],
+        standing: list[list[Candidate]],
+    ) -> dict[tuple[str, str], float]:
+        """Return those matches of one query that are shown; in each world they stand or not."""
+        weights, passed = dict[tuple[str, str], float](), list[list[Candidate]]()
         for world in worlds:
             there = [c for c in found if holds(lineage[c.query, c.match_id], world.truth)]
-            standing.append(self.stage.passing(world.state, there))
-            for each in standing[-1]:
+            passed.append(self.stage.passing(world.state, there))
+            for each in passed[-1]:
                 name = each.query, each.match_id
                 weights[name] = weights.get(name, 0.0) + world.weight
         shown_ones = {
@@ -240,16 +280,12 @@ class Worlds:
             for name, weight in weights.items()
             if _shows(self.queries[name[0].lower()].having, weight)
         }
-        known = {
-            name: each._replace(match={**each.match, "confidence": shown_ones[name]})
-            for each in found
-            if (name := (each.query, each.match_id)) in shown_ones
-        }
-        for world, own in zip(worlds, standing, strict=True):
-            names = ((each.query, each.match_id) for each in own)
-            acting = [known[name] for name in names if name in known]
-            if acting:
-                self.stage.act(world.state, acting, acting)
+        for k, world in enumerate(worlds):
+            there = [each for each in passed[k] if (each.query, each.match_id) in shown_ones]
+            standing[k] += there
+            for each in there:
+                if each.query in world.state.found:
+                    world.state.found[each.query][each.match_id] = (each.order, True)
         return shown_ones
 
 
@@ -283,7 +319,7 @@ def _weighed(firings: Iterable[tuple[float, Firing]]) -> list[Firing]:
         found[each.firing_id] = (weight if known is None else known[0] + weight, each)
     return [
         Firing(f.rule, f.firing_id, f.match_id, f.ts, {**f.match, "confidence": chance(weight)},
-               (), f.reason, 0, f.script)
+               (), f.reason, None, f.script)
         for weight, f in found.values()
     ]  # fmt: skip
 

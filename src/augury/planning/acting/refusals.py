@@ -1,4 +1,4 @@
-"""What rules and active conjuncts cannot do yet."""
+"""What rules and active conjuncts cannot do, and why."""
 
 from __future__ import annotations
 
@@ -22,25 +22,34 @@ def not_yet(message: str, hint: str = "docs/status.md lists what can be evaluate
     return PlanError(NOT_EVALUATED, message, hint)
 
 
-def refuse_places(tables: Iterable[str], catalog: Catalog, over: bool = False) -> None:
+def refuse_places(tables: Iterable[str], catalog: Catalog, heard: str | None = None) -> None:
     """Refuse tables that are in each world by themselves, where that is not told.
 
-    `over` is whether matches of other queries ask for them.
+    `heard` are rows that are no matches, if a rule hears them.
     """
     for name in tables:
         table = catalog.tables[name.lower()]
         if not table.uncertain:
             continue
         if not table.key:
-            raise not_yet(f"table {table.name} is UNCERTAIN and has no KEY", "declare a KEY")
-        if over:
-            raise not_yet(f"matches of matches read or write table {table.name}, an UNCERTAIN one")
+            raise not_yet(
+                f"table {table.name} is UNCERTAIN and has no KEY: what worlds differ in is told as "
+                "the alternatives of a key",
+                "declare a KEY",
+            )
+        if heard is not None:
+            raise not_yet(
+                f"table {table.name} is UNCERTAIN, and a rule writes it for rows of {heard}: these "
+                "say how likely something is, and are true in no world and false in none",
+                "let the rule listen to matches, or leave UNCERTAIN out",
+            )
         others = [catalog.tables[each] for each in dynamic_tables(catalog)]
         certain = sorted(each.name for each in others if not each.uncertain)
         if certain:
             raise not_yet(
                 f"table {table.name} is UNCERTAIN and table {certain[0]}, which acts beside it, is "
-                "the same in all worlds",
+                "the same in all worlds: one match would act in some worlds on the one, in all on "
+                "the other, and what either says beside the other has no weight",
                 "declare both in one way, or in two sessions",
             )
 
@@ -61,16 +70,24 @@ def refuse_unsettled(
     """Refuse queries whose matches are not candidates that are tested one by one."""
     what = "a condition that reads what rules write" if conjuncts else "matches that are tested"
     if query.returns != "MATCHES":
-        raise not_yet(f"query {query.name} returns {query.returns} of {what}")
+        raise not_yet(
+            f"query {query.name} returns {query.returns} of {what}: what rules write is one "
+            "record, which is of no world, so nothing weighs what it lets through",
+            "return the matches, and count their rows; of a table that is UNCERTAIN their "
+            "confidence is the weight of the worlds in which they pass",
+        )
     if query.after_match is not None or query.each_event:
         raise not_yet(
-            f"query {query.name} acts or is tested, with AFTER MATCH SKIP or ALL EVENTS PER MATCH"
+            f"query {query.name} acts or is tested, with AFTER MATCH SKIP or ALL EVENTS PER MATCH: "
+            "which match is taken is known when others are, and a row per event is no match",
+            "leave that out: rules hear every match, each once, and THROTTLE lets few through",
         )
     if over_tested and not _takes_any(query):
         raise not_yet(
             f"query {query.name} selects, forbids or counts matches that are tested by what rules "
-            "write",
-            "such matches may be read under SKIP TILL ANY MATCH, without negation and NEXT",
+            "write: what it finds would hang on what they wrote, and that on what it finds",
+            "read such matches under SKIP TILL ANY MATCH, without negation and NEXT; or let a rule "
+            "write them into a table, and ask that",
         )
 
 

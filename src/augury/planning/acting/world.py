@@ -100,9 +100,8 @@ class _Planning:
         for name, rule in self.catalog.rules.items():
             try:
                 heard = self.made.get(rule.query.lower())
-                over = heard is not None and (bool(heard.lower) or heard.rows is not None)
-                over |= rule.throttle is not None
-                refuse_places((change.table for change in rule.changes), self.catalog, over)
+                rows = heard.name if heard is not None and heard.rows is not None else None
+                refuse_places((change.table for change in rule.changes), self.catalog, rows)
             except PlanError as error:
                 self.refused[name] = error
                 faults.append(name)
@@ -158,7 +157,7 @@ class _Planning:
                 raise self.refused[each]
         over_tested = not self.tested.isdisjoint(lower)
         asked = (t for c in conjuncts for t in tables_read(c.expression))
-        refuse_places(asked, self.catalog, bool(lower))
+        refuse_places(asked, self.catalog)
         refuse_unsettled(query, conjuncts, over_tested)
         refuse_identified(self.queries[each] for each in lower)
         if reads_owners(query):
