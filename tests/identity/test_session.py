@@ -154,39 +154,59 @@ def test_owners_are_neither_bound_nor_pushed():
         ag.push("known", [])
 
 
-def test_a_query_that_takes_too_many_tracks_is_refused_with_the_setting(monkeypatch):
+THREE = [row(str(k), k, None, "ENTER", "R1") for k in range(1, 4)]
+FOUR = [("u", person, None) for person in ("ann", "bob", "cat", "dan")]
+TWO_ENTER = "CREATE QUERY q ON known PATTERN SEQ(ENTER x, ENTER e) WITHIN 1 HOUR"
+
+
+def test_a_probability_that_takes_too_many_tracks_is_refused_with_the_setting(monkeypatch):
     monkeypatch.setenv("AUGURY_IDENTITY_STATE_LIMIT", "3")
-    staff = [("u", person, None) for person in ("ann", "bob", "cat", "dan")]
-    rows = [row(str(k), k, None, "ENTER", "R1") for k in range(1, 4)]
-    ag = session(HALL, staff, rows)
-    ag.sql("CREATE QUERY q ON known PATTERN SEQ(ENTER x, ENTER e) WITHIN 1 HOUR;")
-    with pytest.raises(DataError, match=r"query q: .*identity_state_limit"):
+    ag = session(HALL, FOUR, THREE)
+    ag.sql(f"{TWO_ENTER} RETURN PROBABILITY BY TIME;")
+    with pytest.raises(DataError, match="identity_state_limit"):
         ag.table("q")
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_a_run_that_ended_for_too_many_tracks_goes_on_with_more_states(monkeypatch):
-    staff = [("u", person, None) for person in ("ann", "bob", "cat", "dan")]
-    rows = [row(str(k), k, None, "ENTER", "R1") for k in range(1, 4)]
-    query = "CREATE QUERY q ON known PATTERN SEQ(ENTER x, ENTER e) WITHIN 1 HOUR;"
+def test_matches_that_take_too_many_tracks_are_sampled_and_say_so(monkeypatch):
+    ag = session(HALL, FOUR, THREE)
+    ag.sql(f"{TWO_ENTER};")
+    exact = {row["match_id"]: row["confidence"] for row in ag.table("q").to_pylist()}
+    assert {row["method"] for row in ag.table("q").to_pylist()} == {"exact"}
+    monkeypatch.setenv("AUGURY_IDENTITY_STATE_LIMIT", "3")
+    ag = session(HALL, FOUR, THREE)
+    ag.sql(f"{TWO_ENTER};")
+    found = ag.table("q").to_pylist()
+    assert "sampled" in {row["method"] for row in found}
+    for each in found:
+        assert abs(each["confidence"] - exact[each["match_id"]]) <= each["error_bound"] + 1e-9
 
+
+def test_what_return_names_stands_in_the_place_of_the_standard_column():
+    ag = session(HALL, [("u", "ann", None)], [row("1", 1, "ann", "ENTER", "R1")])
+    ag.sql("CREATE QUERY q ON known PATTERN ENTER x WITHIN 1 HOUR RETURN x.room AS method;")
+    (found,) = ag.table("q").to_pylist()
+    assert (found["method"], found["error_bound"]) == ("R1", 0.0)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_with_few_states_goes_on_with_more(monkeypatch):
     def begun() -> Session:
-        ag = session(HALL, staff, [])
-        ag.sql(query)
+        ag = session(HALL, FOUR, [])
+        ag.sql(f"{TWO_ENTER};")
         return ag
 
     monkeypatch.setenv("AUGURY_IDENTITY_STATE_LIMIT", "3")
     ag = begun()
-    ag.push("doors", rows[0])
+    ag.push("doors", THREE[0])
     data = ag.checkpoint()
-    with pytest.raises(DataError, match=r"query q: .*identity_state_limit"):
-        ag.push("doors", rows[1:])
+    assert "sampled" in {row["method"] for row in [*ag.push("doors", THREE[1:]), *ag.finish()]}
     monkeypatch.delenv("AUGURY_IDENTITY_STATE_LIMIT")
     again, whole = begun(), begun()
     again.restore(data)
-    later = [*again.push("doors", rows[1:]), *again.finish()]
-    told = [*whole.push("doors", rows), *whole.finish()]
+    later = [*again.push("doors", THREE[1:]), *again.finish()]
+    told = [*whole.push("doors", THREE), *whole.finish()]
     assert len(later) == len(told) > 0
+    assert {row["method"] for row in later} == {"exact"}
 
 
 def test_explain_shows_the_stage():

@@ -36,7 +36,7 @@ def walked(seed: int, people: int, rooms: int, n: int, unread: float) -> list[Ro
 
 def known_by_step(ward: Ward, rows: list[Row], within: int) -> dict[tuple[int, int], list[float]]:
     """Return P(owner) of every young event after each step, from the plain worlds."""
-    owners, worlds, found, acts = Owners(ward, NO_LIMIT), begin(ward), {}, 0
+    owners, worlds, found, acts = Owners(ward), begin(ward), {}, 0
     time_of: dict[int, tuple[int, int]] = {}
     for time in sorted({row.time for row in rows}):
         admission = Admission(owners, worlds, False)

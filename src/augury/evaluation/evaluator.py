@@ -61,11 +61,10 @@ from augury.matching.worlds import TooManyStatesError
 from augury.planning.chain_plan import ChainPlan, Obstacle, is_plain, plan_chain
 from augury.planning.evaluated import (
     reads_owners,
-    without_owners,
 )
 from augury.planning.graph import stage_of
 from augury.planning.join_program import join_program
-from augury.planning.match_plan import MatchPlan, plan_match
+from augury.planning.match_plan import MatchPlan, plan_possible
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 from augury.records import Events, Matches, Words
 from augury.sources.rows import conform, sift
@@ -171,8 +170,7 @@ class Evaluator:
         """Return the plan of a query, which is made once."""
         if name not in self.plans:
             query = learned(self.queries[name], self.catalog, self.bound)
-            query = without_owners(query) if reads_owners(query) else query
-            self.plans[name] = plan_match(query, self.catalog)
+            self.plans[name] = plan_possible(query, self.catalog)
         return self.plans[name]
 
     def _share_passes(self, names: list[str]) -> None:

@@ -40,13 +40,13 @@ from augury.planning.base_streams import (
     weighed_queries,
 )
 from augury.planning.chain_plan import ChainPlan, plan_chain
-from augury.planning.evaluated import reads_owners, refuse_unfollowed, unmatched, without_owners
+from augury.planning.evaluated import refuse_unfollowed, unmatched
 from augury.planning.expressions.typed import tables_within
 from augury.planning.graph import (
     Graph,
     graph_of,
 )
-from augury.planning.match_plan import MatchPlan, plan_match
+from augury.planning.match_plan import MatchPlan, plan_match, plan_possible
 from augury.planning.policy_plan import without_tests
 from augury.planning.streamable import is_carried
 
@@ -178,7 +178,7 @@ class Network:
     def plans(self) -> dict[str, MatchPlan]:
         """The plan of every query whose matches can be listed."""
         found = {
-            name: plan_match(without_owners(query) if reads_owners(query) else query, self.catalog)
+            name: plan_possible(query, self.catalog)
             for name, query in self.queries.items()
             if name not in self.only_chains
         }

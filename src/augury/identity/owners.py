@@ -17,7 +17,6 @@ moved. `tests/oracles/identities.py` is the slow twin.
 from __future__ import annotations
 
 import math
-import random
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,7 +46,12 @@ Done = tuple[tuple[Any, int], ...]
 Key = tuple[Moved, Open, Done]
 
 
+# What sampling may have changed of the ways to a state, under each set of random signs.
+Noise = tuple[float, ...]
+
 NOTHING: Key = ((), (), ())
+# What was lost is said to be no more than that: nothing is known by then.
+HOPELESS = 1e300
 
 
 @dataclass(slots=True)
@@ -60,6 +64,7 @@ class State:
         counts: how many people can have done each open act, whoever did those before it.
         extent: in how many ways the open acts can be given to people: the product of the counts.
         owned: (K, N) the ways that give tracked act k to person n; 0 for open acts.
+        noise: how much of the ways the draws may have changed; None where there were none.
     """
 
     ways: float
@@ -67,6 +72,7 @@ class State:
     counts: tuple[int, ...]
     extent: float
     owned: Reals
+    noise: Noise | None = None
 
 
 @dataclass
@@ -74,7 +80,8 @@ class Worlds:
     """All worlds of one ward that the acts so far allow, as a value.
 
     `heads` has the place and the last step of each person as last read. `tracked` are the acts
-    whose owners are still asked for. `lost` bounds the weight of worlds that sampling left out.
+    whose owners are still asked for. `lost` bounds the weight of worlds that sampling left out,
+    and `drawn` is the share of a state that was drawn last.
     """
 
     heads: list[tuple[Place, int]]
@@ -82,6 +89,7 @@ class Worlds:
     acts: dict[int, Act] = field(default_factory=dict)
     tracked: list[int] = field(default_factory=list)
     lost: float = 0.0
+    drawn: float = 0.0
     # Whether every world has equally many people in each place.
     is_even: bool = True
     # The step of the last act without a badge.
@@ -119,7 +127,6 @@ class Owners:
     """
 
     ward: Ward
-    state_limit: int
     singled: frozenset[int] = frozenset()
     watched: set[Any] = field(default_factory=set)
     smooths: bool = True
@@ -162,8 +169,6 @@ class Owners:
     def _put(self, worlds: Worlds, person: int, act: Act, states: dict[Key, State]) -> None:
         worlds.states = states
         worlds.heads[person] = (act.place, act.step)
-        if len(states) > self.state_limit:
-            _sample(worlds, self.state_limit, act.number)
 
     def _led(self, worlds: Worlds, person: int, ends: frozenset[Place] | None) -> dict[Key, State]:
         """Return the states in which a person took the ways that end in some place, or in any."""
@@ -236,7 +241,7 @@ class Owners:
                 worlds.last_open = act.step
             return False
         if worlds.lost:
-            worlds.lost *= self._most(worlds, act)
+            worlds.lost = min(worlds.lost * self._most(worlds, act), HOPELESS)
         worlds.last_open = act.step
         worlds.is_even = worlds.is_even and len(act.origins) == 1
         worlds.states = found
@@ -328,18 +333,7 @@ class Owners:
             for number, own in self._free_shares(worlds, keys):
                 if number in place_of:
                     known[place_of[number]] += own
-        return known / _total(worlds)
-
-    def error_bound(self, worlds: Worlds) -> float:
-        """Return how far off a probability is at most; 0 unless states were sampled.
-
-        Both the worlds and the states are a part that was never sampled and a rest, of whatever
-        owners; they differ by no more than the larger of the two rests.
-        """
-        if not worlds.lost:
-            return 0.0
-        sure = sum(state.sure * state.extent for state in worlds.states.values())
-        return max(worlds.lost / (sure + worlds.lost), 1.0 - sure / _total(worlds))
+        return known / total_of(worlds)
 
     def _free_shares(self, worlds: Worlds, keys: list[Key]) -> Iterator[tuple[int, Reals]]:
         """Yield open acts of states that agree on who moved, and how much speaks for each person.
@@ -417,12 +411,10 @@ class Owners:
             state.owned = state.owned[stays]
 
     def close_step(self, worlds: Worlds) -> None:
-        """Put the states in their simplest form after a step; sample where they are too many."""
+        """Put the states in their simplest form after a step."""
         self._give_oldest(worlds)
         self._simplify(worlds)
-        if len(worlds.states) > self.state_limit:
-            _sample(worlds, self.state_limit, worlds.last_open)
-        if worlds.lost:
+        if worlds.lost and not self.singled:
             self._recover(worlds)
         _scale(worlds)
         needed = {number for _, opened, _ in worlds.states for number, _ in opened}
@@ -436,20 +428,25 @@ class Owners:
         if min(step for _, step in worlds.heads) >= worlds.last_open and not worlds.is_astray:
             self.forget(worlds, list(worlds.tracked))
             none = np.zeros((0, len(self.ward.people)))
-            worlds.states, worlds.lost = {NOTHING: State(1.0, 1.0, (), 1.0, none)}, 0.0
+            worlds.states = {NOTHING: State(1.0, 1.0, (), 1.0, none)}
+            worlds.lost = worlds.drawn = 0.0
             worlds.is_even = True
 
     def _give_oldest(self, worlds: Worlds) -> None:
-        """Give the oldest open acts to people at once, where open ones are many."""
+        """Give the oldest open acts to people at once, where open ones are many.
+
+        Who does not smooth gives away as few as may be, so that the form of a state hangs on the
+        acts alone and not on when somebody was singled out.
+        """
         longest = max(len(opened) for _, opened, _ in worlds.states)
-        while longest > MANY_OPEN:
+        while longest > (MANY_OPEN if self.smooths else MOST_OPEN):
             found: dict[Key, State] = {}
             is_over = longest > MOST_OPEN
             given = False
             row_of = {number: k for k, number in enumerate(worlds.tracked)}
             for key, state in worlds.states.items():
                 moved, opened, done = key
-                is_sole = bool(opened) and state.counts[0] == 1
+                is_sole = self.smooths and bool(opened) and state.counts[0] == 1
                 if not (is_sole or (is_over and len(opened) == longest)):
                     _add(found, key, state, state.owned, state.counts)
                     continue
@@ -525,6 +522,7 @@ class Owners:
                     own = state.owned.copy()
                     _add(found, (where, left, done), state, own, way.counts)
             worlds.states = found
+        self._simplify(worlds)
 
     @property
     def _apart_before(self) -> frozenset[int]:
@@ -624,12 +622,13 @@ def _add(
     known = found.get(key)
     if known is None:
         extent = state.extent if counts == state.counts else float(math.prod(counts))
-        known = State(state.ways, state.sure, counts, extent, owned)
+        known = State(state.ways, state.sure, counts, extent, owned, state.noise)
         found[key] = known
     else:
         known.ways += state.ways
         known.sure += state.sure
         known.owned += owned
+        known.noise = _both(known.noise, state.noise)
     for row in rows:
         known.owned[row, person] += state.ways
 
@@ -643,29 +642,43 @@ def _add_act(
     weight: float,
 ) -> None:
     """Add the ways of a state to one that has an act more."""
-    known = found.get(key)
+    known, noise = found.get(key), times(state.noise, weight)
     if known is None:
         extent = float(math.prod(counts))
-        found[key] = State(state.ways * weight, state.sure * weight, counts, extent, owned)
+        found[key] = State(state.ways * weight, state.sure * weight, counts, extent, owned, noise)
     else:
         known.ways += state.ways * weight
         known.sure += state.sure * weight
         known.owned += owned
+        known.noise = _both(known.noise, noise)
 
 
-def _total(worlds: Worlds) -> float:
+def times(noise: Noise | None, by: float) -> Noise | None:
+    """Return what may have changed of so many times the ways."""
+    return noise if noise is None or by == 1.0 else tuple(each * by for each in noise)
+
+
+def _both(one: Noise | None, other: Noise | None) -> Noise | None:
+    if one is None or other is None:
+        return one or other
+    return tuple(a + b for a, b in zip(one, other, strict=True))
+
+
+def total_of(worlds: Worlds) -> float:
+    """Return the weight of all states."""
     return sum(state.ways * state.extent for state in worlds.states.values())
 
 
 def _scale(worlds: Worlds) -> None:
     """Keep the weight of all states from overflowing and from vanishing."""
-    total = _total(worlds)
+    total = total_of(worlds)
     if SMALL < total < LARGE:
         return
     for state in worlds.states.values():
         state.ways /= total
         state.sure /= total
         state.owned = state.owned / total
+        state.noise = times(state.noise, 1.0 / total)
     worlds.lost /= total
 
 
@@ -673,43 +686,3 @@ def _doubt(worlds: Worlds) -> None:
     """Take nothing as sure: what no state allows, worlds may allow that were left out."""
     for state in worlds.states.values():
         state.sure = 0.0
-
-
-# Sampling -----------------------------------------------------------------------------------------
-
-
-def _sample(worlds: Worlds, limit: int, seed: int) -> None:
-    """Leave so many states (Fearnhead and Clifford): the heavy as they are, of the others some.
-
-    What is drawn follows from the rows alone. The weight of those that were not kept as they are is
-    added to what is lost, so that the bound holds whatever is drawn.
-    """
-    keys = list(worlds.states)
-    weights = np.array([s.ways * s.extent for s in worlds.states.values()])
-    level = _level(weights, limit)
-    drawn = random.Random(seed).random() * level
-    found: dict[Key, State] = {}
-    for key, weight in zip(keys, weights.tolist(), strict=True):
-        state = worlds.states[key]
-        if weight >= level:
-            found[key] = state
-            continue
-        worlds.lost += state.sure * state.extent
-        drawn -= weight
-        if drawn < 0.0:
-            drawn += level
-            scale = level / weight
-            owned = state.owned * scale
-            found[key] = State(state.ways * scale, 0.0, state.counts, state.extent, owned)
-    worlds.states = found
-
-
-def _level(weights: Reals, limit: int) -> float:
-    """Return the weight from which states are kept: those below share what places are left."""
-    ordered = np.sort(weights)[::-1]
-    below = np.cumsum(ordered[::-1])[::-1]
-    for kept in range(limit):
-        level = float(below[kept]) / (limit - kept)
-        if ordered[kept] < level:
-            return level
-    return float(ordered[limit - 1])

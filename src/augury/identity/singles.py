@@ -33,6 +33,7 @@ class Owned:
 
     step: int
     p: dict[int, float]
+    bound: float = 0.0
     lives: dict[Any, Any] = field(default_factory=dict)
 
 
@@ -49,6 +50,11 @@ class OwnerOf:
         """How likely the event was this person's, and how likely it was not."""
         p = self.owned.p.get(self.person, 0.0)
         return {frozenset({(self.name, self.person)}): p, frozenset(): 1.0 - p}
+
+    @property
+    def bound(self) -> float:
+        """How far off that is at most."""
+        return self.owned.bound
 
     @property
     def lives(self) -> dict[Any, Any]:
@@ -68,6 +74,12 @@ class FollowedSingles(Followed):
 
     known: Identified = field(default_factory=lambda: Identified({}))
     events: dict[Name, Owned] = field(default_factory=dict)
+
+    def keep(self, live: Live) -> None:
+        """Remember a claim that may be told again."""
+        super().keep(live)
+        for track in live.tracks.values():
+            track.lives[live.number] = live
 
 
 @dataclass(frozen=True)
@@ -145,7 +157,7 @@ class Singles(Tracks):
             own = state.events.get((each.unit, each.id))
             last[each.unit] = max(last.get(each.unit, NEVER_YET), each.as_of)
             if own is not None:
-                own.p = dict(each.owners)
+                own.p, own.bound = dict(each.owners), each.error_bound
                 touched |= own.lives
         return [*self._again(state, touched, last), *self._due(state, step + 1, last)]
 

@@ -28,10 +28,13 @@ class Strategy:
         """The strategy as kernels know it."""
         return _KINDS[self.kind]
 
-    def is_news(self, told: float, known: float) -> bool:
-        """Whether the probability of something is told, after what was told last."""
+    def is_news(self, told: float, known: float, bound: float = 0.0) -> bool:
+        """Whether the probability of something is told, after what was told last.
+
+        A change below the bound is none.
+        """
         moved = abs(known - told)
-        if self.kind == "NEVER" or moved <= SAME:
+        if self.kind == "NEVER" or moved <= max(SAME, bound):
             return False
         if self.kind == "CERTAIN":
             sure = 1.0 - SAME

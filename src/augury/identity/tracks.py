@@ -7,6 +7,11 @@ and the states stay few where the match is about few people.
 
 Acts go in step by step. What is remembered of a ward are its acts as far back as a later claim may
 name one, and the worlds before them; a track begins there when somebody asks for it.
+
+Matches of the same people share a track. How they do hangs on when they are found, which is well as
+long as nothing is left out. Where a shared track has more states than the limit, its matches part:
+by halves, until each has few enough states, or a track of its own for the acts that it names. What
+that knows follows from the rows alone, and so does what is sampled of it.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from functools import cached_property
 from typing import Any
 
 from augury.errors import DataError
+from augury.identity.drawing import Room
 from augury.identity.owners import BEFORE
 from augury.identity.telling import Strategy
 from augury.identity.track import Done, Past, Track
@@ -37,7 +43,8 @@ class TooManyTracksError(DataError):
 class Claim:
     """What a match needs of owners: how likely it `holds`, by who did the acts that it names.
 
-    It is first told when the step of `moment` is over, and is as old as its `last` event.
+    It is first told when the step of `moment` is over, and is as old as its `last` event. `doubt`
+    is how far off it may be since owners of events that it forbids were sampled.
     """
 
     holds: Callable[[Done], float]
@@ -46,16 +53,18 @@ class Claim:
     last: int
     # What it is made of, by which it can be stored.
     parts: Any = None
+    doubt: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """One telling of a claim: which revision, how likely, and when."""
+    """One telling of a claim: which revision, how likely, when, and how far off at most."""
 
     claim: Any
     revision: int
     confidence: float
     at: int
+    error_bound: float = 0.0
 
 
 @dataclass
@@ -68,10 +77,12 @@ class Live:
     revision: int = -1
     confidence: float = 0.0
     at: int = NEVER_YET
+    error_bound: float = 0.0
 
     def follow(self, unit: Any, track: Track) -> None:
         """Be valued by a track, which watches all acts of a ward that are named."""
         self.tracks[unit] = track
+        track.lives[self.number] = self
         track.watch(self.claim.asked[unit][1])
 
 
@@ -100,8 +111,6 @@ class Followed:
     def keep(self, live: Live) -> None:
         """Remember a claim that may be told again."""
         self.live[live.number] = live
-        for track in live.tracks.values():
-            track.lives[live.number] = live
 
     def let_go(self, live: Live) -> None:
         """Forget a claim, which was remembered or not."""
@@ -137,10 +146,15 @@ class Tracks:
         """How long a step is."""
         return next((ward.step for ward in self.wards.values()), 1)
 
+    @cached_property
+    def room(self) -> Room:
+        """How many states there may be."""
+        return Room.of(self.state_limit)
+
     def start(self) -> Followed:
         """Return what is remembered before any row."""
         begun = {
-            unit: Past.begin(unit, ward, self.rejects_impossible)
+            unit: Past.begin(unit, ward, self.rejects_impossible, self.room)
             for unit, ward in self.wards.items()
         }
         return Followed(begun)
@@ -167,7 +181,7 @@ class Tracks:
         told, tracks = list[Telling](), state.tracks
         for step in sorted(fresh.keys() | begins.keys()):
             for unit, live in begins.get(step, ()):
-                self._follow(state, unit, live, step, tracks.setdefault(unit, []))
+                self._follow(state.pasts[unit], live, step, tracks.setdefault(unit, []))
             told += self._due(state, step, {})
             told += self._taken(state, step, fresh.get(step, {}), tracks)
         told += self._due(state, until, {})
@@ -191,8 +205,12 @@ class Tracks:
         """Return by ward how likely each set of acts is that people did, of those asked for."""
         found = []
         for unit, (people, watched) in asked.items():
-            track = state.pasts[unit].track(people, watched, ALWAYS)
-            self._catch_up(state.pasts[unit], track, ALWAYS)
+            past = state.pasts[unit]
+            track = past.track(people, watched, ALWAYS)
+            self._refuse_many(track)
+            for step, rows in past.between(track.at, ALWAYS):
+                track.take(step, rows, self.rejects_impossible)
+                self._refuse_many(track)
             found.append(track.shares)
         return found
 
@@ -225,16 +243,18 @@ class Tracks:
         """Let tracks take in a step; tell again what it changed, and then what is due."""
         last, touched = dict[Any, int](), dict[Any, Live]()
         for unit in rows:
-            own = state.pasts[unit].rows[step]
-            tracks[unit] = [track for track in tracks.get(unit, ()) if track.asks]
-            for track in tracks[unit]:
-                if track.at > step:
-                    continue
-                now, is_new = track.take(step, own, self.rejects_impossible)
-                last[unit] = max(last.get(unit, NEVER_YET), now)
-                if is_new:
-                    self._refuse_many(track)
-                    touched |= track.lives
+            past, after = state.pasts[unit], list[Track]()
+            for track in tracks.get(unit, ()):
+                if track.asks and track.at <= step:
+                    now, is_new = self._step(past, track, step)
+                    last[unit] = max(last.get(unit, NEVER_YET), now)
+                    if is_new:
+                        told = (n for n in track.lives if n in state.live)
+                        touched |= {number: state.live[number] for number in told}
+                    after += self._parted(track)
+                elif track.asks:
+                    after.append(track)
+            tracks[unit] = after
         return [*self._again(state, touched, last), *self._due(state, step + 1, last)]
 
     def _again(
@@ -249,9 +269,9 @@ class Tracks:
             if now - live.claim.last > self.within:
                 self._drop(state, live)
                 continue
-            likely, is_final = self._valued(live)
-            if self.strategy.is_news(live.confidence, likely):
-                told.append(_told(live, likely, now))
+            likely, is_final, bound = self._valued(live)
+            if self.strategy.is_news(live.confidence, likely, bound):
+                told.append(_told(live, likely, now, bound))
             if is_final:
                 self._drop(state, live)
         return told
@@ -261,10 +281,10 @@ class Tracks:
         told = []
         while state.due and state.due[-1].claim.moment // self.step < until:
             live = state.due.pop()
-            likely, is_final = self._valued(live)
+            likely, is_final, bound = self._valued(live)
             now = max((last.get(unit, NEVER_YET) for unit in live.tracks), default=NEVER_YET)
             if likely > 0.0:
-                told.append(_told(live, likely, max(now, live.claim.moment)))
+                told.append(_told(live, likely, max(now, live.claim.moment), bound))
             if is_final or likely == 0.0 or self.strategy.kind == "NEVER":
                 self._drop(state, live)
             else:
@@ -277,7 +297,8 @@ class Tracks:
         for unit, track in live.tracks.items():
             track.let_go(live.claim.asked[unit][1])
         if self.tells_last and live.revision >= 0:
-            telling = Telling(live.number, live.revision, live.confidence, live.at)
+            told = live.revision, live.confidence, live.at, live.error_bound
+            telling = Telling(live.number, *told)
             state.settling.append((telling, live.claim.last + self.within))
 
     def settled(self, state: Followed) -> list[Telling]:
@@ -299,18 +320,23 @@ class Tracks:
         ends = [live.claim.last + self.within for live in state.live.values()]
         return min([*ends, *(at for _, at in state.settling)], default=None)
 
-    def _valued(self, live: Live) -> tuple[float, bool]:
-        """Return how likely a claim is, and whether that is so in all states: for good."""
+    def _valued(self, live: Live) -> tuple[float, bool, float]:
+        """Return how likely a claim is, whether that is so in all states, and its bound.
+
+        What is so in all states is so for good.
+        """
         parts = [track.shares for track in live.tracks.values()]
+        bound = live.claim.doubt + sum(track.bound for track in live.tracks.values())
         likely, values = 0.0, set[float]()
         for done, weight in joint(parts):
             value = live.claim.holds(done)
             values.add(value)
             likely += weight * value
-        return min(likely, 1.0), len(values) == 1
+        return min(likely, 1.0), len(values) == 1, min(bound, 1.0)
 
     def _refuse_many(self, track: Track) -> None:
-        if len(track.worlds.states) > self.state_limit:
+        """Raise where a probability that cannot be taken back would be sampled."""
+        if track.room is not None or len(track.worlds.states) > self.state_limit:
             raise TooManyTracksError(
                 f"{len(track.owners.singled)} people have more than {self.state_limit} tracks "
                 "together; narrow WITHIN, equate the owner, or raise the setting "
@@ -328,48 +354,97 @@ class Tracks:
         the first new one catch up with it.
         """
         found = dict[int, list[tuple[Any, Live]]]()
-        earlier = dict[tuple[Any, frozenset[int]], list[Live]]()
+        earlier = dict[Any, list[tuple[int, Live]]]()
         for number, claim in claims.items():
             live = Live(number, claim)
             state.due.append(live)
             for unit, (people, acts) in claim.asked.items():
                 begins = state.pasts[unit].first(acts, first)
                 if begins < first:
-                    earlier.setdefault((unit, people), []).append(live)
+                    earlier.setdefault((unit, people), []).append((begins, live))
                 else:
                     found.setdefault(begins, []).append((unit, live))
         state.due.sort(key=lambda one: -one.claim.moment)
-        for (unit, people), own in earlier.items():
-            acts = frozenset(act for live in own for act in live.claim.asked[unit][1])
-            track = state.pasts[unit].track(people, acts, first)
-            self._catch_up(state.pasts[unit], track, first)
-            for live in own:
-                live.follow(unit, track)
+        for (unit, _), own in earlier.items():
+            self._catch_up(state.pasts[unit], own, first)
         return found
 
-    def _follow(
-        self, state: Followed, unit: Any, live: Live, step: int, tracks: list[Track]
-    ) -> None:
-        """Follow the people of a claim from a step on; if they are followed already, by that."""
+    def _follow(self, past: Past, live: Live, step: int, tracks: list[Track]) -> None:
+        """Follow the people of a claim from a step on; if they are followed already, by that.
+
+        Where the worlds of the ward are sampled at that step, nobody else's track will do: it may
+        have begun before they were.
+        """
+        unit = past.front.unit
         people, acts = live.claim.asked[unit]
-        own = (each for each in tracks if each.asks and each.owners.singled == people)
-        track = next((each for each in own if each.at <= step), None)
+        past.reach(step)
+        known = (each for each in tracks if each.asks and each.owners.singled == people)
+        if past.is_sampled(step):
+            own = (each for each in known if each.begun == step and each.owners.watched == acts)
+        else:
+            own = (each for each in known if each.takes and each.at <= step)
+        track = next(own, None)
         if track is None:
-            track = state.pasts[unit].track(people, acts, step)
+            track = past.track(people, acts, step)
             tracks.append(track)
         live.follow(unit, track)
 
-    def _catch_up(self, past: Past, track: Track, until: int) -> None:
-        """Let a track take in the steps that are remembered, up to one."""
-        for step, rows in past.between(track.at, until):
-            track.take(step, rows, self.rejects_impossible)
-            self._refuse_many(track)
+    def _catch_up(self, past: Past, claims: list[tuple[int, Live]], until: int) -> None:
+        """Follow the same people for some claims, each from a step that is remembered, up to one.
+
+        Nobody is followed for a claim before its own first act, whoever else is.
+        """
+        waiting = sorted(claims, key=lambda each: -each[0])
+        tracks = list[Track]()
+        for step, _ in past.between(waiting[-1][0], until):
+            while waiting and waiting[-1][0] <= step:
+                self._follow(past, waiting.pop()[1], step, tracks)
+            for track in tracks:
+                self._step(past, track, step)
+            tracks = [part for track in tracks for part in self._parted(track)]
+
+    def _step(self, past: Past, track: Track, step: int) -> tuple[int, bool]:
+        """Let a track take in a step; where it was sampled, compare it with the whole ward.
+
+        What only the track does not allow was allowed by what it left out: it knows nothing more.
+        """
+        now, is_new = track.take(step, past.rows[step], self.rejects_impossible)
+        if track.worlds.lost:
+            past.reach(step + 1)
+            if track.strange != past.strange.get(step, frozenset()):
+                track.error = 1.0
+        return now, is_new
+
+    def _parted(self, track: Track) -> list[Track]:
+        """Return a track, or those that take its place where it has too many states.
+
+        Claims that name the same acts stay together.
+        """
+        if track.room is not None or len(track.worlds.states) <= self.state_limit:
+            return [track]
+        groups = dict[frozenset[Any], list[Live]]()
+        for live in track.lives.values():
+            groups.setdefault(live.claim.asked[track.unit][1], []).append(live)
+        return self._halves(track, list(groups.items()))
+
+    def _halves(self, track: Track, groups: list[tuple[frozenset[Any], list[Live]]]) -> list[Track]:
+        """Return tracks by which claims are valued that share one, which has too many states."""
+        acts = frozenset(act for own, _ in groups for act in own)
+        part = track.projected(acts, self.room if len(groups) == 1 else None)
+        if len(groups) > 1 and len(part.worlds.states) > self.state_limit:
+            half = len(groups) // 2
+            return [*self._halves(part, groups[:half]), *self._halves(part, groups[half:])]
+        part.thin()
+        for _, lives in groups:
+            for live in lives:
+                live.follow(track.unit, part)
+        return [part]
 
 
-def _told(live: Live, likely: float, now: int) -> Telling:
+def _told(live: Live, likely: float, now: int, bound: float) -> Telling:
     live.revision += 1
-    live.confidence, live.at = likely, now
-    return Telling(live.number, live.revision, likely, now)
+    live.confidence, live.at, live.error_bound = likely, now, bound
+    return Telling(live.number, live.revision, likely, now, bound)
 
 
 def joint(parts: list[dict[Done, float]]) -> Iterable[tuple[Done, float]]:

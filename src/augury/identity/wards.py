@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from augury.identity.drawing import Room
 from augury.identity.telling import Strategy, Tellings
 from augury.identity.ward import Act, Place, Row, Ward
 from augury.kernels.identity import layout
@@ -32,9 +33,6 @@ _REASONS = {layout.IMPOSSIBLE: IMPOSSIBLE, layout.IMPOSSIBLE_READ: IMPOSSIBLE_RE
 MOST_OPEN = 40
 # From so many on, acts that only one person can have done are given to that person.
 MANY_OPEN = 12
-# Of more states than the limit this part is kept, but so many at least; they are drawn anew
-# whenever they have doubled. A ward beyond the limit mostly stays there, and is slow with all.
-KEPT_PART, KEPT_LEAST = 25, 64
 
 
 @dataclass
@@ -146,7 +144,7 @@ def _law(ward: Ward, asked: Asked, number_of: Mapping[Place, int]) -> Law:
     return Law(
         weights,
         limit,
-        min(limit, max(limit // KEPT_PART, KEPT_LEAST)),
+        Room.of(limit).kept,
         MANY_OPEN,
         MOST_OPEN,
         asked.rejects_impossible,

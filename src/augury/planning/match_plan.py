@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Catalog, Column
+from augury.analysis.declarations.moves import ERROR_BOUND, METHOD
 from augury.matching.pattern import Pattern
 from augury.planning.answer_kinds import LIKELY, Tells, tells
 from augury.planning.bounded_window import bounded
-from augury.planning.evaluated import refuse_unevaluated
+from augury.planning.evaluated import reads_owners, refuse_unevaluated, without_owners
 from augury.planning.expressions.program import ProgramSet
 from augury.planning.expressions.typed import OF_END, Input, Typed, nodes_within
 from augury.planning.pattern.compile_pattern import compile_pattern
@@ -39,7 +40,8 @@ class MatchPlan:
     `partition_by` maps each stream to the columns that partition its events; empty if none do.
     `drops_others` tells that events which can play nothing do not matter. `made` are the columns of
     the answer that are made; None: all. Which matches AFTER MATCH takes is known once no more can
-    begin where they do; `at_once` is the pattern that does not wait for that.
+    begin where they do; `at_once` is the pattern that does not wait for that. Matches `of_owners`
+    say how their confidence was obtained.
     """
 
     query: CheckedQuery
@@ -51,6 +53,13 @@ class MatchPlan:
     outputs: tuple[tuple[Column, Typed], ...]
     made: frozenset[str] | None = None
     at_once: Pattern | None = None
+    of_owners: bool = False
+
+    @property
+    def says_how(self) -> tuple[str, ...]:
+        """The columns that say how a confidence was obtained, but for what RETURN names so."""
+        named = {column.name.lower() for column, _ in self.outputs}
+        return tuple(name for name in (METHOD, ERROR_BOUND) if self.of_owners and name not in named)
 
     @property
     def tells(self) -> Tells:
@@ -105,6 +114,13 @@ def _asks_for_end(outputs: Iterable[Typed]) -> bool:
     """Return whether it is told with which event a match is known to have ended."""
     nodes = (node for each in outputs for node in nodes_within(each))
     return any(isinstance(node, Input) and node.component == OF_END for node in nodes)
+
+
+def plan_possible(query: CheckedQuery, catalog: Catalog) -> MatchPlan:
+    """Return the plan of a query; over owners in doubt, of all that may be a match."""
+    if not reads_owners(query):
+        return plan_match(query, catalog)
+    return replace(plan_match(without_owners(query), catalog), of_owners=True)
 
 
 def plays_of(plan: PhysicalPlan) -> tuple[Play, ...]:

@@ -12,9 +12,8 @@ from augury.evaluation.asked import Asked
 from augury.evaluation.network import Network
 from augury.evaluation.stages.act import Acted, ActStage, ActState, shown
 from augury.evaluation.stages.suppress import audit_schema
-from augury.planning.evaluated import without_owners
 from augury.planning.forecast_plan import plan_forecast
-from augury.planning.match_plan import plan_match
+from augury.planning.match_plan import plan_possible
 from augury.sources.columns import ARROW_TYPES
 
 
@@ -49,8 +48,7 @@ def acted_rows(stage: ActStage, state: ActState, acted: Acted, asked: Asked) -> 
 
 def _act_schema(stage: ActStage, asked: Asked) -> pa.Schema:
     if asked.kind == "settled":
-        found = without_owners(stage.acting.candidates[asked.name].query)
-        plan = plan_match(found, stage.catalog)
+        plan = plan_possible(stage.acting.candidates[asked.name].query, stage.catalog)
         return shown(answer_schema(plan).empty_table()).schema
     found = acted_rows(stage, stage.start(), Acted({}, [], []), asked).schema
     in_worlds = asked.kind == "contents" and stage.catalog.tables[asked.name].uncertain

@@ -19,7 +19,9 @@ import pyarrow.compute as pc
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import Column, DataType, StreamSchema
+from augury.analysis.declarations.moves import ERROR_BOUND, METHOD
 from augury.evaluation.encoding import text_buffers, whole
+from augury.identity.telling import EXACT, SAMPLED
 from augury.kernels.rows import identity
 from augury.matching.inferred import inferred
 from augury.matching.run_ends import WITH_THE_LAST
@@ -35,7 +37,7 @@ from augury.planning.expressions.typed import (
     Input,
 )
 from augury.planning.match_plan import MatchPlan
-from augury.records import Matches, Words
+from augury.records import Matches, Reals, Words
 from augury.sources.columns import ARROW_TYPES
 
 SEEDS = (0x5851F42D4C957F2D, 0x14057B7EF767814F)
@@ -57,9 +59,12 @@ class Inputs:
     p: np.ndarray
 
 
-def match_table(plan: MatchPlan, matches: Matches, inputs: Inputs) -> pa.Table:
+def match_table(
+    plan: MatchPlan, matches: Matches, inputs: Inputs, bounds: Reals | None = None
+) -> pa.Table:
     """Return the result of an enumerated query: of its columns those that the plan makes.
 
+    `bounds` say of matches over owners how far off their confidences are at most; None: not at all.
     With ALL EVENTS PER MATCH there is a row for each event, and in place of `events` what it is.
     """
     query, n, moment = plan.query, len(matches), moment_type(plan.query)
@@ -74,6 +79,7 @@ def match_table(plan: MatchPlan, matches: Matches, inputs: Inputs) -> pa.Table:
         "end_ts": lambda: pa.array(_extreme(np.maximum, matches, inputs)).cast(moment),
         "confidence": lambda: pa.array(matches.confidence),
         "n_missed": lambda: pa.array(matches.n_missed),
+        **_how(plan, np.zeros(n) if bounds is None else bounds),
         "events": lambda: _events_column(plan, matches, inputs, moment),
     }
     source = _source(plan, matches, inputs)
@@ -83,6 +89,14 @@ def match_table(plan: MatchPlan, matches: Matches, inputs: Inputs) -> pa.Table:
     return pa.table(
         {name: made() for name, made in made_by.items() if plan.made is None or name in plan.made}
     )
+
+
+def _how(plan: MatchPlan, bounds: Reals) -> dict[str, Callable[[], Any]]:
+    made: dict[str, Callable[[], Any]] = {
+        METHOD: lambda: pc.if_else(pa.array(bounds > 0.0), SAMPLED, EXACT),
+        ERROR_BOUND: lambda: pa.array(bounds),
+    }
+    return {name: made[name] for name in plan.says_how}
 
 
 def _per_event(

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.declarations.catalog import DataType
+from augury.analysis.declarations.moves import ERROR_BOUND, METHOD
 from augury.errors import AuguryError
 from augury.evaluation.answers.match_answers import moment_type
 from augury.evaluation.network import Network
@@ -64,6 +65,9 @@ def _head(query: CheckedQuery, *more: tuple[str, Any]) -> list[tuple[str, Any]]:
     return [("query", pa.string()), *more, *keys]
 
 
+_HOW = {METHOD: pa.string(), ERROR_BOUND: pa.float64()}
+
+
 def _match_schema(plan: MatchPlan) -> pa.Schema:
     moment = moment_type(plan.query)
     event = [
@@ -89,6 +93,7 @@ def _match_schema(plan: MatchPlan) -> pa.Schema:
         ("end_ts", moment),
         ("confidence", pa.float64()),
         ("n_missed", pa.int64()),
+        *((name, _HOW[name]) for name in plan.says_how),
         *events,
         *((column.name, _type_of(column.type)) for column, _ in plan.outputs),
     ]

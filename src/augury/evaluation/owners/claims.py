@@ -6,7 +6,8 @@ together (`Owned`). Given who did the acts, what is left is a formula over indep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from augury.analysis.declarations.catalog import StreamSchema
-from augury.analysis.declarations.moves import AS_OF, METHOD, REVISION, P
+from augury.analysis.declarations.moves import AS_OF, ERROR_BOUND, METHOD, REVISION, P
 from augury.evaluation.answers.match_answers import Inputs
 from augury.evaluation.encoding import whole
 from augury.evaluation.identifying import Identities
@@ -64,6 +65,19 @@ class OwnerRows:
             )
         return StreamRows(self.schema, table, table.slice(0, 0), list(self._formulas(table)))
 
+    def doubts(self, *, adds: bool) -> Doubts:
+        """Return how far off the owners are that were sampled; certain bounds are added up."""
+        log = self.log.filter(pc.equal(self.log.column(REVISION), 0))
+        rows = log.filter(pc.equal(log.column(METHOD), SAMPLED))
+        units = rows.column(self.schema.key[0]).to_pylist() if len(self.schema.key) > 1 else None
+        times, ids = whole(rows.column(self.schema.time)).tolist(), rows.column(self.schema.id)
+        found = dict[Any, dict[Any, tuple[int, float]]]()
+        bounds = rows.column(ERROR_BOUND).to_pylist()
+        for k, event in enumerate(ids.to_pylist()):
+            own = found.setdefault(units[k] if units else None, {})
+            own[event] = (times[k], bounds[k])
+        return Doubts({unit: sorted(own.values()) for unit, own in found.items()}, adds)
+
     def last_told(self, rows: pa.Table, at: Words) -> pa.Table:
         """Return, for rows of the log, what was last told of each event and owner at its time.
 
@@ -104,6 +118,27 @@ class OwnerRows:
             yield TRUE if p >= 1.0 and method != SAMPLED else Is(Owned(unit, event), number)
 
 
+@dataclass(frozen=True)
+class Doubts:
+    """How far off the owners of sampled events are, by ward and in the order of time.
+
+    Somebody whom sampling left out is not searched, so a match says nothing of what that person may
+    have done that it forbids.
+    """
+
+    of_wards: Mapping[Any, list[tuple[int, float]]]
+    adds: bool
+
+    def of(self, units: Iterable[Any], since: int, until: int) -> float:
+        """Return how far off a match may be for that, by the events of some wards and a time."""
+        found = [0.0]
+        for unit in units:
+            own = self.of_wards.get(unit, [])
+            first, last = bisect_left(own, (since,)), bisect_left(own, (until + 1,))
+            found += [bound for _, bound in own[first:last]]
+        return min(1.0, sum(found) if self.adds else max(found))
+
+
 class OwnerChances(HangingTogether):
     """Chances of independent events, and with them the joint law of owners: what all rows tell."""
 
@@ -134,20 +169,27 @@ def asked_of(formula: Formula) -> dict[Any, tuple[frozenset[int], frozenset[Any]
     return {unit: (frozenset(people[unit]), frozenset(acts[unit])) for unit in people}
 
 
-def claim_of(formula: Formula, chances: Chances, matches: Matches, inputs: Inputs, m: int) -> Claim:
+def claim_of(
+    formula: Formula,
+    chances: Chances,
+    matches: Matches,
+    inputs: Inputs,
+    m: int,
+    doubt: float = 0.0,
+) -> Claim:
     """Return what a match needs of owners."""
     items = slice(*matches.first_item[m : m + 2].tolist())
     last = int(inputs.time[matches.row[items]].max())
     moment = int(matches.report_time[m])
     said = {each.block for each in literals(formula)}
     own = {block: dict(chances[block]) for block in said if not isinstance(block, Owned)}
-    return claim(formula, own, moment, last)
+    return claim(formula, own, moment, last, doubt)
 
 
-def claim(formula: Formula, chances: Chances, moment: int, last: int) -> Claim:
+def claim(formula: Formula, chances: Chances, moment: int, last: int, doubt: float = 0.0) -> Claim:
     """Return the same of a formula; `chances` are those of its independent events."""
     holds = likely_by_doers(formula, lambda left: probability(left, chances))
-    return Claim(holds, asked_of(formula), moment, last, (formula, chances))
+    return Claim(holds, asked_of(formula), moment, last, (formula, chances), doubt)
 
 
 def likely_by_doers(

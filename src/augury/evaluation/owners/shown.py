@@ -51,7 +51,7 @@ def told_table(
         revision=np.array([each.revision for each in shown], np.int64),
         row=row,
     )
-    return match_table(plan, matches, inputs)
+    return match_table(plan, matches, inputs, np.array([each.error_bound for each in shown]))
 
 
 def combined(batches: Sequence[Batch]) -> Batch:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +37,7 @@ from augury.evaluation.stages.owner_state import Number, OwnerMatchState, dumped
 from augury.evaluation.stages.source import cut, in_order, joined
 from augury.evaluation.stream_rows import StreamRows
 from augury.identity.singles import Singles
-from augury.identity.tracks import Claim, Telling, TooManyTracksError, Tracks
+from augury.identity.tracks import Claim, Telling, Tracks
 from augury.matching.matcher import ALWAYS
 from augury.operator import NEVER_YET
 from augury.planning.acting.columns import TOLD_AT, TOLD_HOW, TOLD_SHOWN
@@ -116,11 +116,7 @@ class OwnerMatchStage:
         self._take(state, batch)
         claims = self._found(state, (state.reported, until), is_only)
         rows = self._acts(batch)
-        try:
-            told = self.tracks.advance(state.followed, rows, claims, until)
-        except TooManyTracksError as problem:
-            query = self.network.queries[self.name]
-            raise TooManyTracksError(f"query {query.name}: {problem}") from problem
+        told = self.tracks.advance(state.followed, rows, claims, until)
         log = self._printed(state, told)
         state.reported = until
         self._forget(state)
@@ -207,7 +203,7 @@ class OwnerMatchStage:
             name: StreamRows(each, state.kept[name], pa.table({}))
             for name, each in self.streams.items()
         }
-        rows[self.owners.own.name.lower()] = owned.first_told(takes_sampled=self.is_single)
+        rows[self.owners.own.name.lower()] = owned.first_told(takes_sampled=True)
         spans: dict[str, Span] = {}
         if not (is_only and span[0] == NEVER_YET):
             spans = {n: (NEVER_YET, network.known_until(n, span[1])) for n in network.queries}
@@ -225,10 +221,43 @@ class OwnerMatchStage:
             return {}
         used = np.unique(matches.row)
         state.alive[number] = Batch(_renumbered(matches, used), _of_rows(inputs, used))
+        doubts = self._doubts(owned, matches, inputs)
         return {
-            (number, m): claim_of(formula, evaluator.chances, matches, inputs, m)
-            for m, formula in enumerate(formulas)
+            (number, m): claim_of(formula, evaluator.chances, matches, inputs, m, doubt)
+            for m, (formula, doubt) in enumerate(zip(formulas, doubts, strict=True))
         }
+
+    def _doubts(self, owned: OwnerRows, matches: Matches, inputs: Inputs) -> list[float]:
+        """Return how far off each match may be as owners of what it forbids were sampled."""
+        doubts = owned.doubts(adds=self.tracks.room.is_certain)
+        if not doubts.of_wards or self.is_single or not self._forbids:
+            return [0.0] * len(matches)
+        wards, found = self._wards_of(inputs), list[float]()
+        for m, until in enumerate(matches.report_time.tolist()):
+            rows = matches.row[slice(*matches.first_item[m : m + 2].tolist())].tolist()
+            units = {unit for row in rows for unit in wards[row]}
+            since = NEVER_YET if self.network.memory is None else until - self.network.memory
+            found.append(doubts.of(units, since, until))
+        return found
+
+    @property
+    def _forbids(self) -> bool:
+        """Whether a match hangs on what did not happen."""
+        return any(
+            query.strategy != "ANY" or any(part.negated for part in query.components)
+            for query in self.network.queries.values()
+        )
+
+    def _wards_of(self, inputs: Inputs) -> list[tuple[Any, ...]]:
+        """Return the wards that each row is of; all, where rows do not say it."""
+        found, every = list[tuple[Any, ...]](), tuple(self.tracks.wards)
+        streams = self.network.queries[self.name].streams
+        for stream, table in zip(streams, inputs.tables, strict=True):
+            if stream.is_identified and len(stream.key) > 1:
+                found += [(unit,) for unit in table.column(stream.key[0]).to_pylist()]
+            else:
+                found += [every if stream.of_owners or len(every) == 1 else ()] * table.num_rows
+        return found
 
     # What is told -----------------------------------------------------------------------------
 

@@ -24,13 +24,13 @@ from augury.identity.identifier import dump, load, time_of, time_parts
 from augury.identity.owners import State, Worlds
 from augury.identity.singles import FollowedSingles, Singles
 from augury.identity.singles import Owned as OwnedEvent
-from augury.identity.track import Track, following
+from augury.identity.track import Past, Track, following
 from augury.identity.tracks import Followed, Live, Telling, Tracks
-from augury.identity.ward import Act, Row, Ward
+from augury.identity.ward import Act, Row
 from augury.matching.lineage import All, AtMost, Chances, Formula, Is, Not, Owned, Truth, literals
 from augury.records import Matches
 
-VERSION = 3
+VERSION = 4
 _LENGTH = 8
 # A match by its batch, and its place there.
 Number = tuple[int, int]
@@ -98,7 +98,7 @@ def loaded(data: bytes, tracks: Tracks) -> OwnerMatchState:
         assert isinstance(tracks, Singles)
         _load_told_of_events(state.followed, about, tracks)
     else:
-        _load_followed(state, about, tracks.wards)
+        _load_followed(state, about)
     return state
 
 
@@ -162,9 +162,12 @@ def _followed(state: OwnerMatchState) -> dict[str, Any]:
         "pasts": [
             [
                 unit,
-                [_track(mark) for mark in past.marks],
+                [_track(mark) for mark in (*past.marks, past.front)],
                 [[at, [_row(row) for row, _ in rows]] for at, rows in past.rows.items()],
                 past.counted - sum(map(len, past.rows.values())),
+                past.taken,
+                past.turns,
+                [[at, list(own)] for at, own in past.strange.items()],
             ]
             for unit, past in followed.pasts.items()
         ],
@@ -180,7 +183,10 @@ def _told_of_events(followed: FollowedSingles) -> dict[str, Any]:
     return {
         "done": followed.done,
         "known": b64encode(dump(followed.known)).decode(),
-        "events": [[*name, own.step, list(own.p.items())] for name, own in followed.events.items()],
+        "events": [
+            [*name, own.step, list(own.p.items()), own.bound]
+            for name, own in followed.events.items()
+        ],
         "settling": _settling(followed),
         "due": [_live(live, None) for live in followed.due],
         "live": [_live(live, None) for live in followed.live.values()],
@@ -190,8 +196,8 @@ def _told_of_events(followed: FollowedSingles) -> dict[str, Any]:
 def _load_told_of_events(followed: FollowedSingles, about: dict[str, Any], how: Singles) -> None:
     followed.done, followed.known = about["done"], load(b64decode(about["known"]))
     followed.waiting = followed.known.waiting
-    for unit, event, step, p in about["events"]:
-        followed.events[unit, event] = OwnedEvent(step, dict(p))
+    for unit, event, step, p, bound in about["events"]:
+        followed.events[unit, event] = OwnedEvent(step, dict(p), bound)
     followed.settling = _loaded_settling(about)
     followed.due = [how.restored(followed, _loaded_live(each, [])) for each in about["due"]]
     for each in about["live"]:
@@ -206,21 +212,26 @@ def _loaded_settling(about: dict[str, Any]) -> list[tuple[Telling, int]]:
     return [(Telling(tuple(number), *told), at) for (number, *told), at in about["settling"]]
 
 
-def _load_followed(state: OwnerMatchState, about: dict[str, Any], wards: Any) -> None:
+def _load_followed(state: OwnerMatchState, about: dict[str, Any]) -> None:
     followed = state.followed
     followed.done = about["done"]
     followed.waiting = [(unit, Row(*row)) for unit, row in about["waiting"]]
-    for unit, marks, rows, counted in about["pasts"]:
+    for unit, marks, rows, counted, taken, turns, strange in about["pasts"]:
         past = followed.pasts[unit]
-        past.marks = [_loaded_track(unit, each, past.ward) for each in marks]
-        past.counted = counted
+        *past.marks, past.front = [_loaded_track(unit, each, past) for each in marks]
+        past.counted, past.taken = counted, taken
+        past.turns = [(at, is_sampled) for at, is_sampled in turns]
+        past.strange = {at: frozenset(own) for at, own in strange}
         for at, own in rows:
             past.add(at, [Row(*row) for row in own])
-    tracks = [_loaded_track(unit, each, wards[unit]) for unit, each in about["tracks"]]
+    tracks = [_loaded_track(unit, each, followed.pasts[unit]) for unit, each in about["tracks"]]
     followed.settling = _loaded_settling(about)
     followed.due = [_loaded_live(each, tracks) for each in about["due"]]
     for each in about["live"]:
         followed.keep(_loaded_live(each, tracks))
+    for live in (*followed.due, *followed.live.values()):
+        for track in live.tracks.values():
+            track.lives[live.number] = live
 
 
 def _row(row: Row) -> list[Any]:
@@ -229,7 +240,7 @@ def _row(row: Row) -> list[Any]:
 
 def _track(track: Track) -> dict[str, Any]:
     worlds = track.worlds
-    named = ("heads", "lost", "is_even", "last_open", "is_astray", "is_changed")
+    named = ("heads", "lost", "drawn", "is_even", "last_open", "is_astray", "is_changed")
     return {
         "at": track.at,
         "singled": sorted(track.owners.singled),
@@ -237,26 +248,35 @@ def _track(track: Track) -> dict[str, Any]:
         "asks": list(track.asks.items()),
         "worlds": {name: getattr(worlds, name) for name in named},
         "states": [
-            [*key, own.ways, own.sure, own.counts, own.extent] for key, own in worlds.states.items()
+            [*key, own.ways, own.sure, own.counts, own.extent, own.noise]
+            for key, own in worlds.states.items()
         ],
+        "is_limited": track.room is not None,
+        "error": track.error,
+        "takes": track.takes,
+        "begun": track.begun,
         "open": [[getattr(act, f.name) for f in fields(Act)] for act in worlds.acts.values()],
     }
 
 
-def _loaded_track(unit: Any, about: dict[str, Any], ward: Ward) -> Track:
-    none = np.zeros((0, len(ward.people)))
+def _loaded_track(unit: Any, about: dict[str, Any], past: Past) -> Track:
+    none = np.zeros((0, len(past.ward.people)))
     states = {}
-    for moved, opened, done, ways, sure, counts, extent in about["states"]:
+    for moved, opened, done, ways, sure, counts, extent, noise in about["states"]:
         key = tuple(tuple(tuple(each) for each in part) for part in (moved, opened, done))
-        states[key] = State(ways, sure, tuple(counts), extent, none.copy())
+        own = noise and tuple(noise)
+        states[key] = State(ways, sure, tuple(counts), extent, none.copy(), own)
     own = about["worlds"]
     heads = [(place, step) for place, step in own.pop("heads")]
     acts = []
     for number, name, time, step, origins, place, room, is_move in about["open"]:
         acts.append(Act(number, name, time, step, tuple(origins), place, room, is_move))
     worlds = Worlds(heads, states, {act.number: act for act in acts}, [], **own)  # type: ignore[arg-type]
-    owners = following(ward, frozenset(about["singled"]), frozenset(about["watched"]))
-    return Track(unit, owners, worlds, about["at"], Counter(dict(about["asks"])))
+    owners = following(past.ward, frozenset(about["singled"]), frozenset(about["watched"]))
+    track = Track(unit, owners, worlds, about["at"], Counter(dict(about["asks"])))
+    track.room = past.room if about["is_limited"] else None
+    track.error, track.takes, track.begun = about["error"], about["takes"], about["begun"]
+    return track
 
 
 def _live(live: Live, numbers: dict[int, int] | None) -> dict[str, Any]:
@@ -277,6 +297,8 @@ def _live(live: Live, numbers: dict[int, int] | None) -> dict[str, Any]:
         "revision": live.revision,
         "confidence": live.confidence,
         "at": live.at,
+        "error_bound": live.error_bound,
+        "doubt": live.claim.doubt,
         "tracks": [
             [unit, numbers[id(track)]] for unit, track in live.tracks.items() if numbers is not None
         ],
@@ -285,10 +307,12 @@ def _live(live: Live, numbers: dict[int, int] | None) -> dict[str, Any]:
 
 def _loaded_live(about: dict[str, Any], tracks: list[Track]) -> Live:
     chances: Chances = {k: dict(enumerate(own)) for k, own in enumerate(about["chances"])}
-    made = claim(_loaded_formula(about["formula"]), chances, about["moment"], about["last"])
+    ends = about["moment"], about["last"], about["doubt"]
+    made = claim(_loaded_formula(about["formula"]), chances, *ends)
     own = {unit: tracks[k] for unit, k in about["tracks"]}
     number = tuple(about["number"])
-    return Live(number, made, own, about["revision"], about["confidence"], about["at"])
+    told = about["revision"], about["confidence"], about["at"], about["error_bound"]
+    return Live(number, made, own, *told)
 
 
 def _formula(formula: Formula, names: dict[Any, list[Any]]) -> list[Any]:
