@@ -117,6 +117,33 @@ def test_a_forecast_is_made_with_it() -> None:
     assert [row["forecast"] for row in ag.table("f").to_pylist()][-1] == pytest.approx(1 / 3)
 
 
+def test_edges_try_it_of_several_events() -> None:
+    script = """
+    CREATE QUERY q ON s PATTERN SEQ(A a, B b)
+    WHERE (SELECT price FROM pairs WHERE low = a.v AND high = b.v) > 1.0 WITHIN 9 EVENTS;
+    CREATE FORECAST f ON q WITHIN 1 EVENTS RETURN FORECAST BY MATCH;
+    """
+    text = rows("a1 b2 a3 b4 a5 c6", v=[1, 2, 1, 3, 1, 0])
+    ag = session(TABLES + script, text, tables=ROWS, clauses="ID id TIME t TYPE kind")
+    assert {row["method"] for row in ag.table("f").to_pylist()} == {"approximate"}
+    with pytest.raises(QueryError, match="A104"):
+        ag.sql("CREATE FORECAST g ON q WITHIN 1 EVENTS USING MARKOV 1 RETURN FORECAST BY MATCH;")
+
+
+@pytest.mark.parametrize("where", ["a.v IN kept", "1 = (SELECT n FROM kept WHERE n = a.v)"])
+def test_no_forecast_says_what_tables_that_change_will_say(where: str) -> None:
+    script = f"""
+    CREATE TABLE kept (n LONG) KEY n;
+    CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE {where};
+    CREATE FORECAST f ON q WITHIN 2 EVENTS RETURN FORECAST BY MATCH;
+    CREATE QUERY p ON s PATTERN SEQ(B b);
+    CREATE RULE r ON p DO DELETE FROM kept;
+    """
+    ag = session(script, rows("a1 b2", v=[1, 1]), clauses="ID id TIME t TYPE kind")
+    with pytest.raises(QueryError, match="no model says how those go on"):
+        ag.table("f")
+
+
 def test_a_rule_that_is_declared_later_makes_it_active() -> None:
     script = f"CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE {RED.format('b')} WITHIN 9;"
     ag = opened(script, "a1 b2 b3", v=[0, 1, 1])

@@ -331,6 +331,53 @@ def test_rules_act_in_a_stream(spark: Any, tmp_path: Path) -> None:
     assert found == listed(here.changes("badge"))
 
 
+ROUTES = """
+CREATE STREAM behaviour (id LONG, worker STRING, action STRING, room STRING, t LONG)
+ID id KEY worker TIME t TYPE action;
+CREATE TABLE routes (origin STRING, target STRING, most LONG) KEY origin, target;
+CREATE TABLE floors (room STRING, floor LONG) KEY room;
+CREATE TABLE visits (worker STRING, n LONG) KEY worker;
+CREATE QUERY slow ON behaviour PATTERN SEQ(EXIT x, ENTER e)
+WHERE [worker] AND 1 = (SELECT floor FROM floors WHERE room = e.room)
+  AND e.t - x.t > (SELECT most FROM routes WHERE origin = x.room AND target = e.room)
+USING SKIP TILL NEXT MATCH WITHIN 20;
+CREATE QUERY rounds ON behaviour PATTERN SEQ(EXIT x, ENTER+ e)
+WHERE [worker] AND x.t % 5 < (SELECT COUNT(*) FROM floors WHERE floor = 1)
+USING PARTITION CONTIGUITY WITHIN 20 RETURN x.worker AS who;
+CREATE RULE visit ON rounds DO INSERT INTO visits VALUES (new.who, 1)
+ON CONFLICT DO UPDATE SET n = n + 1;
+"""
+
+
+def route_rows() -> Tables:
+    rng = random.Random(8)
+    rows = [
+        {"id": t, "worker": rng.choice("abc"), "action": action, "room": rng.choice("RST"), "t": t}
+        for t in range(1, 120)
+        for action in [rng.choice(("EXIT", "ENTER", "SANITIZE"))]
+    ]
+    rows.append({"id": LAST, "worker": "a", "action": "NONE", "room": "R", "t": LAST})
+    routes = [
+        {"origin": a, "target": b, "most": most}
+        for a, b, most in [("R", "S", 2), ("S", "R", 3), ("T", "S", 1), ("S", "S", 4)]
+    ]
+    floors = [{"room": room, "floor": floor} for room, floor in [("R", 1), ("S", 1), ("T", 2)]]
+    return {"behaviour": rows, "routes": routes, "floors": floors}
+
+
+def test_what_is_looked_up_chooses_and_runs_act_in_batch_and_in_a_stream(
+    spark: Any, tmp_path: Path
+) -> None:
+    rows = route_rows()
+    here, there = local(ROUTES, rows), batch(spark, ROUTES, rows)
+    for name in ("slow", "rounds", "visit", "visits"):
+        assert listed(there.table(name)) == listed(here.table(name)) != [], name
+    coming = streaming(spark, ROUTES, rows, "behaviour", tmp_path)
+    for name in ("slow", "visit"):
+        found = ordered(collected(coming.table(name), tmp_path / name))
+        assert found == listed(here.table(name)), name
+
+
 # Forecasts ----------------------------------------------------------------------------------------
 
 LOGINS = """

@@ -379,6 +379,8 @@ class _Script:
         self.ledger.later.pop(name, None)
         free = self._claim(statement.name, statement.span)
         query = self._query_of(statement)
+        # What it decides hangs on all conditions that search.
+        query = None if query is None else settled(query, self.ledger.catalog())
         checked = read_forecast(statement, query, self.ledger, self.findings)
         if checked is None or not free:
             self.ledger.failed |= {name} if free else set()

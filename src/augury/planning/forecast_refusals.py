@@ -16,11 +16,13 @@ from augury.analysis.declarations.forecasts import (
     undecided,
 )
 from augury.analysis.expressions.walk import attributes_into, walk_into
+from augury.analysis.settled import dynamic_tables
 from augury.forecast.machine import Machine
 from augury.language import expressions as ex
 from augury.language.text.expressions import expression_text
 from augury.matching.ends import ends_late
 from augury.matching.pattern import Pattern
+from augury.planning.acting.whom import active_conjuncts
 from augury.planning.pattern.residual import components_always_bound, positive_components
 from augury.planning.refusal import NOT_EVALUATED, PlanError
 
@@ -39,6 +41,9 @@ def refused(forecast: CheckedForecast, reason: str, *, may_be_sampled: bool = Fa
 def unforecast(forecast: CheckedForecast, catalog: Catalog, partition_by: Columns) -> Iterator[str]:
     """Yield what makes the events of a match hang on more than a model goes on with."""
     query, by_model = forecast.query, forecast.future.kind == "MODEL"
+    if active_conjuncts(query, dynamic_tables(catalog)):
+        what = "and no model says how those go on"
+        yield f"is of a query that is tested by tables which change, {what}"
     if query.after_match is not None or query.each_event:
         what = "AFTER MATCH SKIP or ALL EVENTS PER MATCH"
         yield f"is of a query with {what}, where a match hangs on all matches before it"
