@@ -177,7 +177,7 @@ class ForecastRowsState:
     """What the forecast remembers, and those of its rows that queries may still need."""
 
     own: ForecastState
-    told: StreamRows
+    made: StreamRows
 
 
 @dataclass(frozen=True)
@@ -210,32 +210,32 @@ class ForecastRows:
         own, answers = self.stage.advance(state.own, fresh, horizon)
         table = answers.found[self.stage.plan.forecast.name]
         rows = self._rows(table.select([column.name for column in self.schema.columns]))
-        told = rows
-        if state.told.table.num_rows:
-            kept = pa.concat_tables([state.told.table, rows.table.cast(state.told.table.schema)])
-            told = replace(rows, table=kept)
-        return ForecastRowsState(own, told), Made({self.schema.name.lower(): rows})
+        made = rows
+        if state.made.table.num_rows:
+            kept = pa.concat_tables([state.made.table, rows.table.cast(state.made.table.schema)])
+            made = replace(rows, table=kept)
+        return ForecastRowsState(own, made), Made({self.schema.name.lower(): rows})
 
     def _rows(self, table: pa.Table) -> StreamRows:
         known = with_event_ids(self.schema, table)
         return StreamRows(self.schema, known, known[:0])
 
     def again(self, state: ForecastRowsState, fresh: Rows) -> Rows:
-        return {self.schema.name.lower(): state.told}
+        return {self.schema.name.lower(): state.made}
 
     def forget(self, state: ForecastRowsState, oldest: int) -> None:
         """Let rows go that no query needs any more."""
-        state.told = replace(state.told, table=cut(state.told.table, self.schema, oldest)[1])
+        state.made = replace(state.made, table=cut(state.made.table, self.schema, oldest)[1])
 
     def waits(self, state: ForecastRowsState) -> bool:
         return False
 
     def dump(self, state: ForecastRowsState) -> bytes:
-        return joined(self.stage.dump(state.own), ipc_bytes(state.told.table))
+        return joined(self.stage.dump(state.own), ipc_bytes(state.made.table))
 
     def load(self, data: bytes) -> ForecastRowsState:
-        own, told = parted(data)
-        rows = pa.ipc.open_stream(told).read_all()
+        own, made = parted(data)
+        rows = pa.ipc.open_stream(made).read_all()
         state = self.stage.restore({}, NEVER_YET, own)
         return ForecastRowsState(state, StreamRows(self.schema, rows, rows[:0]))
 
