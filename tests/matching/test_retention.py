@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from augury.analysis.script import check_text
+from augury.evaluation.stages.retention import oldest_counted, oldest_needed
 from augury.matching.ends import ends_late, looks_back
 from augury.matching.pattern import Pattern
-from augury.matching.retention import oldest_counted, oldest_needed
 from augury.operator import NEVER_YET
 from augury.planning.match_plan import plan_match
 

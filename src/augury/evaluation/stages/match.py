@@ -23,13 +23,13 @@ from augury.evaluation.encoding import Encoder, Tables, whole
 from augury.evaluation.enumeration import ALL_TIME, Enumeration, Span
 from augury.evaluation.skipping import Candidates, Partitions, dump, load
 from augury.evaluation.stages.event_store import EventStore
+from augury.evaluation.stages.retention import oldest_counted, oldest_needed
 from augury.evaluation.stages.row_store import RowStore
 from augury.evaluation.stages.taking_in import STREAM, encoded
 from augury.evaluation.stream_rows import StreamRows, inputs_of
 from augury.matching.ends import ends_late, ends_with_any_event, looks_back
 from augury.matching.matcher import ALWAYS
 from augury.matching.probe import closing_components, final_components
-from augury.matching.retention import oldest_counted, oldest_needed
 from augury.operator import NEVER_YET
 from augury.planning.expressions.typed import OF_MATCH, Input, nodes_within
 from augury.planning.match_plan import MatchPlan

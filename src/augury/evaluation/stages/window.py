@@ -21,10 +21,10 @@ from augury.evaluation.enumeration import Span
 from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.identifying import Identities, identify_stage, last_tellings
 from augury.evaluation.network import Network, delay
+from augury.evaluation.stages.retention import oldest_counted
 from augury.evaluation.stages.source import cut, in_order, joined
 from augury.evaluation.stream_rows import StreamRows
 from augury.matching.matcher import ALWAYS
-from augury.matching.retention import oldest_counted
 from augury.operator import NEVER_YET
 from augury.sources.rows import sift
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from augury.analysis.checked import CheckedQuery
 from augury.evaluation.memory_guard import memory_errors_named
+from augury.evaluation.stages.retention import oldest_counted, oldest_needed
 from augury.evaluation.ties import TieCounter, TieRule
 from augury.kernels.search import layout
 from augury.kernels.search.gather import WHEN
 from augury.matching.ends import ends_late, ends_with_any_event, looks_back
 from augury.matching.matcher import ALWAYS
 from augury.matching.probe import Probe, final_components
-from augury.matching.retention import oldest_counted, oldest_needed
 from augury.matching.ring import Ring
 from augury.matching.step_limits import limits_of
 from augury.operator import NEVER_YET
