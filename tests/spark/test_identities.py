@@ -13,7 +13,17 @@ import pytest
 
 from identity.cases import CASES, Case
 from identity.test_examples import matches, tellings
-from spark.test_stages import Rows, Tables, batch, collected, listed, streaming
+from spark.test_stages import (
+    WARDS,
+    Rows,
+    Tables,
+    batch,
+    collected,
+    listed,
+    local,
+    streaming,
+    ward_rows,
+)
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 SCRIPT = """
@@ -108,3 +118,32 @@ def test_worked_cases_come_out_in_batch_and_in_a_stream(
     together.is_as_worked_out(listed(bounded.revisions(asked)))
     arriving = streaming(spark, together.script, together.rows, "doors", tmp_path)
     together.is_as_worked_out(collected(arriving.revisions(asked), tmp_path / "told"))
+
+
+BEYOND = """
+CREATE QUERY visit ON known
+PATTERN SEQ(ENTER x, !EXIT s, EXIT e) WHERE [unit] AND [person] WITHIN 20
+RETURN x.id AS x, e.id AS e;
+"""
+
+
+def test_what_is_sampled_is_the_same_in_batch_and_in_a_stream(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUGURY_IDENTITY_STATE_LIMIT", "2")
+    # Workers have the variables of the driver as it began, and these.
+    monkeypatch.setitem(spark.sparkContext.environment, "AUGURY_IDENTITY_STATE_LIMIT", "2")
+    rows, script = ward_rows(), WARDS + BEYOND
+    expected = told_of(listed(local(script, rows).revisions("visit")))
+    assert any("sampled" in each for each in expected)
+    assert told_of(listed(batch(spark, script, rows).revisions("visit"))) == expected
+    arriving = streaming(spark, script, rows, "doors", tmp_path)
+    assert told_of(collected(arriving.revisions("visit"), tmp_path / "told")) == expected
+
+
+def told_of(rows: Rows) -> list[tuple[Any, ...]]:
+    names = ("match_id", "revision", "method")
+    numbers = ("confidence", "error_bound")
+    return sorted(
+        (*(row[name] for name in names), *(round(row[name], 9) for name in numbers)) for row in rows
+    )
