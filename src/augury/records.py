@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 Words = npt.NDArray[np.int64]
+# Small numbers, of which there are as many as events.
+Places = npt.NDArray[np.int32]
 Reals = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 

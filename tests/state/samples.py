@@ -195,12 +195,21 @@ CREATE STREAM logins (id LONG, ip STRING, status STRING, t LONG) ID id TIME t TY
 CREATE QUERY intrusion ON logins PATTERN SEQ(DENIED a, DENIED b, SUCCESS c) WHERE [ip] WITHIN 50;
 CREATE FORECAST break_in ON intrusion WITHIN 3 EVENTS USING MARKOV 1 LEARN ONLINE ARRIVALS STEADY;
 """
+STANDING = """
+CREATE STREAM logins (id LONG, ip STRING, status STRING, t LONG) ID id TIME t TYPE status;
+CREATE STREAM history (id LONG, ip STRING, status STRING, t LONG) ID id TIME t TYPE status;
+CREATE QUERY intrusion ON logins PATTERN SEQ(DENIED a, DENIED b, SUCCESS c);
+CREATE FORECAST break_in ON intrusion WITHIN 3 EVENTS USING MARKOV 1 LEARN FROM history
+HAVING FORECAST > 0.1;
+"""
 LOGINS = ["DENIED", "DENIED", "SUCCESS", "DENIED", "DENIED", "SUCCESS", "DENIED", "DENIED"]
 
 
-def forecast_stage() -> ForecastStage:
-    """Return a forecast that learns as it goes."""
-    return stage_of(FORECAST, name="break_in")
+def forecast_stage(version: int = FORECAST_FORMAT.version) -> ForecastStage:
+    """Return a forecast that learns as it goes; from version 2 on, one whose state is sets."""
+    if version == 1:
+        return stage_of(FORECAST, name="break_in")
+    return stage_of(STANDING, logins(), name="break_in")
 
 
 DRAWN = (

@@ -70,7 +70,8 @@ def test_what_acts_goes_on(sample: Path) -> None:
 
 @pytest.mark.parametrize("sample", FORECASTS, ids=lambda path: path.stem)
 def test_stored_forecasts_go_on(sample: Path) -> None:
-    stage, whole = forecast_stage(), forecast_stage()
+    version = int(sample.stem.removeprefix("forecast_"))
+    stage, whole = forecast_stage(version), forecast_stage(version)
     state = stage.restore({}, 12, sample.read_bytes())
     _, answers = stage.advance(state, batch(stage, logins()[6:]), 99)
     _, wanted = whole.advance(whole.start(), batch(whole, logins()), 99)

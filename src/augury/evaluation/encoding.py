@@ -210,7 +210,7 @@ class Encoder:
         `groups` has, for alternatives, the row of the first of those that exclude each other (-1:
         none). Derived events have the `place` of the events they came from.
         """
-        mask = self._mask(stream, table)
+        mask = self.mask(stream, table)
         row = np.arange(first_row, first_row + table.num_rows, dtype=np.int64)
         used = mask != 0
         if self.plan.drops_others and not used.all():
@@ -265,7 +265,8 @@ class Encoder:
             self.alone += 1
         return codes
 
-    def _mask(self, stream: StreamSchema, table: pa.Table) -> Words:
+    def mask(self, stream: StreamSchema, table: pa.Table) -> Words:
+        """Return the components that each row fits by itself, as bits."""
         plays = [play for play in self.plan.plays if play.stream == stream.name]
         kinds = codes, known = kinds_of(stream, table, [play.type for play in plays])
         # What a row may play by its type alone; the last entry is for types that nobody names.

@@ -25,7 +25,7 @@ from augury.evaluation.encoding import DerivedPlaces, chances_of, declaration_of
 from augury.kernels.rows.identity import mix_hashes
 from augury.kernels.rows.numbering import count_equals
 from augury.matching.lineage import Formula
-from augury.records import Words
+from augury.records import Places, Words
 from augury.sources.rows import alternative_groups
 
 # The column of rows that bring the hash of the whole row along.
@@ -48,10 +48,19 @@ class StreamRows:
     place: DerivedPlaces | None = None
 
     @cached_property
+    def times(self) -> Words:
+        """The time of each row."""
+        return whole(self.table.column(self.schema.time))
+
+    @cached_property
+    def places(self) -> Words:
+        """The place of each row, and that of the end."""
+        return np.arange(self.table.num_rows + 1)
+
+    @cached_property
     def is_in_strict_order(self) -> bool:
         """Whether each row is later than the one before."""
-        times = whole(self.table.column(self.schema.time))
-        return bool((times[1:] > times[:-1]).all())
+        return bool((self.times[1:] > self.times[:-1]).all())
 
     @cached_property
     def is_certain(self) -> bool:
@@ -61,13 +70,15 @@ class StreamRows:
         )
 
     @cached_property
-    def places_by_type(self) -> dict[str | None, Words]:
-        """The rows of each type, by place."""
-        coded = self.table.column(self.schema.type).combine_chunks().dictionary_encode("encode")
-        codes = coded.indices.to_numpy()
-        order = np.argsort(codes, kind="stable")
-        parts = np.split(order, np.cumsum(np.bincount(codes, minlength=len(coded.dictionary)))[:-1])
-        return dict(zip(coded.dictionary.to_pylist(), parts, strict=False))
+    def coded_types(self) -> tuple[list[str | None], Places]:
+        """The types that rows have, and the place of each row's among them."""
+        if self.schema.type is None:
+            return [None], np.zeros(self.table.num_rows, np.int32)
+        column = self.table.column(self.schema.type).combine_chunks()
+        coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        kinds: list[str | None] = [*coded.dictionary.to_pylist(), None]
+        codes = np.asarray(coded.indices.fill_null(len(kinds) - 1), np.int32)
+        return kinds, codes
 
     def groups(self) -> Words:
         """Return, for alternatives, the row of the first that excludes it; -1 where none does."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from augury.forecast.past import Read
-from augury.forecast.setting import Partition
-from augury.records import Flags, Reals, Words
+from augury.forecast.setting import ALL, Partition
+from augury.records import Flags, Places, Reals, Words
 
 
 @dataclass(frozen=True)
@@ -82,3 +82,29 @@ class Batch:
         place = np.concatenate([[0], np.cumsum(sizes[turn])]).astype(np.int64)
         moved = np.repeat(starts[turn] - place[:-1], sizes[turn]) + np.arange(len(self))
         return events[moved], place
+
+
+@dataclass(frozen=True)
+class Passing:
+    """Events of one partition in groups of equal order, as they go by.
+
+    The `code` of a group has the symbol `masks[code]`; group g has the events from `first[g]` on,
+    whose numbers count from `base`. All but `masks` and `base` may be shared by many forecasts.
+    """
+
+    code: Places
+    masks: Sequence[int]
+    time: Words
+    first: Words
+    number: Words
+    base: int
+    partition: Partition = ALL
+
+    def batch(self) -> Batch:
+        """Return the events by themselves, each alone in its group."""
+        n = len(self.code)
+        none, masks = np.zeros(n, np.int64), np.array(self.masks, np.int64)
+        number, symbol = self.number[:n] + self.base, masks[self.code]
+        partition, alone = np.full(n, self.partition), np.full(n, -1)
+        ones = np.ones(n)
+        return Batch(self.time, none, number, partition, symbol, ones, alone, none, [None])

@@ -89,7 +89,9 @@ class Wholes:
                 tables.grow()
         last = events[first[1:] - 1]
         readings = tables.readings.things
-        forecast, expected = Worth(tables, lambda k: readings[k]).of(batch, last, states, contexts)
+        value, time = tables.number_values(batch.values)[batch.value[last]], batch.time[last]
+        worth = Worth(tables, lambda k: readings[k])
+        forecast, expected = worth.of(value, time, states, contexts)
         none = np.zeros(0, np.int64)
         return Told(
             batch.time[last],
@@ -201,7 +203,8 @@ class Partials:
         group, token, context, end, bind = (column[:count] for column in out)
         tokens, own = self.tables.tokens.things, last[group]
         worth = Worth(self.tables, lambda k: frozenset([tokens[k]]))
-        forecast, expected = worth.of(batch, own, token, context, end)
+        value = self.tables.number_values(batch.values)[batch.value[own]]
+        forecast, expected = worth.of(value, batch.time[own], token, context, end)
         shown = forecast > 0.0
         own, bind = own[shown], bind[shown]
         items = np.concatenate([[0], np.cumsum(self.pool.depth[bind])]).astype(np.int64)

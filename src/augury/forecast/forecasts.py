@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from augury.forecast.batch import Batch
+from augury.forecast.batch import Batch, Passing
 from augury.forecast.edges import Edges, Move, Place, moves_of
 from augury.forecast.followed import Partials, Wholes, follows
 from augury.forecast.heard import Heard
@@ -21,6 +21,13 @@ from augury.forecast.machine import Machine
 from augury.forecast.model import Model, Seen
 from augury.forecast.past import Condition, Life, Past, Read
 from augury.forecast.setting import Partition, Row, Setting
+from augury.forecast.standing import (
+    Standing,
+    StandingTables,
+    StandingWholes,
+    StandingWholeTables,
+    stands,
+)
 from augury.forecast.tables import PartialTables, WholeTables
 from augury.forecast.told import Told
 from augury.forecast.values import EdgeValues, Moment, SymbolValues, World
@@ -60,7 +67,7 @@ class Lives:
     heard: Heard
     values: Values | None = None
     partitions: dict[Partition, Life] = field(default_factory=dict)
-    followed: Wholes | Partials | None = None
+    followed: Wholes | Partials | Standing | None = None
 
     @property
     def all(self) -> dict[Partition, Life]:
@@ -111,10 +118,14 @@ class Lives:
 
 @dataclass(frozen=True)
 class Forecaster:
-    """Makes the rows of one forecast; `conditions` are over several events."""
+    """Makes the rows of one forecast; `conditions` are over several events.
+
+    It `stands` where all events are of one partition, and only what claims enough is asked for.
+    """
 
     setting: Setting
     conditions: tuple[Condition, ...] = ()
+    stands: bool = False
 
     @cached_property
     def past(self) -> Past:
@@ -124,12 +135,20 @@ class Forecaster:
     def future(self) -> Machine:
         return self.setting.future()
 
-    def teach(self, history: Batch | None = None, hidden: Hidden | None = None) -> Taught:
+    @property
+    def counts_alone(self) -> bool:
+        """Whether all that a history teaches is which symbol followed which, and how fast."""
+        own = self.setting
+        return own.kind == "MARKOV" and not own.by_value and own.half_life is None
+
+    def teach(self, history: Batch | Passing | None = None, hidden: Hidden | None = None) -> Taught:
         """Return what the events of a history teach, or what goes on by itself."""
         own, past, model = self.setting, self.past, self._new_model()
         taught = Taught(model, Edges(by_value=own.by_value), hidden)
-        plain = own.kind == "MARKOV" and not own.by_value and own.half_life is None
-        if history is not None and len(history) and plain and history.is_certain:
+        if isinstance(history, Passing):
+            model.learn_passing(history)
+            history = None
+        elif history is not None and len(history) and self.counts_alone and history.is_certain:
             model.learn_at_once(history)
             history = None
         partitions: dict[Partition, Life] = {}
@@ -145,8 +164,7 @@ class Forecaster:
         if not own.online:
             taught.values = self._values(taught)
         if follows(own) and isinstance(taught.values, SymbolValues):
-            made = WholeTables if own.by_time else PartialTables
-            taught.tables = made(past, taught.values)
+            taught.tables = self._tables(taught.values)
         return taught
 
     def model_of(self, history: Batch) -> Model:
@@ -163,13 +181,27 @@ class Forecaster:
         order = own.order if own.kind == "MARKOV" else 0
         return Model(order, own.smoothing, by_value=own.by_value, half_life=own.half_life)
 
+    def _tables(self, values: SymbolValues) -> WholeTables | PartialTables:
+        own = self.setting
+        if self.stands and stands(own):
+            if own.by_time:
+                return StandingWholeTables(self.past, values)
+            standing = StandingTables(self.past, values)
+            standing.prepare()
+            return standing
+        return (WholeTables if own.by_time else PartialTables)(self.past, values)
+
     def start(self, taught: Taught) -> Lives:
         """Return what is known before any event of the stream."""
         if self.setting.online:
             taught = deepcopy(taught)
         heard = Heard((self.setting.window or 0) + 1 if self.setting.counts_events else 1)
         lives = Lives(taught.model, taught.edges, heard, taught.values)
-        if isinstance(taught.tables, WholeTables):
+        if isinstance(taught.tables, StandingWholeTables):
+            lives.followed = StandingWholes(taught.tables)
+        elif isinstance(taught.tables, StandingTables):
+            lives.followed = Standing(taught.tables)
+        elif isinstance(taught.tables, WholeTables):
             lives.followed = Wholes(taught.tables)
         elif taught.tables is not None:
             lives.followed = Partials(taught.tables)

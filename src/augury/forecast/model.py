@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from augury.kernels.forecast import counting
+
 if TYPE_CHECKING:
-    from augury.forecast.batch import Batch
+    from augury.forecast.batch import Batch, Passing
 
 Context = tuple[int, ...]
 Value = Hashable
@@ -25,6 +27,8 @@ Value = Hashable
 NEGLIGIBLE = 1e-18
 # After so many half lives since the origin, another is taken.
 MANY_HALF_LIVES = 400
+# Runs of symbols that are numbered, each with a count.
+MOST_RUNS = 2**18
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,32 @@ class Model:
         self.events += float(len(order))
         for own, count in zip(*np.unique(partition, return_counts=True), strict=True):
             self.met[int(own)] = self.met.get(int(own), 0.0) + float(count)
+
+    def learn_passing(self, passing: Passing) -> None:
+        """Do the same with events of one partition, each alone in its order."""
+        there = np.bincount(passing.code, minlength=len(passing.masks)) > 0
+        known = sorted({mask for mask, met in zip(passing.masks, there, strict=True) if met})
+        lengths = range(1, self.order + 2)
+        if len(known) ** (self.order + 1) > MOST_RUNS:
+            self.learn_at_once(passing.batch())
+            return
+        place = {mask: k for k, mask in enumerate(known)}
+        number_of = np.array([place.get(mask, 0) for mask in passing.masks], np.int64)
+        counts = np.zeros((len(lengths), len(known) ** (self.order + 1)), np.int64)
+        first, runs = np.zeros_like(counts), np.zeros(len(lengths), np.int64)
+        counting.count_runs(passing.code, number_of, len(known), runs, counts, first)
+        for length, own, begins in zip(lengths, counts, first, strict=True):
+            met = np.flatnonzero(own)
+            met = met[np.argsort(begins[met])]
+            digits = met[:, None] // len(known) ** np.arange(length - 1, -1, -1) % len(known)
+            for run, count in zip(digits.tolist(), own[met].tolist(), strict=True):
+                *context, symbol = (known[digit] for digit in run)
+                self.total.add(tuple(context), symbol, float(count))
+        events = len(passing.code)
+        self.total.pairs += float(events - 1)
+        self.total.gaps += float(passing.time[-1] - passing.time[0])
+        self.events += float(events)
+        self.met[passing.partition] = self.met.get(passing.partition, 0.0) + float(events)
 
     def _count(self, line: PartitionPast, event: Seen) -> None:
         if event.p <= 0.0:

@@ -340,6 +340,10 @@ class PartialLimitError(Exception):
     """There are more partial matches than the limit allows."""
 
 
+class RowLimitError(Exception):
+    """More rows would be told at once than the limit allows."""
+
+
 def _fitting(fits: Fits | None, number: int) -> Callable[[int], bool] | None:
     """Return whether an event fits as a component."""
     return None if fits is None else lambda component: fits(((component, number),))

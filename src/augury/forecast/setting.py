@@ -10,6 +10,8 @@ from augury.forecast.past import Bound, Condition, Past
 
 # The code of what parts a forecast.
 Partition = int
+# What all events are of where nothing parts them.
+ALL: Partition = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Setting:
     counts_events: bool = False
     state_limit: int = 100_000
     partial_limit: int = 1_000_000
+    row_limit: int = 20_000_000
 
     @property
     def timed_window(self) -> int | None:

@@ -20,6 +20,7 @@ from augury.forecast.machine import Token
 from augury.forecast.model import Counts, PartitionPast
 from augury.forecast.past import Bound, Life
 from augury.forecast.setting import Partition
+from augury.forecast.standing import Standing
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -79,6 +80,8 @@ class _Writer:
 def dump(lives: Lives, *, online: bool) -> Stored:
     """Return what lives; with what was learned where that goes on."""
     to = _Writer()
+    if isinstance(lives.followed, Standing):
+        return _with_sets(to, lives.followed)
     for partition, life in lives.all.items():
         _write_life(to, to.partitions.of(partition), life)
         since = max(0, life.since - lives.heard.first)
@@ -92,9 +95,24 @@ def dump(lives: Lives, *, online: bool) -> Stored:
     return Stored(arrays, list(to.partitions.known), list(to.values.known))
 
 
+def _with_sets(to: _Writer, followed: Standing) -> Stored:
+    """Return partial matches that go on as sets."""
+    nodes, slots, context = followed.stored()
+    for token, end, members in slots:
+        to.add("slots", (to.tokens.of(token), end, members), 0.0)
+    to.add("at", (to.contexts.of(context),), 0.0)
+    return Stored(to.arrays() | {"sets": nodes}, [], [])
+
+
 def load(stored: Stored, lives: Lives) -> None:
     """Put back into lives that have begun what was stored, under the partitions' codes of now."""
     source = _Reader(stored)
+    if "sets" in stored.arrays:
+        assert isinstance(lives.followed, Standing)
+        ((at,),) = (row for row, _ in source.rows("at"))
+        slots = [(source.tokens[t], end, members) for (t, end, members), _ in source.rows("slots")]
+        lives.followed.put_back(stored.arrays["sets"], slots, source.contexts[at])
+        return
     lives.heard.chances = stored.arrays["heard"].tolist()
     for (place, since), _ in source.rows("lives"):
         lives.partitions[stored.partitions[place]] = Life(since=since)

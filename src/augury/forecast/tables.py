@@ -194,12 +194,16 @@ def without_end(past: Past, token: Token) -> Token:
 
 def larger(table: Words, rows: int, columns: int) -> Words:
     """Return a table that has room for so many rows and columns; -1 is not known."""
-    if table.shape[0] >= rows and table.shape[1] >= columns:
+    shape = _room(table.shape[0], rows), _room(table.shape[1], columns)
+    if shape == table.shape:
         return table
-    shape = (max(rows, 2 * table.shape[0]), max(columns, table.shape[1]))
     found = np.full(shape, -1, np.int64)
     found[: table.shape[0], : table.shape[1]] = table
     return found
+
+
+def _room(there: int, needed: int) -> int:
+    return there if there >= needed else max(needed, 2 * there)
 
 
 def longer(column: Words, count: int, instead: int) -> Words:

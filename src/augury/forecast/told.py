@@ -10,6 +10,10 @@ import numpy as np
 from augury.forecast.setting import Row
 from augury.records import Flags, Reals, Words
 
+# Components are bits of a word.
+MOST_COMPONENTS = 64
+LATEST = np.int64(2**62)
+
 
 @dataclass(frozen=True)
 class Told:
@@ -66,13 +70,29 @@ class Told:
         first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return Told(first_item=first, **columns, **reals)
 
-    def at(self, rows: Words, time: Words) -> Told:
-        """Return some of the rows, each as often as it is named, at other times."""
+    def in_order(self) -> Told:
+        """Return the rows of each event by what they have bound: what began first comes first.
+
+        Of two that are alike as far as one goes, the one with more comes first.
+        """
+        count = len(self)
+        begins = np.ones(count, np.bool_)
+        begins[1:] = self.last[1:] != self.last[:-1]
+        if begins.all():
+            return self
+        sizes = np.diff(self.first_item)
+        place = np.arange(len(self.number)) - np.repeat(self.first_item[:-1], sizes)
+        keys = np.full((int(sizes.max(initial=0)), count), LATEST)
+        keys[place, self.row_of_item] = self.number * MOST_COMPONENTS + self.component
+        return self._at(np.lexsort((*keys[::-1], np.cumsum(begins))))
+
+    def _at(self, rows: Words) -> Told:
+        """Return the rows in another order."""
         sizes = np.diff(self.first_item)[rows]
         first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         items = np.repeat(self.first_item[rows] - first[:-1], sizes) + np.arange(first[-1])
         return Told(
-            time,
+            self.time[rows],
             self.last[rows],
             first,
             self.component[items],

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from augury.forecast import arrivals
-from augury.forecast.batch import Batch
 from augury.forecast.machine import Reading
 from augury.forecast.tables import Tables, firsts
 from augury.forecast.values import Moment
@@ -24,33 +23,33 @@ class Worth:
     reading_of: Callable[[int], Reading]
 
     def of(
-        self, batch: Batch, last: Words, state: Words, context: Words, end: Words | None = None
+        self, value: Words, time: Words, state: Words, context: Words, end: Words | None = None
     ) -> tuple[Reals, Reals]:
-        """Return forecast and expected wait of each row, after the event at `last`; NaN is NULL."""
+        """Return forecast and expected wait of each row, at a time, for a value; NaN is NULL."""
         setting, tables = self.tables.values.setting, self.tables
-        value = tables.number_values(batch.values)[batch.value[last]]
         key = (value * len(tables.contexts) + context) * (int(state.max(initial=0)) + 1) + state
         if setting.timed_window is None or end is None:
             return self._looked_up(key, (value, context, state))
-        left = (end - batch.time[last]).astype(np.float64)
+        left = (end - time).astype(np.float64)
         if setting.steady:
             gaps = np.array([tables.gap(v) or 0.0 for v in range(len(tables.by))])[value]
             known = np.where(gaps > 0.0, gaps, 1.0)
             steps = np.floor(left / known + arrivals.SLACK).astype(np.int64)
             key = key * (int(steps.max(initial=0)) + 1) + steps
-            return self._looked_up(key, (value, context, state, batch.time[last], end, steps))
+            return self._looked_up(key, (value, context, state, time, end, steps))
         return self._weighed(key, (value, context, state), left)
 
     def _looked_up(self, key: Words, columns: tuple[Words, ...]) -> tuple[Reals, Reals]:
         """Return what rows of equal keys are worth, each looked up once."""
         first, places = firsts(key)
-        told = [self._one(*row) for row in zip(*(c[first].tolist() for c in columns), strict=True)]
+        told = [self.one(*row) for row in zip(*(c[first].tolist() for c in columns), strict=True)]
         found = np.array(told, np.float64).reshape(-1, 2)[places]
         return found[:, 0], found[:, 1]
 
-    def _one(
+    def one(
         self, value: int, context: int, state: int, now: int = 0, end: int = -1, steps: int = -1
     ) -> tuple[float, float]:
+        """Return what one row is worth."""
         tables, key = self.tables, (value, context, state, steps)
         if key not in tables.worth:
             reading = self.reading_of(state)

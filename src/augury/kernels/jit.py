@@ -36,6 +36,14 @@ def part(function: Callable[..., Any]) -> Any:
     )
 
 
+def inner(function: Callable[..., Any]) -> Any:
+    """Make a function that is put in place where kernels call it, however large it is.
+
+    For what is called so often that handing over its arrays, some words for each, would show.
+    """
+    return _generic(njit(cache=False, forceinline=True, **_OPTIONS)(function))
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Make an entry point, whose compiled code is looked for in files before it is compiled."""
     dispatcher = njit(cache=False, **_OPTIONS)(function)

@@ -102,6 +102,7 @@ def plan_forecast(forecast: CheckedForecast, catalog: Catalog) -> ForecastPlan:
         counts_events=bool(window and window.events),
         state_limit=value_of("forecast_state_limit"),
         partial_limit=query.match_limit or value_of("match_limit"),
+        row_limit=max(query.match_limit or 0, value_of("step_match_limit")),
     )
     own = replace(query, keys=forecast.keys)
     drops_others = match.drops_others

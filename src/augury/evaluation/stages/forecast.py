@@ -26,14 +26,15 @@ from augury.evaluation.learning.drawn_futures import History
 from augury.evaluation.learning.hidden_futures import hidden_of
 from augury.evaluation.learning.joint_conditions import Looks, Seen, looks_of
 from augury.evaluation.stages.forecast_state import Codes, ForecastState, dump_state, load_state
-from augury.evaluation.stages.idle import idle, types_read
 from augury.evaluation.stages.row_store import PickedRows
-from augury.evaluation.stages.taking_in import STREAM, encoded
+from augury.evaluation.stages.standing import can_pass, passing, stands
+from augury.evaluation.stages.taking_in import STREAM, encoded, kept
 from augury.evaluation.stream_rows import NUMBERED, StreamRows, event_ids, inputs_of
-from augury.forecast.batch import Batch
+from augury.forecast.batch import Batch, Passing
 from augury.forecast.chain import TooManyStatesError
 from augury.forecast.forecasts import Forecaster, Taught
-from augury.forecast.past import PartialLimitError
+from augury.forecast.past import PartialLimitError, RowLimitError
+from augury.forecast.standing import Standing, StandingWholes
 from augury.forecast.told import Told
 from augury.inference.model import Model
 from augury.matching.matcher import ALWAYS
@@ -86,7 +87,7 @@ class ForecastStage:
 
     @cached_property
     def forecaster(self) -> Forecaster:
-        return Forecaster(self.plan.setting, self.looks.conditions)
+        return Forecaster(self.plan.setting, self.looks.conditions, stands(self.plan))
 
     @cached_property
     def looks(self) -> Looks:
@@ -154,19 +155,28 @@ class ForecastStage:
 
     def _told(self, state: ForecastState, batch: Mapping[str, StreamRows]) -> Told:
         """Take new rows in; return what HAVING may let pass of what is told after each."""
-        having, own = self.plan.forecast.having, None
-        name = self.streams[0].name.lower()
-        if self._types_read is not None and not self.acts and state.lives.followed is not None:
-            own = idle(self.plan, self._types_read, batch[name]) if name in batch else None
-        events = self._batch(state, batch if own is None else {name: own.rows})
+        having = self.plan.forecast.having
         least = 0.0 if having is None else max(0.0, having.threshold - 2 * TOLERANCE)
+        rows = batch.get(self.streams[0].name.lower())
         with limits_named(self.plan):
-            told = self.forecaster.advance(state.lives, events, least)
-        return told if own is None else own.told(told.only(shown(self.plan.forecast, told)))
+            if not self.forecaster.stands:
+                return self.forecaster.advance(state.lives, self._batch(state, batch), least)
+            if rows is None or not rows.table.num_rows:
+                return Told.of([])
+            followed = state.lives.followed
+            if isinstance(followed, Standing | StandingWholes) and can_pass(rows):
+                told = followed.pass_by(self._passing(state, rows), least)
+            else:
+                told = self.forecaster.advance(state.lives, self._batch(state, batch), least)
+            # However rows were read, and however they were cut.
+            return told.in_order()
 
-    @cached_property
-    def _types_read(self) -> frozenset[str] | None:
-        return types_read(self.plan)
+    def _passing(self, state: ForecastState, rows: StreamRows) -> Passing:
+        """Return new rows, which are kept, as events that many forecasts read."""
+        table = kept(rows.table)
+        store = state.rows.setdefault(0, PickedRows(table.schema))
+        base = store.append(table)
+        return passing(state.encoder, rows, base)
 
     def read(self, state: ForecastState, batch: Mapping[str, StreamRows]) -> tuple[Batch, Told]:
         """Take new rows in; return their events, and what is told of them whatever HAVING says."""
@@ -249,21 +259,31 @@ class ForecastStage:
         codes = np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)
         return list(numbers), codes
 
-    def _taught(self, encoder: Encoder) -> Batch | None:
+    def _taught(self, encoder: Encoder) -> Batch | Passing | None:
         """Return the events of the history, as if they were of the stream that is read."""
+        history = self._history()
+        counts = history is not None and self.forecaster.counts_alone and stands(self.plan)
+        if history is not None and counts and can_pass(history):
+            return passing(encoder, history)
         lessons = self._lessons(encoder)
         return None if lessons is None else batch_of([lessons])
 
-    def _lessons(self, encoder: Encoder) -> Part | None:
+    def _history(self) -> StreamRows | None:
+        """Return the rows of a history that has some, in their order."""
         if self.history is None:
             return None
-        history, (stream, *_) = by_id(self.history), self.streams
+        # Many forecasts share what is made of rows that are in order.
+        history = self.history if self.history.is_in_strict_order else by_id(self.history)
         if not history.table.num_rows and not self.plan.forecast.online:
             name = self.plan.forecast.name
             message = f"forecast {name} learns from {history.schema.name}, which has no events"
             hint = f"bind its rows: bind({history.schema.name!r}, table)"
             raise PlanError(NO_HISTORY, message, hint, self.plan.forecast.span)
-        if not history.table.num_rows:
+        return history if history.table.num_rows else None
+
+    def _lessons(self, encoder: Encoder) -> Part | None:
+        history, (stream, *_) = self._history(), self.streams
+        if history is None:
             return None
         events = encoder.encode(
             replace(history.schema, name=stream.name), history.table, 0, history.groups()
@@ -363,6 +383,12 @@ def limits_named(plan: ForecastPlan) -> Iterator[None]:
         message = f"forecast {forecast.name} needs {error}"
         hint = "take a smaller MARKOV, or raise AUGURY_FORECAST_STATE_LIMIT"
         raise PlanError(TOO_MANY_STATES, message, hint, forecast.span) from error
+    except RowLimitError as error:
+        raise DataError(
+            f"forecast {forecast.name} would tell more than {plan.setting.row_limit:,} rows in one "
+            f"step; narrow the window of query {forecast.query.name}, raise HAVING, or the setting "
+            "step_match_limit"
+        ) from error
     except PartialLimitError as error:
         raise DataError(
             f"forecast {forecast.name} has more partial matches at one event than "

@@ -23,7 +23,8 @@ from augury.forecast.stored import Stored, dump, load
 from augury.operator import NEVER_YET
 from augury.planning.forecast_plan import ForecastPlan
 
-FORMAT = Format(b"AUGURYFC", 1)
+# Version 2 has sets of partial matches, too.
+FORMAT = Format(b"AUGURYFC", 2)
 # The length of the first part of a stored state, in bytes.
 _LENGTH = 8
 # Partitions with a code after which it is looked which of them live.

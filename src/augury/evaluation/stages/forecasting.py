@@ -16,19 +16,28 @@ from augury.planning.forecast_plan import plan_forecast
 
 def forecast_stages(network: Network) -> dict[str, ForecastStage]:
     """Return the stages of the forecasts that are asked for, by name."""
-    asked = network.forecasts_read
-    return {f"forecast {each.name}": forecast_stage(network, each) for each in asked}
+    # Many forecasts mostly learn from one history.
+    asked, histories = network.forecasts_read, dict[str, StreamRows]()
+    return {f"forecast {each.name}": forecast_stage(network, each, histories) for each in asked}
 
 
 def taught(network: Network) -> dict[str, Learned]:
     """Return what the histories teach of the forecasts that are made, by lower-case name."""
-    stages = [forecast_stage(network, each) for each in network.forecasts_made]
+    made, histories = network.forecasts_made, dict[str, StreamRows]()
+    stages = [forecast_stage(network, each, histories) for each in made]
     learned = {each.plan.forecast.name.lower(): each.learned().known for each in stages}
     return {name: known for name, known in learned.items() if known is not None}
 
 
-def forecast_stage(network: Network, forecast: CheckedForecast) -> ForecastStage:
-    """Return the stage of a forecast, with its history, unless it is known what that teaches."""
+def forecast_stage(
+    network: Network,
+    forecast: CheckedForecast,
+    histories: dict[str, StreamRows] | None = None,
+) -> ForecastStage:
+    """Return the stage of a forecast, with its history, unless it is known what that teaches.
+
+    Histories that were read are in `histories`, and put there.
+    """
     plan = plan_forecast(forecast, network.catalog)
     known = network.taught.get(forecast.name.lower())
     acts = network.act is not None
@@ -38,17 +47,21 @@ def forecast_stage(network: Network, forecast: CheckedForecast) -> ForecastStage
     if forecast.future.kind == "MODEL":
         stream = forecast.query.streams[0].name
         model = Filtered.of(network, stream).model
-    history = _history(network, forecast)
+    history = None
+    if forecast.learn_from is not None:
+        known_rows = {} if histories is None else histories
+        name = forecast.learn_from.lower()
+        if name not in known_rows:
+            known_rows[name] = _history(network, forecast.learn_from)
+        history = known_rows[name]
     return forecast_stage_of(plan, network.relations, history, None, acts, model)
 
 
-def _history(network: Network, forecast: CheckedForecast) -> StreamRows | None:
+def _history(network: Network, learn_from: str) -> StreamRows:
     """Return the rows of LEARN FROM by time, with the ids of their events."""
-    if forecast.learn_from is None:
-        return None
-    name = forecast.learn_from.lower()
+    name = learn_from.lower()
     if name not in network.tables:
-        raise DataError(f"stream {forecast.learn_from} has no data; bind it, to learn from it")
+        raise DataError(f"stream {learn_from} has no data; bind it, to learn from it")
     rows = checked_rows(network.catalog, name, dict(network.tables))
     table = with_event_ids(rows.schema, in_order(rows.table, rows.schema))
     return StreamRows(rows.schema, table, rows.rejected)

@@ -22,12 +22,16 @@ def encoded(
 
     Alternatives are numbered from `groups` on, which have as many numbers as there are rows.
     """
-    # The hash of a row has become the id of its event.
-    table = source.table
-    if NUMBERED in table.column_names and EVENT_ID in table.column_names:
-        table = table.drop_columns([EVENT_ID])
+    table = kept(source.table)
     events = encoder.encode(source.schema, table, first, source.groups())
     if source.schema.alternatives:
         moved = np.where(events.group < 0, -1, events.group - first + groups)
         events = replace(events, group=moved)
     return events, table
+
+
+def kept(table: pa.Table) -> pa.Table:
+    """Return rows as they are kept: the hash of a row has become the id of its event."""
+    if NUMBERED in table.column_names and EVENT_ID in table.column_names:
+        return table.drop_columns([EVENT_ID])
+    return table
