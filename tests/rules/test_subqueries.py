@@ -67,6 +67,33 @@ def test_several_events_are_asked_together() -> None:
     assert asked(query, "a1 b2 b3", v=[0, 2, 3]) == {"a=a1 b=b3": 1.0}
 
 
+def test_pairs_are_found_among_many_rows() -> None:
+    places = [f"p{k}" for k in range(12)]
+    far = {(a, b): (3 * i + 7 * j) % 40 for i, a in enumerate(places) for j, b in enumerate(places)}
+    del far["p3", "p4"]
+    script = """
+    CREATE STREAM moves (id LONG, kind STRING, place STRING, t LONG) ID id TIME t TYPE kind;
+    CREATE TABLE far (target STRING, origin STRING, steps LONG) KEY origin, target;
+    CREATE QUERY q ON moves PATTERN SEQ(A a, B b)
+    WHERE (SELECT steps FROM far WHERE origin = a.place AND b.place = target) < 9
+    USING SKIP TILL NEXT MATCH WITHIN 500;
+    """
+    told = [("AB"[k % 3 > 0], places[(5 * k * k + k) % 12], k) for k in range(60)]
+    ag = Session(engine="local")
+    ag.sql(script)
+    ag.bind("far", [{"origin": a, "target": b, "steps": n} for (a, b), n in far.items()])
+    names = ("kind", "place", "t")
+    ag.bind("moves", [{"id": r[2], **dict(zip(names, r, strict=True))} for r in told])
+    expected = set()
+    for kind, place, t in told:
+        later = [r for r in told if r[2] > t and r[0] == "B" and far.get((place, r[1]), 99) < 9]
+        if kind == "A" and later:
+            expected.add((t, later[0][2]))
+    rows_found = ag.table("q").to_pylist()
+    assert {(row["start_ts"], row["end_ts"]) for row in rows_found} == expected
+    assert len(expected) > 10
+
+
 def test_texts_of_rows_are_ordered_as_others_are() -> None:
     least = "(SELECT MIN(colour) FROM colours WHERE n >= a.v AND n <= b.v)"
     query = f"PATTERN SEQ(A a, B b) WHERE {least} < b.tag USING SKIP TILL NEXT MATCH WITHIN 9"

@@ -33,11 +33,11 @@ def link(
     `tables` has the rows of each table by its name in lower case, timestamps in microseconds.
     """
     known = codes or {}
-    programs = programs.with_rows(tables or {})
+    programs, given = programs.with_rows(tables or {})
     constants = [_word(c.type, c.value, known) for c in programs.constants]
     lengths = [len(p.instructions) * op.WIDTH for p in programs.programs]
     starts = list(accumulate(lengths, initial=len(lengths) + 1))
-    places, rows = _tables(programs.tables, tables or {}, known, starts[-1])
+    places, rows = _tables(programs.tables, given, known, starts[-1])
     code = list(starts)
     for program in programs.programs:
         for instruction in program.instructions:

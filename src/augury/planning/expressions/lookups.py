@@ -97,10 +97,16 @@ def _settled(value: Any) -> Any:
 # Written out --------------------------------------------------------------------------------------
 
 
-def written_out(node: Apply, tables: Tables | None) -> Typed:
-    """Return a subquery as an expression without tables; None stands for some row of NULLs."""
+def written_out(node: Apply, tables: Tables | None, made: dict[str, list[Row]]) -> Typed:
+    """Return a subquery as an expression without look-ups; None stands for some row of NULLs.
+
+    What is found by the whole KEY alone is searched for, by membership in sets of keys, which are
+    `made` as tables.
+    """
     asked = node.asked
     assert asked is not None
+    if tables is not None and _is_by_key_alone(asked):
+        return _searched(node, asked, rows_of(asked, tables), made)
     rows = [(None,) * len(asked.columns)] if tables is None else rows_of(asked, tables)
     holds = [_at(asked, row, node.operands) for row in rows]
     if asked.column is None:
@@ -113,6 +119,46 @@ def written_out(node: Apply, tables: Tables | None) -> Typed:
         return Apply(node.type, "case", (*parts, Constant(node.type, None)))
     known = [k for k, value in enumerate(values) if tables is None or value is not None]
     return _of_function(asked, node.type, [holds[k] for k in known], [values[k] for k in known])
+
+
+def _is_by_key_alone(asked: Asked) -> bool:
+    """Return whether a row is asked for by its whole KEY, and by nothing else."""
+    if asked.function is not None or not asked.key or asked.condition is None:
+        return False
+    parts = asked.condition.operands if isinstance(asked.condition, Apply) else ()
+    is_and = isinstance(asked.condition, Apply) and asked.condition.operator == "and"
+    count = len(parts) if is_and else 1
+    places = [place for place, _ in _equated(asked.condition, asked)]
+    return len(places) == count == len(asked.key) and set(places) == set(asked.key)
+
+
+def _searched(node: Apply, asked: Asked, rows: list[Row], made: dict[str, list[Row]]) -> Typed:
+    """Return the value under a key as a search: half of the values that are left, at each step."""
+    assert asked.column is not None
+    place = asked.columns.index(asked.column)
+    by = list(_equated(asked.condition, asked))
+    keys: dict[Any, list[Row]] = {}
+    for row in rows:
+        if row[place] is not None:
+            keys.setdefault(row[place], []).append(tuple([row[at] for at, _ in by]))
+    operands = tuple(node.operands[number] for _, number in by)
+
+    def among(values: list[Any]) -> Typed:
+        name = f"\0{asked.table} {len(made)}"
+        made[name.lower()] = [key for value in values for key in keys[value]]
+        return Apply(DataType.BOOLEAN, "member", operands, name)
+
+    def search(values: list[Any]) -> Typed:
+        if len(values) == 1:
+            return Constant(node.type, values[0])
+        half = len(values) // 2
+        branches = (among(values[:half]), search(values[:half]), search(values[half:]))
+        return Apply(node.type, "case", branches)
+
+    values, nothing = list(keys), Constant(node.type, None)
+    if not values:
+        return nothing
+    return Apply(node.type, "case", (among(values), search(values), nothing))
 
 
 def _of_function(asked: Asked, kind: DataType, holds: list[Typed], values: list[Any]) -> Typed:

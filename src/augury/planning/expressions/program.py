@@ -122,17 +122,18 @@ class ProgramSet:
         rows = (row for name in self.opened for row in tables.get(name, ()))
         return (value for row in rows for value in row if isinstance(value, str))
 
-    def with_rows(self, tables: Tables) -> ProgramSet:
-        """Return the programs with the rows of tables written out."""
+    def with_rows(self, tables: Tables) -> tuple[ProgramSet, Tables]:
+        """Return the programs with rows written out, and the tables that they look into."""
         if self.query is None:
-            return self
+            return self, tables
         pools = _Pools.of(self)
         programs = tuple(
             each if each.open is None else _program(each.open, self.query, pools, each, tables)
             for each in self.programs
         )
         constants, known = tuple(pools.constants), tuple(pools.tables)
-        return replace(self, programs=programs, constants=constants, tables=known)
+        found = replace(self, programs=programs, constants=constants, tables=known)
+        return found, {**tables, **pools.made}
 
     @property
     def strings(self) -> tuple[str, ...]:
@@ -165,6 +166,8 @@ class _Pools:
         self.columns: dict[EventColumn, int] = {}
         self.tables: dict[TableUse, int] = {}
         self.orders_strings = False
+        # Sets of keys that are looked into, as tables.
+        self.made: dict[str, list[tuple[object, ...]]] = {}
 
     @classmethod
     def of(cls, known: ProgramSet) -> _Pools:
@@ -492,7 +495,7 @@ class _Assembler:
         if len(sources) != 1 or None in sources:
             if node.operator == "lookup":
                 self.is_open = True
-                self.emit(written_out(node, self.tables))
+                self.emit(written_out(node, self.tables, self.pools.made))
                 return
             raise refuse(
                 f"{node.operator} works on the strings of one event; compare them after applying "
