@@ -16,6 +16,7 @@ from augury.matching.matcher import ALWAYS
 from augury.rules.stage import State
 from augury.runners.live.acting import Used
 from augury.runners.local.runner import LocalRunner
+from augury.runners.process.collector import collecting_seldom
 
 
 @dataclass
@@ -81,7 +82,8 @@ class ActingRun:
             searched = {name: self.runner.table(name) for name in used.acting.searched}
             told = {name: self.runner.forecast_to_act(name) for name in used.acting.forecasts}
             candidates = searched | told
-            state, acted = stage.advance(stage.start(), candidates, ALWAYS)
+            with collecting_seldom():
+                state, acted = stage.advance(stage.start(), candidates, ALWAYS)
             if acted.stopped is not None:
                 raise acted.stopped
             state.own.firings, state.own.rejected = acted.firings, acted.rejected
