@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
+from math import inf
 from typing import Any, Literal
 
 Table = list[list[Any]]
@@ -103,7 +104,7 @@ def text_of(script: Script) -> str:
         "CREATE TABLE log (worker STRING);",
     ]
     lines += map(_query_text, script.queries)
-    lines += map(_rule_text, script.rules)
+    lines += map(rule_text, script.rules)
     if script.rules:
         # A rule that never acts: both tables are such as rules write.
         lines.append(
@@ -138,14 +139,15 @@ def _ask_text(ask: Ask, who: str) -> str:
     }[ask.kind]
 
 
-def _rule_text(rule: Rule) -> str:
+def rule_text(rule: Rule, how: str = "CREATE") -> str:
+    """Return a rule as the language has it; `how` may be CREATE OR REPLACE."""
     asks = [] if rule.ask is None else [_ask_text(rule.ask, "hit.who")]
     asks += [] if rule.least is None else [f"hit.confidence >= {rule.least!r}"]
     when = f" WHEN {' AND '.join(asks)}" if asks else ""
     reject = " ON ERROR REJECT" if rule.rejects else ""
     acts = " ".join(f"{_act_text(act)};" for act in rule.acts)
     return (
-        f"CREATE RULE {rule.name} ON OUTPUT {rule.query} REFERENCING NEW AS hit{when}{reject} "
+        f"{how} RULE {rule.name} ON OUTPUT {rule.query} REFERENCING NEW AS hit{when}{reject} "
         f"BEGIN {acts} END;"
     )
 
@@ -325,7 +327,10 @@ class ImpossibleError(Exception):
 
 @dataclass
 class Outcome:
-    """What came of a script; `stopped` is the time of the moment that could not be done."""
+    """What came of a script, up to the moment `reached`; `stopped` is when one could not be done.
+
+    `counts` are the changes of each key so far.
+    """
 
     tables: Tables
     passed: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
@@ -334,6 +339,8 @@ class Outcome:
     rejected: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
     reads: list[tuple[str, int, str, Any]] = field(default_factory=list)
     stopped: int | None = None
+    reached: tuple[Any, ...] = ()
+    counts: dict[tuple[str, Any], int] = field(default_factory=dict)
 
 
 def answer(ask: Ask, who: str, tables: Tables, note: Callable[[str, Any], None]) -> bool | None:
@@ -361,18 +368,33 @@ def answer(ask: Ask, who: str, tables: Tables, note: Callable[[str, Any], None])
 
 def reference(script: Script, events: list[Event], ids: Callable[[str, Any], str]) -> Outcome:
     """Return what comes of a script; `ids` tells what a match is called."""
-    tables: Tables = {"status": [list(row) for row in script.status], "log": []}
-    outcome, counts = Outcome(tables), dict[tuple[str, Any], int]()
+    return gone_on(begun(script), script, events, ids)
+
+
+def begun(script: Script) -> Outcome:
+    """Return what there is before the first moment."""
+    return Outcome({"status": [list(row) for row in script.status], "log": []})
+
+
+def gone_on(
+    outcome: Outcome,
+    script: Script,
+    events: list[Event],
+    ids: Callable[[str, Any], str],
+    before: float = inf,
+) -> Outcome:
+    """Return what comes of the moments after those that were reached, before a time."""
+    outcome = replace(deepcopy(outcome), stopped=None)
     found = [m for q in script.queries for m in matches_of(q, events, script.ordered)]
-    for moment in sorted({match.moment for match in found}):
-        before = deepcopy(outcome)
+    later = {m.moment for m in found if m.moment > outcome.reached and m.moment[0] < before}
+    for moment in sorted(later):
+        so_far = deepcopy(outcome)
         own = [match for match in found if match.moment == moment]
         try:
-            _moment(script, outcome, own, counts, ids)
+            _moment(script, outcome, own, outcome.counts, ids)
         except ImpossibleError:
-            reads = outcome.reads
-            before.stopped, before.reads = moment[0], reads
-            return before
+            return replace(so_far, stopped=moment[0], reads=outcome.reads)
+        outcome.reached = moment
     return outcome
 
 
@@ -391,7 +413,9 @@ def _moment(
     due = []
     for rule in script.rules:
         listening = [match for match in passed if match.query == rule.query]
-        for match in sorted(listening, key=lambda m: (m.own[0].t, ids(m.query, m.ids))):
+        if len(listening) > 1:
+            listening.sort(key=lambda m: (m.own[0].t, ids(m.query, m.ids)))
+        for match in listening:
             try:
                 if _fires(rule, match, outcome.tables, note_by(rule.name, match)):
                     due.append((rule, match))
