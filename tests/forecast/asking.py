@@ -31,15 +31,16 @@ def rows_of(text: str) -> list[Row]:
     return found
 
 
-def script(pattern: str, forecast: str, *, keyed: bool, by_time: bool) -> str:
-    """Return the declarations of a case: query `q` and forecast `f`."""
+def script(pattern: str, forecast: str, *, keyed: bool, by_time: bool, number: str = "") -> str:
+    """Return the declarations of a case: query `q` and forecast `f`; names may have a number."""
     key = "KEY k" if keyed else ""
     how = "BY TIME" if by_time else "BY MATCH"
+    learned = forecast.replace("FROM history", f"FROM history{number}")
     return f"""
-        CREATE STREAM s {_COLUMNS} ID id {key} TIME t TYPE kind PROBABILITY p;
-        CREATE STREAM history {_COLUMNS} ID id {key} TIME t TYPE kind PROBABILITY p;
-        CREATE QUERY q ON s PATTERN {pattern};
-        CREATE FORECAST f ON q {forecast} RETURN FORECAST {how};
+        CREATE STREAM s{number} {_COLUMNS} ID id {key} TIME t TYPE kind PROBABILITY p;
+        CREATE STREAM history{number} {_COLUMNS} ID id {key} TIME t TYPE kind PROBABILITY p;
+        CREATE QUERY q{number} ON s{number} PATTERN {pattern};
+        CREATE FORECAST f{number} ON q{number} {learned} RETURN FORECAST {how};
     """
 
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from augury import QueryError
-from forecast.asking import bound, forecasts, rows_of
+from forecast.asking import Row, bound, forecasts, rows_of
 from forecast.worked import CASES, Case
 
 TOLERANCE = 1e-9 / 2 + 1e-12
@@ -22,6 +22,11 @@ def _time_after(case: Case, label: str) -> int:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name.split()[0])
 def test_partial_matches_are_forecast_as_worked_out(case: Case, pushed: bool) -> None:
     found = forecasts(case.pattern, case.forecast, case.history, case.stream, pushed=pushed)
+    check_matches(case, found)
+
+
+def check_matches(case: Case, found: list[Row]) -> None:
+    """Compare what is told of partial matches, after each event that the case names."""
     for label, _, wanted in case.after:
         rows = [row for row in found if row["ts"] == _time_after(case, label)]
         told = {bound(row): (row["confidence"], row["forecast"], row["expected"]) for row in rows}
@@ -37,6 +42,11 @@ EXACT = [case for case in CASES if all(told is not None for _, told, _ in case.a
 @pytest.mark.parametrize("case", EXACT, ids=lambda case: case.name.split()[0])
 def test_the_query_as_a_whole_is_forecast_as_worked_out(case: Case) -> None:
     found = forecasts(case.pattern, case.forecast, case.history, case.stream, by_time=True)
+    check_by_time(case, found)
+
+
+def check_by_time(case: Case, found: list[Row]) -> None:
+    """Compare what is told by time, which is nothing but what the case has."""
     assert len(found) == len(case.after)
     for label, wanted, _ in case.after:
         assert wanted is not None

@@ -191,6 +191,18 @@ def test_an_error_of_augury_crosses_spark_as_itself() -> None:
     assert str(found) == "the state of shard 3 is damaged"
 
 
+def test_an_error_that_another_one_caused_is_the_one_that_is_told() -> None:
+    chain = """augury.rules.contents.RefusedKeyError: key ('w7',) is there already
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "worker.py", line 1, in main
+augury.errors.DataError: rule note, match m1 at 9: key ('w7',) is there already"""
+    said = "rule note, match m1 at 9: key ('w7',) is there already"
+    assert sentence(WORKER.format(chain)) == said
+
+
 def test_a_refusal_of_augury_crosses_spark_as_one() -> None:
     raised = "augury.planning.refusal.PlanError: query q uses a MARKOV stream"
     assert sentence(WORKER.format(raised)) == "query q uses a MARKOV stream"

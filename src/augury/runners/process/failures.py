@@ -101,11 +101,12 @@ def explained(problem: Exception, what: str = STOPPED, *, streaming: bool = Fals
     if os.environ.get("AUGURY_TRACEBACK"):
         raise problem
     text = _text(problem)
-    ours = _OURS.search(text)
-    if ours is not None:
+    if ours := _OURS.findall(text):
+        # Python prints causes first: the last is the error that was raised.
+        name, said = ours[-1]
         # What stands elsewhere in augury is a kind of DataError.
-        kind = getattr(errors, ours[1], errors.DataError)
-        return kind(ours[2]) if kind is not errors.QueryError else AuguryError(ours[2])
+        kind = getattr(errors, name, errors.DataError)
+        return kind(said) if kind is not errors.QueryError else AuguryError(said)
     notes = "".join(f" ({note})" for note in getattr(problem, "__notes__", ()))
     kept = "what was written stays; " if streaming else ""
     return AuguryError(
