@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser java test quick lint check fix fuzz bench demo docs site lock clean
+.PHONY: help setup browser java test quick static lint check fix fuzz bench demo docs site lock clean
 
 help:           ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,11 +38,13 @@ quick: $(STAMP) ## run the tests that need neither Spark nor patience
 	AUGURY_ROTATION=$${AUGURY_ROTATION:-$$(($$(date +%s) / 86400))} \
 	  $(PYTEST) -q -n auto -m "not spark and not slow"
 
-lint: $(STAMP)  ## lint, types, import contracts, no skipped property tests
+static: $(STAMP)  ## lint, types, import contracts
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/mypy
+
+lint: static    ## the same, and that no property test is skipped
 	$(PYTEST) -qq --collect-only > /dev/null
 
 check: lint     ## what lint does, documents and contracts: all but the long tests

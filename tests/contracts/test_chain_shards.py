@@ -292,6 +292,7 @@ def test_what_is_known_at_different_times_is_not_carried_in_one_chain(beside: st
     assert "beside others" in (why_not_streamable(query, ag._declared.catalog) or "")
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("size", [pytest.param(3, marks=pytest.mark.slow), 7])
 def test_pushed_rows_get_the_same_probabilities(size: int) -> None:
     data = random_rows(7)

@@ -14,6 +14,8 @@ from augury.kernels import kept
 from kernels import handful
 
 
+# Before all tests, `tools/check-wheel` looks at the same in the wheel.
+@pytest.mark.rotating(3, 0)
 @pytest.mark.slow
 @pytest.mark.skipif(kept.baseline() is None, reason="for this machine no kernels are shipped")
 def test_nothing_is_compiled_where_the_home_is_empty(repository: Path, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ import pytest
 from augury import Session
 from spark.queries import opened
 
-# Most cases are about the engine, which is the same there: a run takes a third of them on Spark.
-ON_SPARK = (pytest.mark.spark, pytest.mark.rotating(3))
+# Most cases are about the engine, which is the same there: a run takes a sixth of them on Spark.
+ON_SPARK = (pytest.mark.spark, pytest.mark.rotating(6))
 RUNNERS = (
     "local",
     "pushed",
