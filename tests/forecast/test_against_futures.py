@@ -18,7 +18,16 @@ from hypothesis import strategies as st
 
 from augury import QueryError, Session
 from forecast.random_cases import CONSTRUCTS, KINDS, STRATEGIES, Case, Maker, rows_of
-from oracles.forecasts import Answer, Ask, Part, expiring, forecast, unwindowed, with_poisson
+from oracles.forecasts import (
+    Answer,
+    Ask,
+    Part,
+    confirmed,
+    expiring,
+    forecast,
+    unwindowed,
+    with_poisson,
+)
 from oracles.model import Comp, Event, Query, Seq
 
 SEEDS = st.integers(min_value=0, max_value=10**9)
@@ -189,6 +198,30 @@ def test_the_whole_with_poisson_arrivals_expires_part_by_part(strategy: str, see
     moments = expected[0], expected[0] * (expected[1] or 0.0)
     own = row["forecast"], row["forecast"] * (row["expected"] or 0.0)
     assert own == pytest.approx(moments, abs=TINY, rel=0), told(case)
+
+
+@pytest.mark.parametrize("strategy", ["any", "next", "strict"])
+@FEWER
+@given(seed=SEEDS)
+def test_a_negation_at_the_end_is_waited_for_until_the_window_ends(
+    strategy: str, seed: int
+) -> None:
+    maker = Maker(seed, "trailing negation", strategy)
+    case, draw = maker.case(), maker.draw
+    query = replace(case.ask.query, within=("time", draw.randint(3, 9)))
+    unit: Any = draw.choice(("events", "time"))
+    ask = replace(case.ask, query=query, unit=unit, length=draw.randint(1, 3))
+    slow = tuple(replace(e, ts=e.ts * 400) for e in case.history)
+    case = replace(case, ask=ask, history=slow)
+    rest = rows(case, by_time=False)
+    assert rest is not None
+    found = {part_of(row): (row["forecast"], row["expected"]) for row in rest}
+    wanted = confirmed(ask, slow, case.stream, 3)
+    assert {part for part, own in wanted.items() if own[0] > TINY} <= found.keys(), told(case)
+    for part, own in found.items():
+        forecast, mean = wanted.get(part, (0.0, None))
+        assert own[0] == pytest.approx(forecast, abs=1e-7, rel=1e-4), told(case)
+        assert own[1] == pytest.approx(mean, rel=1e-2), told(case)
 
 
 def poisson_case(seed: int, strategy: str, *, whole: bool = False) -> Case:

@@ -143,7 +143,7 @@ def test_a_forecast_that_is_pushed_is_told_with_the_next_event() -> None:
 
 REFUSED = {
     "composite": ("SEQ(A a, !SEQ(B n, C m), X b) WITHIN 9", f"WITHIN 2 EVENTS {LEARNED}"),
-    "poisson end": ("SEQ(A a, B b, !C c) WITHIN 9", f"WITHIN 5 {LEARNED}"),
+    "poisson start": ("SEQ(!C c, A a, B b) WITHIN 9", f"WITHIN 5 {LEARNED}"),
     "condition": (
         "SEQ(A a, B+ b, C c) WHERE SUM(b.p) > a.p WITHIN 9",
         "WITHIN 2 EVENTS LEARN FROM history",
@@ -223,6 +223,13 @@ def test_explain_shows_what_was_learned_and_the_curve() -> None:
     whole = session("SEQ(A a, B b)", f"WITHIN 2 EVENTS {LEARNED}", by_time=True).explain("f")
     assert "from nothing     a 0.25, stays 0.75" in whole, whole
     assert "nothing     0.0000  0.0625" in whole, whole
+
+
+def test_explain_shows_what_is_waited_for_until_a_window_ends() -> None:
+    ag = session("SEQ(A a, B b, !C c) WITHIN 9", f"WITHIN 5 EVENTS {LEARNED}")
+    text = ag.explain("f")
+    assert "learned     4 events" in text
+    assert "exact under the model" in text
 
 
 def test_the_status_names_what_is_refused() -> None:

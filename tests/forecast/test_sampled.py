@@ -227,6 +227,34 @@ def test_windows_that_end_within_the_horizon_are_sampled(window: int) -> None:
     assert row["forecast"] == pytest.approx(played(ask, history, stream, 4000), abs=2 * ERROR)
 
 
+@pytest.mark.parametrize("horizon", ["3 EVENTS", "9", "40"])
+@pytest.mark.parametrize("strategy", ["ANY", "NEXT"])
+def test_negations_at_the_end_of_a_window_in_time_are_what_samples_say(
+    strategy: str, horizon: str
+) -> None:
+    draw = random.Random(f"{strategy} {horizon}")
+    text = f"""
+        CREATE STREAM s {COLUMNS}; CREATE STREAM history {COLUMNS};
+        CREATE QUERY q ON s PATTERN SEQ(A a, B b, !X n) USING SKIP TILL {strategy} MATCH WITHIN 20;
+        CREATE FORECAST f ON q WITHIN {horizon} USING MARKOV 1 LEARN FROM history
+        APPROXIMATE (0.04, 0.000000001) RETURN FORECAST BY MATCH;
+    """
+    history = rows([replace(e, ts=4 * e.ts) for e in events(draw, "h", 30)])
+    own = [replace(e, ts=3 * e.ts) for e in events(draw, "s", 5)]
+    stream = rows([*own, replace(own[0], id="s6", ts=18, type="A")])
+    exact = told(stage_of(text, history, is_sampled=False), stream)
+    found = {
+        (r["ts"], r["match_id"]): r for r in told(stage_of(text, history, is_sampled=True), stream)
+    }
+    assert exact
+    for row in exact:
+        drawn_row = found.get((row["ts"], row["match_id"]), {"forecast": 0.0, "expected": None})
+        assert row["method"] == "exact"
+        assert drawn_row["forecast"] == pytest.approx(row["forecast"], abs=0.04)
+        if row["forecast"] > 0.1:
+            assert drawn_row["expected"] == pytest.approx(row["expected"], rel=0.2)
+
+
 def test_a_condition_on_times_is_tried_at_times_that_are_drawn() -> None:
     # B comes at the next event, and that within 5 with a chance of 1 - exp(-1/2).
     text = script(Query(Seq((A, B))), "WITHIN 1 EVENTS USING MARKOV 1", "MATCH").replace(

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise, product
-from math import exp, factorial, inf
+from math import comb, exp, factorial, inf
 from typing import Any, Literal
 
 from oracles.model import Event, Next, Query
@@ -370,6 +370,59 @@ def with_poisson(ask: Ask, gap: float, left: float, first: Sequence[float]) -> T
         timed = k * gap * erlang(within / gap, k + 1)
         mean += chance * (timed if ask.unit == "time" else k * erlang(within / gap, k))
     return (total, mean / total) if total > 0 else (0.0, None)
+
+
+def confirmed(
+    ask: Ask, history: Sequence[Event], stream: Sequence[Event], most: int
+) -> dict[Part, Told]:
+    """Return what is told of partial matches whose negation at the end is waited for.
+
+    Arrivals are Poisson. Until the window of a partial match ends, at most `most` events come, at
+    times that are drawn alike; where among them one completes is told by enumeration.
+    """
+    every = _Enumeration(ask, prepare(ask.query), history, stream)
+    window, now = ask.query.within, every.last.ts
+    assert window is not None
+    found: dict[Part, Told] = {}
+    if not every.counts or every.gap is None:
+        return found
+    symbols = tuple(every.symbol(e.type) for e in every.stream)
+    context = symbols[len(symbols) - ask.order :] if ask.order else ()
+    for part in every._conceivable(every.stream):
+        start = min(e.ts for e in every.stream for _, ids in part if e.id in ids)
+        left = start + window[1] - now
+        total, mean = 0.0, 0.0
+        for count in range(1, most + 1) if left > 0 else ():
+            times = [now + Fraction(left * (k + 1), count + 2) for k in range(count)]
+            rate = left / float(every.gap)
+            arrive = exp(-rate) * rate**count / factorial(count)
+            for chance, word in every.words(count, context):
+                future = [
+                    (1, every._event(k, time, symbol))
+                    for k, (time, (_, symbol)) in enumerate(zip(times, word, strict=True))
+                ]
+                steps = [s for own, s in every._completions(every.stream, future) if own == part]
+                if not steps:
+                    continue
+                first, weight = min(steps), arrive * chance
+                if ask.unit == "events":
+                    total += weight * (first <= ask.length)
+                    mean += weight * first * (first <= ask.length)
+                else:
+                    share = min(ask.length / left, 1.0)
+                    total += weight * _at_least(count, first, share)
+                    # The mean of the k-th of n times, as far as it lies within.
+                    timed = left * first / (count + 1)
+                    mean += weight * timed * _at_least(count + 1, first + 1, share)
+        if total > 0:
+            found[part] = total, mean / total
+    return found
+
+
+def _at_least(count: int, least: int, share: float) -> float:
+    """Return P(at least so many of `count` lie in a share of the time)."""
+    ways = (comb(count, k) * share**k * (1 - share) ** (count - k) for k in range(least, count + 1))
+    return sum(ways)
 
 
 def unwindowed(ask: Ask) -> Ask:

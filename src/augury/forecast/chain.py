@@ -123,6 +123,19 @@ class Chain:
             self._tabulate(old)
         return self.numbers[state]
 
+    def explored(self, state: State) -> int:
+        """Return the number of a state, of which it is known what may come after it."""
+        if state not in self.numbers:
+            self._explore(state)
+        return self.numbers[state]
+
+    def forward(self, weights: Reals) -> Reals:
+        """Return how likely each state is one step after others; what completes is left out."""
+        sources = np.repeat(np.arange(len(self.states)), np.diff(self.first))
+        gone = weights[sources] * self.chance
+        found: Reals = np.bincount(self.target, gone, len(self.states)).astype(float)
+        return found
+
     def _explore(self, start: State) -> None:
         """Add a state and all that may come after it."""
         first, target = self.first.tolist(), self.target.tolist()

@@ -34,6 +34,8 @@ def follows(setting: Setting) -> bool:
     if setting.kind != "MARKOV" or setting.online or setting.needs_shares:
         return False
     timed = setting.timed_window is not None
+    if setting.waits_in_time:
+        return False
     return not (timed and (setting.by_time or setting.machine.leading))
 
 

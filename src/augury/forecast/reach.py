@@ -37,7 +37,7 @@ def _explore(setting: Setting, machine: Machine, model: Model, value: Value) -> 
     chain = Chain(steps, 0, setting.state_limit)
     start = frozenset([machine.empty]), model.shortened(())
     if setting.by_time:
-        chain.number(start)
+        chain.explored(start)
         return
     seen: set[State] = {start}
     waiting: list[State] = [start]
@@ -49,4 +49,4 @@ def _explore(setting: Setting, machine: Machine, model: Model, value: Value) -> 
                     seen.add(state)
                     waiting.append(state)
                     if token.bound:
-                        chain.number(state)
+                        chain.explored(state)

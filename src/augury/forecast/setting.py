@@ -63,6 +63,12 @@ class Setting:
         machine = self.machine
         return machine.foreign_breaks or machine.foreign_ticks or self.horizon.of_stream
 
+    @property
+    def waits_in_time(self) -> bool:
+        """Whether a negation at the end is waited for until a moment that no event tells."""
+        timed = self.timed_window is not None and not self.steady
+        return timed and self.kind == "MARKOV" and bool(self.machine.trailing)
+
     def past(self, conditions: tuple[Condition, ...] = ()) -> Past:
         """Return how what has gone by is followed: windows in time by the clock."""
         edges = self.kind == "EDGES"

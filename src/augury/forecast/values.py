@@ -14,6 +14,7 @@ import numpy as np
 
 from augury.forecast import arrivals
 from augury.forecast.chain import Chain, State, Steps
+from augury.forecast.confirmed import Confirmed, Staying
 from augury.forecast.edges import START, Edges, EdgeTables, place_of
 from augury.forecast.machine import ENDLESS, Machine, Reading, Token
 from augury.forecast.model import Context, Model, Value
@@ -126,12 +127,27 @@ class SymbolValues:
             left, reading = token.left - moment.now, frozenset([token._replace(left=ENDLESS)])
         elif setting.counts_events:
             span = (setting.window or 1) - 1
+        if setting.waits_in_time:
+            return self._confirmed(moment, (reading, context), left, rate)
         if not horizon.in_time:
             table = self._table(moment, (reading, context), horizon.length, span)
             return _weighed(arrivals.in_events(table, rate, left))
         most = arrivals.most_events(rate * horizon.length)
         table = self._table(moment, (reading, context), most, span)
         return _weighed(arrivals.in_time(table, rate, min(left, horizon.length)))
+
+    def _confirmed(self, moment: Moment, state: State, left: float, rate: float) -> Moments:
+        """Return the value of a partial match whose negation is waited for until its end."""
+        if left < 0:
+            return 0.0, 0.0
+        most = arrivals.most_events(rate * left)
+        value = moment.value if moment.value in self.model.own else None
+        key = "confirmed", value, self._steps(moment, ENDLESS).share
+        if key not in self.chains:
+            self.chains[key] = Chain(self._steps(moment, ENDLESS), 0, self.setting.state_limit)
+        found = Confirmed(Staying.of(self.chains[key], state, most), rate, left)
+        horizon = self.setting.horizon
+        return (found.in_time if horizon.in_time else found.in_events)(horizon.length)
 
     def _expiring(self, moment: Moment, reading: Reading, context: Context, gap: float) -> Moments:
         """Return the value of a whole whose partial matches expire one after the other."""

@@ -244,8 +244,10 @@ def _of_negations(forecast: CheckedForecast, machine: Machine, pattern: Pattern)
     if ends and machine.strategy != "ANY" and _is_open(machine):
         yield "is of a pattern with a repetition at its end and a negation at an end"
     timed = window is not None and not window.events
-    if ends and timed and forecast.arrivals == "POISSON":
-        yield "has POISSON arrivals and is of a pattern with a negation at an end"
+    if machine.leading and timed and forecast.arrivals == "POISSON":
+        yield "has POISSON arrivals and is of a pattern with a negation at its start"
+    if machine.trailing and timed and forecast.arrivals == "POISSON" and forecast.by_time:
+        yield "has POISSON arrivals, BY TIME, and is of a pattern with a negation at its end"
     if ends and timed and forecast.of_stream:
         yield "counts events of other partitions and is of a pattern with a negation at an end"
 

@@ -40,7 +40,8 @@ def _lines(stage: ForecastStage, values: SymbolValues) -> Iterator[str]:
     places = _places(values, [s for s, _ in chances], plan)
     for token, context in places:
         yield f"  from {_place(plan, token):<12}{', '.join(_ways(plan, values, token, context))}"
-    if plan.setting.horizon.in_time or plan.setting.needs_shares:
+    setting = plan.setting
+    if setting.horizon.in_time or setting.needs_shares or setting.waits_in_time:
         return
     length = plan.setting.horizon.length
     marks = [n for n in CURVE if n < length] + [length]
