@@ -31,6 +31,7 @@ from augury.evaluation.evaluator import Evaluator
 from augury.evaluation.identifying import Identities, identify_stage
 from augury.evaluation.network import Network
 from augury.evaluation.owners.claims import OwnerRows, claim_of
+from augury.evaluation.owners.collecting import seldom_collected
 from augury.evaluation.owners.shown import Batch, told_table
 from augury.evaluation.stages.identify import IdentifyStage, Seen
 from augury.evaluation.stages.owner_state import Number, OwnerMatchState, dumped, loaded
@@ -107,6 +108,12 @@ class OwnerMatchStage:
         self, state: OwnerMatchState, batch: Rows, horizon: int
     ) -> tuple[OwnerMatchState, Answers]:
         """Take new rows in, and what is told of them; report what steps before `horizon` tell."""
+        with seldom_collected():
+            return self._advanced(state, batch, horizon)
+
+    def _advanced(
+        self, state: OwnerMatchState, batch: Rows, horizon: int
+    ) -> tuple[OwnerMatchState, Answers]:
         step = self.tracks.step
         is_only = state.is_empty and horizon == ALWAYS and not state.batches
         until = ALWAYS if horizon == ALWAYS else max(NEVER_YET, horizon // step * step)
