@@ -195,6 +195,28 @@ def test_a_match_whose_end_was_not_seen_is_known_when_its_window_ends() -> None:
     in_steps(ag, events(text))
 
 
+@pytest.mark.parametrize("skip", ["PAST LAST EVENT", "TO NEXT EVENT", "TO LAST b"])
+@given(text=st.text(st.sampled_from("ABC"), min_size=3, max_size=10))
+@settings(max_examples=many(8), deadline=None)
+def test_what_after_match_takes_acts_when_nothing_longer_can_begin_there(
+    skip: str, text: str
+) -> None:
+    query = f"""CREATE QUERY q ON s PATTERN SEQ(A a, B+ b) WHERE [worker]
+    AFTER MATCH SKIP {skip} WITHIN 4"""
+    rows = events(" ".join(f"{kind}{t}" for t, kind in enumerate(text)))
+    plain = bind(session(f"{STREAM} {query};", {}), rows).table("q").to_pylist()
+    script = f"""{STREAM} {query};
+    CREATE RULE note ON q DO INSERT INTO log VALUES (new.match_id, new.ts);"""
+    ag = bind(session(script, {}), rows)
+    assert ag.table("q").to_pylist() == plain
+    taken = sorted((row["start_ts"] + 4, row["match_id"]) for row in plain)
+    assert sorted((at, name) for name, at in contents_of(ag, "log")) == taken
+    live = session(script, {})
+    pushed(live, rows)
+    assert contents_of(live, "log") == contents_of(ag, "log")
+    in_steps(ag, rows)
+
+
 def test_a_component_of_several_streams_is_of_the_one_it_came_by() -> None:
     script = """
     CREATE STREAM s (id LONG, kind STRING, t LONG, n LONG) ID id TIME t ORDER BY n TYPE kind;

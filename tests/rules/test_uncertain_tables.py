@@ -111,6 +111,8 @@ def test_too_many_worlds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         "CREATE TABLE b (w STRING) UNCERTAIN; CREATE RULE r ON unwashed DO DELETE FROM b;",
         "CREATE TABLE c (w STRING) KEY w; CREATE RULE r ON unwashed DO DELETE FROM c;",
+        "CREATE QUERY p ON behaviour PATTERN SEQ(EXIT x, MASK m) AFTER MATCH SKIP PAST LAST EVENT "
+        "WITHIN 9; CREATE RULE r ON p DO DELETE FROM worker_status;",
         "CREATE QUERY p ON behaviour PATTERN SEQ(EXIT x, MASK m) RETURN PROBABILITY BY TIME;"
         "CREATE RULE r ON p DO DELETE FROM worker_status;",
     ],

@@ -54,6 +54,15 @@ def refuse_places(tables: Iterable[str], catalog: Catalog, heard: str | None = N
             )
 
 
+def refused_in_worlds(query: CheckedQuery, table: str) -> PlanError:
+    """Return why matches that are taken in turn do not act on a table of each world."""
+    return not_yet(
+        f"query {query.name} takes matches one after the other, AFTER MATCH, and table {table} is "
+        "UNCERTAIN: which are taken hangs, in every world, on all before them",
+        "leave AFTER MATCH out, or UNCERTAIN",
+    )
+
+
 def refuse_worlds(acting: Acting) -> None:
     """Refuse tables that are in each world by themselves, over rows that have no end."""
     if acting.uncertain:
@@ -76,11 +85,11 @@ def refuse_unsettled(
             "return the matches, and count their rows; of a table that is UNCERTAIN their "
             "confidence is the weight of the worlds in which they pass",
         )
-    if query.after_match is not None or query.each_event:
+    if query.each_event:
         raise not_yet(
-            f"query {query.name} acts or is tested, with AFTER MATCH SKIP or ALL EVENTS PER MATCH: "
-            "which match is taken is known when others are, and a row per event is no match",
-            "leave that out: rules hear every match, each once, and THROTTLE lets few through",
+            f"query {query.name} acts or is tested, and has a row per event: that is no match, of "
+            "which each acts once",
+            "leave ALL EVENTS PER MATCH out",
         )
     if over_tested and not _takes_any(query):
         raise not_yet(

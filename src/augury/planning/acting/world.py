@@ -19,7 +19,12 @@ from augury.planning.acting.changes import rule_plan, table_plan
 from augury.planning.acting.columns import Hidden, clock_of, columns_of, ties_of
 from augury.planning.acting.heard import forecast_rows, rows_by_time
 from augury.planning.acting.moments import Candidates, ending
-from augury.planning.acting.refusals import refuse_places, refuse_selection, refuse_unsettled
+from augury.planning.acting.refusals import (
+    refuse_places,
+    refuse_selection,
+    refuse_unsettled,
+    refused_in_worlds,
+)
 from augury.planning.acting.whom import (
     acting_names,
     active_conjuncts,
@@ -118,8 +123,12 @@ class _Planning:
         )
         tables = self._tables()
         uncertain = (name for name in tables if self.catalog.tables[name.lower()].uncertain)
-        world = World(tables, self.active, rules)
-        return Acting(self.made, world, self.refused, uncertain=next(uncertain, None))
+        world, table = World(tables, self.active, rules), next(uncertain, None)
+        for name, made in self.made.items():
+            if table is not None and made.rows is None and made.query.after_match is not None:
+                self.refused[name] = refused_in_worlds(made.query, table)
+                return Acting(refused=self.refused, fault=name)
+        return Acting(self.made, world, self.refused, uncertain=table)
 
     def _hear(self, name: str, made: Candidates) -> None:
         """Let rows be heard that are no matches, and that nothing tests."""
