@@ -244,7 +244,7 @@ def test_a_rule_acts_on_each_match_that_is_taken() -> None:
     found = [row["tag"] for row in ag.table("q").to_pylist()]
     told = {row["tag"]: row["n"] for row in ag.table("log").to_pylist()}
     assert told == {tag: found.count(tag) for tag in set(found)}
-    assert sum(told.values()) > 4
+    assert sum(told.values()) > 2
 
 
 def test_a_policy_binds_every_type_beside_what_is_taken_and_does_not_weigh_it() -> None:
