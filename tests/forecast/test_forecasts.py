@@ -176,6 +176,20 @@ def test_what_is_not_evaluated_is_refused_by_name(case: tuple[str, str]) -> None
         session(*case).table("f")
 
 
+def test_a_refusal_names_the_way_out_where_there_is_one() -> None:
+    pattern = "SEQ(A a, !SEQ(B n, C m), X b) WITHIN 9 EVENTS"
+    with pytest.raises(QueryError, match=r"LEARN FROM a history with APPROXIMATE"):
+        session(pattern, f"WITHIN 2 EVENTS {LEARNED}", by_time=True).table("f")
+    # Its stream has a PROBABILITY.
+    with pytest.raises(QueryError, match="BY MATCH of uncertain events"):
+        session(*REFUSED["composite"]).table("f")
+    ag = session(AB, f"WITHIN 2 EVENTS {LEARNED}")
+    ag.sql("CREATE QUERY twice ON q PATTERN SEQ(q x, q y); CREATE FORECAST g ON twice WITHIN 2;")
+    with pytest.raises(QueryError, match="whose matches share events") as refused:
+        ag.table("g")
+    assert "APPROXIMATE" not in str(refused.value)
+
+
 def test_too_many_states_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUGURY_FORECAST_STATE_LIMIT", "2")
     with pytest.raises(QueryError, match=r"P001.*forecast f needs more than 2 states"):

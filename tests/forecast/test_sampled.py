@@ -353,9 +353,9 @@ def explained(text: str) -> str:
 def test_explain_says_what_is_sampled() -> None:
     text = explained(script(PATTERNS["sequence"], "WITHIN 2 EVENTS", "TIME"))
     assert "sampled: off by 0.05 at most, but for a risk of 1e-09" in text
-    assert "exact under the model" in explained(
-        script(Query(Seq((A, B))), "WITHIN 2 EVENTS", "TIME")
-    )
+    text = explained(script(Query(Seq((A, B))), "WITHIN 2 EVENTS", "TIME"))
+    assert "exact under the model" in text
+    assert "sampled where a history leads to more than 100,000 states" in text
 
 
 def test_an_automaton_beyond_its_limit_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:

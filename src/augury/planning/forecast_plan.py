@@ -139,7 +139,14 @@ def _samples(
     undrawable = next(undrawn(forecast, pattern, catalog, machine, partition_by), None)
     if forecast.approximate is None:
         if inexact is not None:
-            raise refused(forecast, inexact, may_be_sampled=undrawable is None)
+            way_out = "LEARN FROM a history with APPROXIMATE (0.05, 0.05), which samples futures"
+            raise refused(
+                forecast,
+                inexact,
+                f"with APPROXIMATE it {undrawable}, so that is refused, too"
+                if undrawable
+                else way_out,
+            )
         return False
     if inexact is None and is_decided(forecast):
         return False

@@ -29,12 +29,10 @@ from augury.planning.refusal import NOT_EVALUATED, PlanError
 Columns = Mapping[str, tuple[str, ...]]
 
 
-def refused(forecast: CheckedForecast, reason: str, *, may_be_sampled: bool = False) -> PlanError:
-    """Return the error that says why a forecast is not made."""
+def refused(forecast: CheckedForecast, reason: str, sampling: str = "") -> PlanError:
+    """Return the error that says why a forecast is not made; `sampling` of what might help."""
     message = f"forecast {forecast.name} {reason}: that is checked, but not evaluated"
-    hint = "docs/status.md says which are made, and why the others are not"
-    if may_be_sampled:
-        hint = "LEARN FROM a history with APPROXIMATE (0.05, 0.05), which samples futures"
+    hint = sampling or "docs/status.md says which are made, and why the others are not"
     return PlanError(NOT_EVALUATED, message, hint, forecast.span)
 
 

@@ -59,6 +59,9 @@ def _lines(plan: ForecastPlan) -> Iterator[str]:
     exact = "approximate" if plan.setting.kind == "EDGES" else "exact under the model"
     tables = "made anew at every event" if forecast.online else "made once, a row is a look-up"
     yield f"  answers     {exact}; tables are {tables}"
+    if allowed is not None and plan.setting.kind == "MARKOV":
+        limit = plan.setting.state_limit
+        yield f"              sampled where a history leads to more than {limit:,} states"
 
 
 def _horizon(forecast: CheckedForecast) -> str:
