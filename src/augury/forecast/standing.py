@@ -36,6 +36,8 @@ from augury.records import Reals, Words
 
 # Slots that are held before they are valued.
 ROOM = 2**12
+# Nodes that there is room for at first; what is needed no more goes when there is none.
+NODES = 2**10
 # (component, number, parent, other), as the kernel has them.
 Node = tuple[int, int, int, int]
 _SLOT_COLUMNS = ("token", "end", "members")
@@ -145,8 +147,9 @@ def _shared(passing: Passing, tables: Tables) -> standing.Passing:
 
 
 def _sets() -> standing.Sets:
-    columns = {name: np.zeros(64, np.int64) for name in (*_SLOT_COLUMNS, *_NODE_COLUMNS)}
-    found = standing.Sets(marks=np.zeros(standing.N_MARKS, np.int64), **columns)
+    slots = {name: np.zeros(64, np.int64) for name in _SLOT_COLUMNS}
+    nodes = {name: np.zeros(NODES, np.int64) for name in _NODE_COLUMNS}
+    found = standing.Sets(marks=np.zeros(standing.N_MARKS, np.int64), **slots, **nodes)
     # Nothing is bound yet.
     found.token[0], found.end[0], found.members[0] = 0, NEVER, standing.NOTHING
     found.marks[standing.SLOTS] = 1

@@ -66,7 +66,7 @@ class ForecastState:
     @property
     def rows_held(self) -> int:
         """How many rows are held."""
-        return sum(len(store.numbers) for store in self.rows.values())
+        return sum(store.count for store in self.rows.values())
 
     @property
     def is_empty(self) -> bool:
@@ -158,7 +158,7 @@ def _numbered(store: PickedRows) -> bytes:
 
 def _picked(data: bytes, following: int) -> PickedRows:
     rows = pa.ipc.open_stream(data).read_all()
-    store = PickedRows(rows.drop_columns([_NUMBER]).schema)
-    store.rows, store.following = rows.drop_columns([_NUMBER]), following
-    store.numbers = rows.column(_NUMBER).to_numpy()
+    kept = rows.drop_columns([_NUMBER])
+    store = PickedRows(kept.schema)
+    store.put(kept, rows.column(_NUMBER).to_numpy(), following)
     return store

@@ -41,11 +41,21 @@ def passing(encoder: Encoder, rows: StreamRows, base: int = 0) -> Passing:
         known, code = masks.tolist(), places.astype(np.int32)
     else:
         kinds, code = rows.coded_types
-        known = [_mask_of(encoder.plan, kind) for kind in kinds]
+        own, others = _masks_of(encoder.plan)
+        known = [own.get(kind, others) for kind in kinds]
     return Passing(code, known, rows.times, rows.places, rows.places, base)
 
 
-def _mask_of(plan: MatchPlan, kind: str | None) -> int:
-    """Return the components that an event of a type fits, where nothing else is asked."""
-    fits = (play.component for play in plan.plays if play.type in (None, kind))
-    return sum(1 << component for component in set(fits))
+def _masks_of(plan: MatchPlan) -> tuple[dict[str | None, int], int]:
+    """Return the components that events of each type fit, where nothing else is asked.
+
+    Then those that events of all other types fit.
+    """
+    others, own = 0, dict[str | None, int]()
+    for play in plan.plays:
+        if play.type is None:
+            others |= 1 << play.component
+    for play in plan.plays:
+        if play.type is not None:
+            own[play.type] = own.get(play.type, others) | 1 << play.component
+    return own, others
