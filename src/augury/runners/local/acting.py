@@ -16,7 +16,6 @@ from augury.matching.matcher import ALWAYS
 from augury.rules.stage import State
 from augury.runners.live.acting import Used
 from augury.runners.local.runner import LocalRunner
-from augury.runners.process.collector import collecting_seldom
 
 
 @dataclass
@@ -82,8 +81,7 @@ class ActingRun:
             searched = {name: self.runner.table(name) for name in used.acting.searched}
             told = {name: self.runner.forecast_to_act(name) for name in used.acting.forecasts}
             candidates = searched | told
-            with collecting_seldom():
-                state, acted = stage.advance(stage.start(), candidates, ALWAYS)
+            state, acted = stage.advance(stage.start(), candidates, ALWAYS)
             if acted.stopped is not None:
                 raise acted.stopped
             state.own.firings, state.own.rejected = acted.firings, acted.rejected

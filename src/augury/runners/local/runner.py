@@ -45,7 +45,6 @@ from augury.planning.match_plan import refuse_unlearned
 from augury.planning.never_covered import without_skip
 from augury.planning.refusal import NEVER_MET
 from augury.runners.local import threads
-from augury.runners.process.collector import collecting_seldom
 from augury.sources.rows import CODES, conform, sift
 
 
@@ -229,8 +228,7 @@ class LocalRunner:
         if parts is not None and rows is not None:
             parts = self._without_skip(parts, rows) or parts
             return threads.InThreads(parts, threads.cores()).answer(rows)
-        with collecting_seldom():
-            return self._run(network).found[network.queries[name].name]
+        return self._run(network).found[network.queries[name].name]
 
     def _without_skip(self, network: Network, rows: pa.Table) -> Network | None:
         """Return a query without AFTER MATCH where that passes over nothing, and costs time."""

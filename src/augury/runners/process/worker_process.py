@@ -23,8 +23,6 @@ from functools import cache
 
 import pyarrow as pa
 
-from augury.runners.process.collector import SELDOM
-
 # Parameters of glibc's mallopt: what may stay free, and from what size on memory is never kept.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 # Older versions of glibc refuse more than the smaller size.
@@ -37,7 +35,6 @@ _FIRST_TASKS = 4
 def settle_in() -> None:
     """Let this process keep what it needs for all tasks; to be called where a task begins."""
     keep_freed_memory()
-    gc.set_threshold(*SELDOM)
     _FREEZE.freeze()
 
 
