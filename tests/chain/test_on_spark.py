@@ -160,7 +160,7 @@ def _rounded(value: Any) -> Any:
     return [_rounded(each) for each in value] if isinstance(value, list) else value
 
 
-@pytest.mark.rotating(11)
+@pytest.mark.rotating(22)
 @pytest.mark.parametrize("stages", SUBSETS, ids=lambda stages: "+".join(sorted(stages)) or "none")
 def test_a_subset_of_the_stages_is_one_job_on_spark(
     spark: Any, tmp_path: Path, stages: frozenset[str]
