@@ -135,6 +135,34 @@ def test_shards_and_micro_batches_change_nothing(
     assert comparable(found) == expected(made)
 
 
+def told_until(network: Network, blobs: list[Blob], *, when_due: bool) -> Iterator[dict[str, Any]]:
+    """Yield what a shard has told at each watermark; `when_due` calls it when it has asked for it.
+
+    All rows are there before the first watermark.
+    """
+    shard, answers = Executor(network, stores=True), list[Answer]()
+    first, last = (choose(blob.first for blob in blobs) for choose in (min, max))
+    state, found = advanced(shard, shard.start(), Step(blobs, first - 1))
+    answers += found
+    for mark in range(first, last + (network.memory or 0) + 3):
+        if not when_due or (not state.is_empty and shard.due(state) <= mark):
+            state, found = advanced(shard, state, Step([], mark))
+            answers += found
+        yield comparable(answered(answers))
+
+
+@given(case=CASES)
+def test_a_shard_that_is_called_when_it_asks_for_it_tells_all_as_early(
+    case: tuple[str, str, int],
+) -> None:
+    made = random_case(*case)
+    network = network_of(made)
+    blobs = packed(made, network, Sharding("single"), 1).get(0, [])
+    if blobs:
+        called = told_until(network, blobs, when_due=False)
+        assert list(told_until(network, blobs, when_due=True)) == list(called)
+
+
 @given(case=CASES, rows=st.sampled_from((1, 3)))
 def test_a_bounded_task_goes_step_by_step(case: tuple[str, str, int], rows: int) -> None:
     made = random_case(*case)

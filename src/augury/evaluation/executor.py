@@ -396,11 +396,10 @@ class Executor:
         if self.beside is not None:
             own_due = self.beside.due(state.beside, self.network.inputs)
             waiting += [] if own_due is None else [own_due]
-        if waiting:
-            return min(waiting)
+        # A window may end before the next row's turn, and with it what was waited for.
         ends = [stage.due(state.stages[name]) for name, stage in self.stages.items()]
-        known = [each for each in ends if each is not None]
-        return min(known) if known else NEVER_YET
+        waiting += [each for each in ends if each is not None]
+        return min(waiting) if waiting else NEVER_YET
 
     def _forget(self, state: ExecutorState, fresh: Mapping[str, StreamRows], horizon: int) -> None:
         """Forget rows that turned out to be bad, and all that no stage can need any more."""
