@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from augury.runners.process.running import Trigger
     from augury.runners.request import Request
     from augury.runners.spark.combined import Combined
+    from augury.runners.spark.pulses import Pulses
     from augury.sinks.delivery import Delivery
     from augury.sinks.sink import Sink
 
@@ -63,8 +64,9 @@ def _deliver(
     from augury.sinks.delivery import Delivery
 
     run_id = _claimed(spark, job, flags)
+    pulses = _pulses(spark, job, flags)
     with _said(reporter):
-        request, stores, pipeline = _asked(spark, job, audits=given["audit"] is not None)
+        request, stores, pipeline = _asked(spark, job, pulses, audits=given["audit"] is not None)
     measure(reporter, job, request, given["metrics"])
     sinks = _sinks(spark, job, flags, run_id, reporter, request)
     _add_asked(sinks, job, given, request)
@@ -80,10 +82,13 @@ def _deliver(
         with stopping_on_signals(delivery, reporter):
             if job.streaming:
                 watch = lambda progress: reporter.progress(progress, delivery)  # noqa: E731
-                run_stream(pipeline.answers, delivery, flags.checkpoint, _trigger(given), watch)
+                trigger = _trigger(given)
+                run_stream(pipeline.answers, delivery, flags.checkpoint, trigger, watch, pulses)
             else:
                 run_batch(pipeline.answers, delivery)
     finally:
+        if pulses is not None:
+            pulses.close()
         if stores is not None:
             with _said(reporter):
                 stores.release()
@@ -105,7 +110,19 @@ def _said(reporter: Reporter) -> Iterator[None]:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
-def _asked(spark: Any, job: Job, *, audits: bool) -> tuple[Request, Stores | None, Combined]:
+def _pulses(spark: Any, job: Job, flags: Flags) -> Pulses | None:
+    """Return what lets the time of silent streams go on, where some are not waited for."""
+    from augury.runners.spark.pulses import Pulses, are_wanted
+    from augury.sinks.store import Store
+
+    if not job.streaming or not are_wanted(job.streams.values()):
+        return None
+    return Pulses(spark, Store(spark, flags.checkpoint))
+
+
+def _asked(
+    spark: Any, job: Job, pulses: Pulses | None, *, audits: bool
+) -> tuple[Request, Stores | None, Combined]:
     """Return what is asked for, and the pass that gives it; stores are claimed for it."""
     from augury.evaluation.acting.opened import opened
     from augury.runners.request import request_of
@@ -127,7 +144,7 @@ def _asked(spark: Any, job: Job, *, audits: bool) -> tuple[Request, Stores | Non
             for name, stream in job.streams.items()
         }
         bound |= {n: spark_sources.read_table(spark, each) for n, each in job.tables.items()}
-        runner = SparkRunner(spark, catalog, queries, bound, forecasts=forecasts)
+        runner = SparkRunner(spark, catalog, queries, bound, forecasts=forecasts, pulses=pulses)
         return request, stores, combined(runner, request)
     except PlanError as error:
         raise job.blamed(error) from error

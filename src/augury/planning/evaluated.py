@@ -176,14 +176,14 @@ def hangs_on_all(query: CheckedQuery) -> bool:
 
 
 def refuse_idle(streams: Iterable[StreamSchema]) -> None:
-    """Raise where a streaming run would have to pass over a silent stream beside others."""
+    """Raise where nobody would tell Spark that a stream beside others is silent."""
     read = list(streams)
     for stream in read:
         if stream.idle is not None and len(read) > 1:
             message = f"stream {stream.name} is IDLE AFTER a while, beside other streams: Spark's "
             message += "watermark is that of the slowest, and no row of a silent one moves it"
-            hint = "augury run --engine local goes by the clock, and so does push; or run each "
-            hint += "stream by itself, without IDLE AFTER"
+            hint = "augury run watches over its streams and goes by the clock, and so does push; "
+            hint += "or leave IDLE AFTER out"
             raise PlanError(NOT_EVALUATED, message, hint)
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from augury.runners.spark.pulses import Pulses
+
 _POLL_S = 0.3
 
 Watch = Callable[[Mapping[str, Any]], None]
@@ -43,16 +45,26 @@ def run_batch(answers: DataFrame, delivery: Delivery) -> None:
 
 
 def run_stream(
-    answers: DataFrame, delivery: Delivery, checkpoint: str, trigger: Trigger, watch: Watch
+    answers: DataFrame,
+    delivery: Delivery,
+    checkpoint: str,
+    trigger: Trigger,
+    watch: Watch,
+    pulses: Pulses | None = None,
 ) -> None:
     """Run until the input is used up, `delivery.stopping` is set, or something fails."""
+    if pulses is not None and trigger.once:
+        pulses.end_with_input()
     writer = answers.writeStream.outputMode("append").option("checkpointLocation", checkpoint)
     with readable_failures(streaming=True):
         query = trigger.on(writer.foreachBatch(delivery.deliver)).start()
-    watched = _Watched(query, watch)
+    watched = _Watched(query, watch if pulses is None else _heard(watch, pulses))
     try:
         while not query.awaitTermination(_POLL_S):
+            looked = None if pulses is None else pulses.look(query, trigger.interval)
             watched.look()
+            if pulses is not None:
+                pulses.send(looked)
             if delivery.stopping.is_set() and _is_idle(query, delivery):
                 query.stop()
     except OF_SPARK as problem:
@@ -61,6 +73,16 @@ def run_stream(
         if query.isActive:
             query.stop()
         watched.look()
+
+
+def _heard(watch: Watch, pulses: Pulses) -> Watch:
+    """Return what watches over a run, and lets pulses hear which streams had rows."""
+
+    def look(progress: Mapping[str, Any]) -> None:
+        pulses.hear(progress)
+        watch(pulses.without(progress))
+
+    return look
 
 
 def _is_idle(query: StreamingQuery, delivery: Delivery) -> bool:

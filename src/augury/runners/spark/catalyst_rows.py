@@ -27,6 +27,7 @@ from augury.planning.expressions.spark_sql import (
 from augury.planning.expressions.typed import Apply, Typed, nodes_within
 from augury.planning.match_plan import Play
 from augury.records import ROUNDING
+from augury.runners.spark.pulses import PULSE, Pulses
 from augury.runners.spark.watermark import moment_of_tick
 from augury.sinks.sink import MICROSECONDS
 from augury.sources.frames import can_hold, fitted, is_plain
@@ -139,10 +140,11 @@ def time_in_units(stream: StreamSchema) -> str:
     return quoted(column.name) if stream.time_is_ticks else f"unix_micros({quoted(column.name)})"
 
 
-def with_watermark(rows: DataFrame, stream: StreamSchema) -> DataFrame:
+def with_watermark(rows: DataFrame, stream: StreamSchema, pulses: Pulses | None) -> DataFrame:
     """Return streaming rows whose latest time, less LATENESS, is Spark's watermark.
 
-    A row with a fault says nothing about time: its own may be what is wrong with it.
+    A row with a fault says nothing about time: its own may be what is wrong with it. Pulses are
+    beside them where the time of silent streams is to go on.
     """
     assert stream.time is not None
     if stream.time_is_ticks:
@@ -152,6 +154,8 @@ def with_watermark(rows: DataFrame, stream: StreamSchema) -> DataFrame:
         at, late = _column(stream, stream.time), -(-stream.lateness // 1000)
     watermark = f.when(f.col(quoted(FAULT)).isNull(), at).otherwise(f.timestamp_micros(f.lit(0)))
     rows = rows.withColumn(WATERMARK, watermark)
+    if pulses is not None:
+        rows = pulses.beside(rows, stream, WATERMARK, late)
     return rows.withWatermark(quoted(WATERMARK), f"{late} milliseconds")
 
 
@@ -164,8 +168,17 @@ def matters(network: Network, stream: StreamSchema, *, streaming: bool) -> Colum
     condition = row_filter(network, stream)
     if condition is None:
         return f.lit(True)
-    never = f.col(quoted(WATERMARK)) < f.timestamp_micros(f.lit(-(2**61)))
-    return f.expr(condition) | never if streaming else f.expr(condition)
+    return f.expr(condition) | _never() if streaming else f.expr(condition)
+
+
+def is_own() -> Column:
+    """Return whether a row is one of the stream, and not a pulse that has moved the watermark."""
+    return ~f.col(quoted(PULSE)) | _never()
+
+
+def _never() -> Column:
+    """Return what no row fulfils, and Spark tests behind the watermark alone."""
+    return f.col(quoted(WATERMARK)) < f.timestamp_micros(f.lit(-(2**61)))
 
 
 def row_filter(network: Network, stream: StreamSchema) -> str | None:

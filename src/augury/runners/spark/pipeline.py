@@ -34,6 +34,7 @@ from augury.runners.process.worker_process import InWorker
 from augury.runners.spark import catalyst_rows as spark_rows
 from augury.runners.spark.file_scans import FileScans, Read
 from augury.runners.spark.movement import Movements
+from augury.runners.spark.pulses import Pulses
 from augury.runners.spark.range_packing import ENTERS, SKETCHES, RangePacker
 from augury.runners.spark.ranges import MOVEMENT
 from augury.runners.spark.shard_ids import ids_by_partition
@@ -61,7 +62,8 @@ class Pipeline:
     `shards` is how many parts the rows are cut into where a key cuts them, `partitions` how many
     Spark shuffles into. `tells_faults` brings the rows that are put aside along, `tells_movement`
     what came to each range of time, `measures` what each stage did. `sketches` has what is known of
-    the streams, by query. Of `silent` streams no bad or late row is told.
+    the streams, by query. Of `silent` streams no bad or late row is told. `pulses` let the time of
+    idle streams go on.
     """
 
     network: Network
@@ -73,6 +75,7 @@ class Pipeline:
     measures: bool = False
     sketches: Mapping[str, Sketches] = field(default_factory=dict)
     silent: frozenset[str] = frozenset()
+    pulses: Pulses | None = None
 
     def without(self, streams: frozenset[str]) -> Pipeline:
         """Return the pass that says nothing of bad and late rows of some streams."""
@@ -291,10 +294,12 @@ class Pipeline:
         columns = rows.columns
         rows = rows.withColumn(FAULT, spark_rows.fault_of(stream, columns))
         if rows.isStreaming:
-            rows = spark_rows.with_watermark(rows, stream)
+            rows = spark_rows.with_watermark(rows, stream, self.pulses)
         good = f.col(quoted(FAULT)).isNull()
         asking = self.network if tells else network
         passes = good & spark_rows.matters(asking, stream, streaming=rows.isStreaming)
+        if self.pulses is not None:
+            passes &= spark_rows.is_own()
         if sharding.moving is not None:
             enters = spark_rows.matters(asking, stream, streaming=False)
             if sharding.moving.movement == "events":

@@ -47,6 +47,7 @@ from augury.runners.spark.joins import SparkJoining, suits_spark, tables_of
 from augury.runners.spark.learning import collected
 from augury.runners.spark.movement import Movements
 from augury.runners.spark.pipeline import Pipeline
+from augury.runners.spark.pulses import Pulses
 from augury.sources import spark_sources
 from augury.sources.rows import REASON, conform
 from augury.sources.tables import arrow_table
@@ -59,6 +60,7 @@ class SparkRunner:
 
     `streaming` says how streams that name their source are read. `shards` cuts what a key can cut;
     without, a bounded run takes as many as Spark shuffles into, a streaming run the setting.
+    Who starts a streaming run and watches over it gives `pulses`.
     """
 
     spark: SparkSession
@@ -70,6 +72,7 @@ class SparkRunner:
     _taught: dict[str, CheckedQuery] = field(default_factory=dict)
     forecasts: Mapping[str, CheckedForecast] = field(default_factory=dict)
     sketches: Mapping[str, Sketches] = field(default_factory=dict)
+    pulses: Pulses | None = None
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> DataFrame:
         """Return the lazy answer of a query: all columns, or those that are named."""
@@ -171,9 +174,11 @@ class SparkRunner:
             tells_faults,
             tells_movement=tells_movement,
             sketches=self.sketches,
+            pulses=self.pulses,
         )
         if draft.is_streaming:
-            refuse_idle(network.bases.values())
+            if self.pulses is None:
+                refuse_idle(network.bases.values())
             refuse_endless(network)
         shards = self._shards(streaming=draft.is_streaming)
         return replace(draft, shards=shards, partitions=self._partitions())
