@@ -61,7 +61,7 @@ class Run:
 
     def start(self) -> subprocess.Popen[bytes]:
         flags = [
-            "--streaming",
+            "--stream",
             "--engine",
             "spark",
             "--master",
@@ -87,7 +87,7 @@ class Run:
 
     def found(self, query: str) -> list[tuple[str, str]]:
         """Return the matches that are written, as often as they are there: minutes and seconds."""
-        files = sorted((self.folder / query).glob("**/*.json"))
+        files = sorted((self.folder / query).glob("batch=*/*.json"))
         rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
         return sorted((row["start_ts"][14:19], row["end_ts"][14:19]) for row in rows)
 

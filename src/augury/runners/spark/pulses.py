@@ -13,7 +13,6 @@ forgets which of them holds its watermark back.
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
@@ -113,7 +112,8 @@ class Pulses:
 
     def __post_init__(self) -> None:
         self.reached = Reached(self._restored())
-        self._folder = Path(tempfile.mkdtemp(prefix="augury-pulses-"))
+        # It goes with this object, if nobody closes it.
+        self._place = tempfile.TemporaryDirectory(prefix="augury-", ignore_cleanup_errors=True)
         # Spark has forgotten who has reached what; it is told again.
         self._say(self.reached.own)
         self.spark.dataSource.register(PulseSource)
@@ -122,7 +122,7 @@ class Pulses:
 
     def close(self) -> None:
         """Leave nothing behind but what the checkpoint has."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._place.cleanup()
 
     # The plan ---------------------------------------------------------------------------------
 
@@ -183,12 +183,12 @@ class Pulses:
 
     @property
     def _file(self) -> Path:
-        return self._folder / "said"
+        return Path(self._place.name) / "said"
 
     def _say(self, moments: Mapping[str, int]) -> None:
         """Write what Spark reads next; the file is there whole."""
         self.reached.said = dict(moments)
-        draft = self._folder / "draft"
+        draft = self._file.with_name("draft")
         draft.write_text(json.dumps(offset_of(self._run, moments)), encoding="utf-8")
         draft.replace(self._file)
 
