@@ -50,9 +50,10 @@ from matching.harness import FIGURES, on_one_core, record, sized
 STANDING = (sized(100, 5), sized(1_000, 5))
 SUBSCRIPTIONS, JUDGED = max(STANDING), sized(50, 5)
 # Partial and full matches of each subscription in a stream.
-EACH, EACH_JUDGED = 2, 2
+EACH, EACH_TOLD, EACH_JUDGED = 2, 8, 2
 HORIZON, ALARM = 20, 0.5
-STEP, WINDOWS = sized(50_000, 2_000), (1_000,)
+# Telling has a cost of its own for each step of each forecast.
+STEP, STEP_TOLD, WINDOWS = sized(50_000, 2_000), sized(450_000, 2_000), (1_000,)
 HORIZONS, THRESHOLDS = (5, 20), (0.1, 0.3, 0.5, 0.7, 0.9)
 # So many forecasts are judged.
 MODELS = {"MARKOV 1": sized(5), "MARKOV 3": sized(5), "EDGES": sized(2)}
@@ -104,10 +105,10 @@ def session(
 # Speed ------------------------------------------------------------------------------------------
 
 
-def learned(chosen: int, window: int | None) -> tuple[Network, float]:
+def learned(chosen: int, window: int | None, each: int) -> tuple[Network, float]:
     """Return the network of so many forecasts that have learned, and how long that took."""
     ends = "" if window is None else f" WITHIN {window}"
-    history = stream(1, SUBSCRIPTIONS, EACH)
+    history = stream(1, SUBSCRIPTIONS, each)
     own = [f"{text}{ends}" for text in texts(SUBSCRIPTIONS)[:chosen]]
     ag = session(own, "USING MARKOV 3", HORIZON, history, f"HAVING FORECAST > {ALARM}")
     declared = ag._declared
@@ -141,7 +142,7 @@ def told_by(network: Network) -> tuple[Callable[[pa.Table, int], int], pa.Table]
     """Return what makes the answers of rows from a number on, and the rows."""
     executor = Executor(network)
     state, names = executor.start(), executor.schemas["s"].names
-    rows = stream(2, SUBSCRIPTIONS, EACH)
+    rows = stream(2, SUBSCRIPTIONS, EACH_TOLD)
     ids = pa.array([str(t) for t in range(rows.num_rows)])
 
     def step(part: pa.Table, first: int) -> int:
@@ -154,14 +155,14 @@ def told_by(network: Network) -> tuple[Callable[[pa.Table, int], int], pa.Table]
 
 def speed(chosen: int, window: int | None) -> dict[str, Any]:
     """Return how fast so many forecasts are made together, and how many claims are above .5."""
-    network, learning = learned(chosen, window)
+    network, learning = learned(chosen, window, EACH if window is None else EACH_TOLD)
     step, rows = counted(network) if window is None else told_by(network)
     # What happens for the first time does so in the first tenth.
     first, found, seconds = rows.num_rows // 10, 0, 0.0
     step(rows.slice(0, first), 0)
     begun = first
     while first < rows.num_rows:
-        part = rows.slice(first, STEP if window is None else rows.num_rows)
+        part = rows.slice(first, STEP if window is None else STEP_TOLD)
         before = time.process_time()
         found += step(part, first)
         seconds += time.process_time() - before
@@ -225,6 +226,7 @@ def main(only: str = "") -> None:
     on_one_core()
     known = json.loads((FIGURES / "forecast_figure_10.json").read_text()) if only else {}
     figures: dict[str, Any] = {"subscriptions": SUBSCRIPTIONS, "of_each": EACH, "pool": POOL}
+    figures |= {"of_each_told": EACH_TOLD, "step": STEP, "step_told": STEP_TOLD}
     figures |= {"horizon": HORIZON, "judged": JUDGED, "of_each_judged": EACH_JUDGED}
     figures["speed"] = known["speed"] if only == "precision" else speeds()
     figures["precision"] = known["precision"] if only == "speed" else precisions()
