@@ -13,8 +13,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from augury import QueryError, Session
+from augury.evaluation.stages import sampled_forecast
 from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stages.sampled_forecast import SampledStage, forecast_stage_of
+from augury.forecast.draws import Come, Drawer
 from augury.planning.forecast_plan import plan_forecast, sampled
 from forecast.random_cases import CONSTRUCTS, STRATEGIES, Maker, rows_of
 from forecast.staging import Row, batch, rows_for
@@ -339,6 +341,126 @@ def test_what_no_future_needs_is_let_go() -> None:
         part = many(4, 300)[begin : begin + 50]
         state, _ = stage.advance(state, batch(stage, part), part[-1]["t"] + 1)
         assert state.rows_held < 50
+
+
+# What is drawn by the last event ------------------------------------------------------------------
+
+BY_KEY = f"""
+    CREATE STREAM s {COLUMNS}; CREATE STREAM history {COLUMNS};
+    CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE [k] AND b.v + LENGTH(b.k) >= a.v + 1
+    USING SKIP TILL ANY MATCH;
+    CREATE FORECAST f ON q WITHIN 3 EVENTS USING MARKOV 0 LEARN FROM history
+    APPROXIMATE (0.05, 0.05) RETURN FORECAST BY HOW;
+"""
+
+
+def row_of(number: int, kind: str, k: str, t: int, p: float = 1.0) -> Row:
+    return {"id": f"s{number}", "kind": kind, "v": number % 3, "k": k, "t": t, "p": p}
+
+
+@pytest.mark.parametrize("how", ["MATCH", "TIME"])
+def test_a_last_event_that_fits_nothing_parts_its_forecast_beside_others(how: str) -> None:
+    # Two partitions share a time; the event of the first of them fits no component.
+    stream = [row_of(1, "A", "x", 1), row_of(2, "X", "x", 2), row_of(3, "A", "z", 2)]
+
+    def found(own: list[Row]) -> list[str]:
+        stage = stage_of(BY_KEY.replace("HOW", how), many(1, 40), is_sampled=False)
+        return sorted(map(repr, told(stage, own)))
+
+    apart = [found([row for row in stream if row["k"] == k]) for k in "xz"]
+    assert found(stream) == sorted(apart[0] + apart[1])
+    assert found(stream)
+
+
+# How much is drawn at once, and kept --------------------------------------------------------------
+
+COUNTED = f"""
+    CREATE STREAM s {COLUMNS} P; CREATE STREAM history {COLUMNS};
+    CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE ON_KEY b.v > a.v
+    USING SKIP TILL ANY MATCH WITHIN WINDOW EVENTS;
+    CREATE FORECAST f ON q WITHIN 10 EVENTS USING MARKOV 0 LEARN FROM history
+    APPROXIMATE (0.1, 0.1) RETURN FORECAST BY TIME;
+"""
+
+
+def counted(window: int, *, uncertain: bool, on_key: str = "") -> str:
+    text = COUNTED.replace("WINDOW", str(window)).replace("ON_KEY", on_key)
+    return text.replace(" P;", " PROBABILITY p;" if uncertain else ";")
+
+
+def test_events_of_others_count_in_how_many_are_drawn_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # One event in fifty is of x: about fifty of others come before each that is drawn.
+    history = [row_of(n, "AB"[n % 2], "x" if n % 50 == 7 else f"o{n}", n) for n in range(400)]
+    stage = stage_of(counted(200, uncertain=False, on_key="[k] AND"), history, is_sampled=False)
+    at_once, drawn_at_once = 10_000, list[int]()
+    monkeypatch.setattr(sampled_forecast, "AT_ONCE", at_once)
+    draw = Drawer.draw
+
+    def noted(self: Drawer, *args: Any) -> Come:
+        come = draw(self, *args)
+        drawn_at_once.append(len(come.event))
+        return come
+
+    monkeypatch.setattr(Drawer, "draw", noted)
+    assert len(told(stage, [row_of(0, "A", "x", 1)])) == 1
+    assert sum(drawn_at_once) > 5 * at_once
+    # How many come is drawn: about so many.
+    assert max(drawn_at_once) < 1.5 * at_once
+
+
+def test_a_window_of_events_lets_go_what_certain_events_push_out() -> None:
+    def held(p: Sequence[float], *, uncertain: bool) -> int:
+        stage = stage_of(counted(4, uncertain=uncertain), many(1, 40), is_sampled=False)
+        state = stage.start()
+        for t, chance in enumerate(p):
+            part = batch(stage, [row_of(t, "AB"[t % 2], "k", t, chance)])
+            state, _ = stage.advance(state, part, t + 1)
+        return int(state.rows_held)
+
+    sure = held([1.0] * 60, uncertain=False)
+    assert sure == 8
+    assert held([1.0] * 60, uncertain=True) == sure
+    # One in two is certain: eight of these stand for any world.
+    assert held([1.0, 0.5] * 30, uncertain=True) == 2 * sure
+    # Where none is certain, all of the last events may not have happened.
+    assert held([0.5] * 20, uncertain=True) == 20
+
+
+@pytest.mark.parametrize(("p", "kept"), [(0.5, 16), (0.4, 60)])
+def test_alternatives_of_which_one_is_certain_push_out_as_one_event(p: float, kept: int) -> None:
+    text = counted(4, uncertain=True).replace("p;", "p ALTERNATIVES kind;", 1)
+    text = text.replace(" ID id TIME t TYPE kind PROB", " TIME t TYPE kind PROB", 1)
+    stage = stage_of(text, many(1, 40), is_sampled=False)
+    state = stage.start()
+    for t in range(30):
+        pair = [row_of(t, kind, "k", t, p) for kind in "AB"]
+        state, _ = stage.advance(state, batch(stage, pair), t + 1)
+    assert state.rows_held == kept
+
+
+@CASES
+@given(seed=st.integers(min_value=0, max_value=10**9))
+def test_what_a_window_lets_go_is_in_no_match_of_any_world(seed: int) -> None:
+    draw = random.Random(f"let go {seed}")
+    shape = draw.choice(("sequence", "negated", "negated at the start"))
+    strategy = draw.choice(tuple(USING))
+    query = replace(PATTERNS[shape], strategy=strategy, within=("events", 2))
+    history = events(draw, "h", 5)
+    stream = [replace(e, p=draw.choice((0.5, 1.0, 1.0))) for e in events(draw, "s", 7)]
+    ask = Ask(query, 2, KINDS, order=draw.choice((0, 1)))
+    clauses = f"WITHIN 2 EVENTS USING MARKOV {ask.order}"
+    wanted = drawn(ask, history, stream).whole
+    text = script(query, clauses, "TIME", uncertain=True)
+
+    def make() -> ForecastStage:
+        return stage_of(text, rows(history), is_sampled=False)
+
+    found = in_steps(make, rows(stream), stores=True)
+    assert found == told(make(), rows(stream))
+    assert wanted is not None
+    assert_close(found[-1], *wanted)
 
 
 # Which are sampled, and which are not -------------------------------------------------------------

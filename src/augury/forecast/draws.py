@@ -92,6 +92,17 @@ class Drawer:
             events += horizon.length
         return events + self._arrivals(time, gap)
 
+    def mean_events(self, share: float, gap: float | None) -> float:
+        """Return how many events a future has on average, those of other partitions among them.
+
+        `share` is the part of the events that are own ones.
+        """
+        own = self.length(gap)
+        if not (self.most and 0.0 < share < 1.0):
+            return own
+        others = (1.0 - share) * (1.0 - (1.0 - share) ** self.most) / share
+        return own * (1.0 + others)
+
     def _arrivals(self, time: int, gap: float | None) -> int:
         if not time or gap is None:
             return 0

@@ -52,10 +52,10 @@ from augury.matching.ends import ends_late, looks_back
 from augury.matching.sampled import sample_size
 from augury.operator import NEVER_YET
 from augury.planning.forecast_plan import ForecastPlan, sampled
-from augury.records import Events, Flags, Words
+from augury.records import SUM_ERROR, Events, Flags, Words
 
 FORMAT = Format(b"AUGURYFS", 1)
-# Events that are searched at once, about.
+# Events that are searched at once, about; how many come in a future is drawn.
 AT_ONCE = 1_000_000
 # The length of the first part of a stored state, in bytes.
 _LENGTH = 8
@@ -242,7 +242,10 @@ class SampledStage(ForecastStage):
             return
         own = own[: np.searchsorted(own, end)]
         candidates = np.arange(end) if self._hears_others else own
-        past = candidates[self._needed(events.take(slice(0, end)), now.time)[candidates]]
+        needed = self._needed(events.take(slice(0, end)), now.time)
+        # What parts the forecast is read off its last event, whatever that fits.
+        needed[now.last] = True
+        past = candidates[needed[candidates]]
         sums = _Sums()
         for completed in self._completed(state, now, events, past, own, gap):
             sums.add(completed, events.row[past], by_time=setting.by_time)
@@ -296,7 +299,7 @@ class SampledStage(ForecastStage):
         assert share is not None
         gone = self._gone(state, now, events, past)
         random = np.random.default_rng(now.seed)
-        most = max(1, AT_ONCE // (len(past) + drawer.length(gap) + 1))
+        most = max(1, int(AT_ONCE / (len(past) + drawer.mean_events(share, gap) + 1)))
         for begin in range(0, self._size, most):
             count = min(most, self._size - begin)
             contexts, drawn = list(state.contexts.get(now.partition, NOWHERE)) * count, gone
@@ -348,14 +351,13 @@ class SampledStage(ForecastStage):
         times = 2 if looks_back(pattern) else 1
         if pattern.window is not None:
             found &= events.time >= now - times * pattern.window
-        if pattern.count_window is not None and not self._is_uncertain:
-            most = 2 * pattern.count_window
-            if len(events) > most:
-                found &= events.time >= events.time[-most]
+        if pattern.count_window is not None:
+            # So many are there in every world, whatever else is.
+            sure, most = np.flatnonzero(_is_sure(events)), 2 * pattern.count_window
+            if len(sure) >= most:
+                found &= events.time >= events.time[sure[-most]]
         if self.plan.drops_others and not (self._is_uncertain and self.plan.setting.order):
             found &= events.mask != 0
-        # The event just read is what parts the forecast.
-        found[-1:] = True
         return found
 
     def _drop(self, state: ForecastState, alone: int) -> None:
@@ -474,6 +476,16 @@ def _by_partition(partition: Words) -> dict[int, Words]:
     order = np.argsort(partition, kind="stable")
     codes, starts = np.unique(partition[order], return_index=True)
     return dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True))
+
+
+def _is_sure(events: Events) -> Flags:
+    """Return which events happened in every world; the first of alternatives stands for them."""
+    found: Flags = (events.p >= 1.0 - SUM_ERROR) & (events.group < 0)
+    grouped = np.flatnonzero(events.group >= 0)
+    own = np.unique(events.group[grouped], return_index=True, return_inverse=True)
+    _, first, whose = own
+    found[grouped[first]] = np.bincount(whose, events.p[grouped]) >= 1.0 - SUM_ERROR
+    return found
 
 
 def _happened(random: np.random.Generator, events: Events, count: int) -> Flags:
