@@ -13,7 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from augury import QueryError, Session
-from augury.evaluation.stages import sampled_forecast
+from augury.evaluation.learning import forecast_sampler
 from augury.evaluation.stages.forecast import ForecastStage
 from augury.evaluation.stages.sampled_forecast import SampledStage, forecast_stage_of
 from augury.forecast.draws import Come, Drawer
@@ -395,7 +395,7 @@ def test_events_of_others_count_in_how_many_are_drawn_at_once(
     history = [row_of(n, "AB"[n % 2], "x" if n % 50 == 7 else f"o{n}", n) for n in range(400)]
     stage = stage_of(counted(200, uncertain=False, on_key="[k] AND"), history, is_sampled=False)
     at_once, drawn_at_once = 10_000, list[int]()
-    monkeypatch.setattr(sampled_forecast, "AT_ONCE", at_once)
+    monkeypatch.setattr(forecast_sampler, "AT_ONCE", at_once)
     draw = Drawer.draw
 
     def noted(self: Drawer, *args: Any) -> Come:

@@ -16,7 +16,7 @@ import numpy as np
 from augury.forecast import arrivals
 from augury.forecast.model import Context, Model, Value
 from augury.forecast.setting import Setting
-from augury.records import Flags, Reals, Words
+from augury.records import Reals, Words
 
 # The place of an event of another partition, of which nothing but that it came is known.
 OTHER = -1
@@ -178,17 +178,6 @@ class Drawer:
                 after[here] = numbers.following(number)[at]
             now = after
         return found
-
-
-def contexts_after(
-    begin: Sequence[Context], symbols: Sequence[int], there: Flags, order: int
-) -> list[Context]:
-    """Return the last symbols of each world, after the events that happened in it."""
-    found = []
-    for world, context in enumerate(begin):
-        happened = [symbols[k] for k in np.flatnonzero(there[world])[-order:].tolist()]
-        found.append((*context, *happened)[-order:])
-    return found
 
 
 class _Contexts:

@@ -117,7 +117,8 @@ def _unfollowed(query: CheckedQuery) -> Refused | None:
         why = "together with missed events, of which its worlds have none"
         hint = "leave that out: an event that nobody reported shows as a reset of its owner"
     elif query.correlated_by is not None:
-        why = "together with CORRELATED BY"
+        why = "together with CORRELATED BY, while their model says how events hang together"
+        hint = "remove CORRELATED BY"
     elif query.after_match is not None:
         why = "together with AFTER MATCH SKIP, where each match hangs on who did all before it"
         hint = "remove AFTER MATCH, and choose among the matches that are told"

@@ -31,7 +31,7 @@ Columns = Mapping[str, tuple[str, ...]]
 
 def refused(forecast: CheckedForecast, reason: str, sampling: str = "") -> PlanError:
     """Return the error that says why a forecast is not made; `sampling` of what might help."""
-    message = f"forecast {forecast.name} {reason}: that is checked, but not evaluated"
+    message = f"forecast {forecast.name} is refused, since it {reason}"
     hint = sampling or "docs/status.md says which are made, and why the others are not"
     return PlanError(NOT_EVALUATED, message, hint, forecast.span)
 

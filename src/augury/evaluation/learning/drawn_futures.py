@@ -13,19 +13,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from augury.evaluation.encoding import Encoder
 from augury.evaluation.enumeration import Enumeration
+from augury.evaluation.learning.completions import Completed
 from augury.forecast.draws import OTHER, Come, Pool
-from augury.forecast.past import Bound
 from augury.matching.pattern import Pattern
 from augury.planning.expressions.arrow import evaluate_column
 from augury.planning.expressions.typed import Input, inputs_within
 from augury.planning.forecast_plan import ForecastPlan
-from augury.records import Events, Flags, Matches, Reals, Words
+from augury.records import Events, Flags, Matches, Words
 from augury.sources.columns import ARROW_TYPES
 
 # Times are drawn in such parts of a tick, so that events to come do not share theirs.
@@ -63,36 +62,6 @@ class Gone:
     now: int
     last: int
     parting: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Completed:
-    """Matches that complete in time, one each: in which future, after how long, and of which past.
-
-    Items `first[m]..first[m + 1]` are (component, place in the past) in the order of time.
-    """
-
-    future: Words
-    wait: Reals
-    first: Words
-    component: Words
-    place: Words
-
-    @cached_property
-    def part(self) -> Words:
-        """What each has bound of the past, as one number; 0 where that is nothing."""
-        found = np.zeros(len(self.future), np.uint64)
-        if len(self.place):
-            sizes = np.diff(self.first)
-            mixed = _mixed(self.component.astype(np.uint64) << np.uint64(40), self.place)
-            np.add.at(found, np.repeat(np.arange(len(sizes)), sizes), mixed)
-        return found.view(np.int64)
-
-    def bound(self, match: int, numbers: Words) -> Bound:
-        """Return what one of them has bound of the past."""
-        own = slice(int(self.first[match]), int(self.first[match + 1]))
-        listed = zip(self.component[own].tolist(), numbers[self.place[own]].tolist(), strict=True)
-        return tuple(listed)
 
 
 @dataclass(frozen=True)
@@ -303,11 +272,3 @@ def reads_time(plan: ForecastPlan) -> bool:
 def _scaled(pattern: Pattern, scale: int) -> Pattern:
     window = pattern.window
     return pattern if window is None else replace(pattern, window=window * scale)
-
-
-def _mixed(high: npt.NDArray[np.uint64], low: Words) -> npt.NDArray[np.uint64]:
-    """Return one number for two, as if it were drawn: sums of them tell sets apart."""
-    x = high + low.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))

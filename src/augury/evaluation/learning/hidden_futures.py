@@ -69,8 +69,8 @@ def _refuse_nowhere(plan: ForecastPlan) -> None:
     joins = any(edge.joints for own in machine.edges for edge in own)
     if counts or joins or machine.strategy not in ("ANY", "NEXT"):
         message = (
-            f"forecast {forecast.name} counts events, or asks for neighbours, and model "
-            f"{forecast.future.model} has a state without one: that is checked, but not evaluated"
+            f"forecast {forecast.name} is refused, since it counts events, or asks for neighbours, "
+            f"and model {forecast.future.model} has a state without one"
         )
         hint = "write the horizon and the window as times, and SKIP TILL ANY or NEXT MATCH"
         raise PlanError(NOT_EVALUATED, message, hint, forecast.span)

@@ -1,10 +1,10 @@
 """The forecast stage that samples: futures drawn from the history, each searched with its past.
 
 After the events of one order as many futures are drawn as APPROXIMATE asks for. Each is put behind
-the events that a match may still need, and all of them are searched: so a forecast is the share of
-the futures in which the query finds a match that completes in time, whatever the query asks. What
-is drawn hangs on the forecast and the ids of the events just read, and on nothing else. Where
-events are uncertain, each future has a past of its own, which is drawn as well.
+the events that a match may still need, which are the state, and all of them are searched
+(`learning/forecast_sampler.py`): so a forecast is the share of the futures in which the query finds
+a match that completes in time, whatever the query asks. What is drawn hangs on the forecast and the
+ids of the events just read, and on nothing else.
 
 Oracle: tests/oracles/drawn_futures.py, within the bound.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
@@ -23,44 +23,32 @@ import pyarrow as pa
 
 from augury.evaluation.codec import Format, ipc_bytes, plain, value_of
 from augury.evaluation.encoding import Encoder, Tables
-from augury.evaluation.learning.drawn_futures import (
-    Completed,
-    Gone,
-    History,
-    Search,
-    accepted,
-    reads_time,
-    replaced,
-)
+from augury.evaluation.learning.drawn_futures import History, replaced
+from augury.evaluation.learning.forecast_sampler import NOWHERE, Contexts, Now, Sampler, Seen
 from augury.evaluation.stages.forecast import ForecastStage, Learned, batch_of, by_id, limits_named
 from augury.evaluation.stages.forecast_state import Codes, ForecastState, mark_of
 from augury.evaluation.stages.row_store import PickedRows
 from augury.evaluation.stages.taking_in import encoded
 from augury.evaluation.stream_rows import StreamRows, event_ids
 from augury.forecast.batch import Batch
-from augury.forecast.draws import Drawer, Pool, contexts_after
+from augury.forecast.drawn_past import is_sure
+from augury.forecast.draws import Pool
 from augury.forecast.edges import Edges
 from augury.forecast.forecasts import Forecaster, Lives, Taught
 from augury.forecast.heard import Heard
-from augury.forecast.model import Context, Value, spread_contexts
-from augury.forecast.past import Bound
+from augury.forecast.model import Value, spread_contexts
 from augury.forecast.reach import too_many_states
 from augury.forecast.setting import Row
 from augury.forecast.told import Told
 from augury.inference.model import Model
-from augury.matching.ends import ends_late, looks_back
-from augury.matching.sampled import sample_size
+from augury.matching.ends import looks_back
 from augury.operator import NEVER_YET
 from augury.planning.forecast_plan import ForecastPlan, sampled
-from augury.records import SUM_ERROR, Events, Flags, Words
+from augury.records import Events, Flags, Words
 
 FORMAT = Format(b"AUGURYFS", 1)
-# Events that are searched at once, about; how many come in a future is drawn.
-AT_ONCE = 1_000_000
 # The length of the first part of a stored state, in bytes.
 _LENGTH = 8
-Contexts = dict[Context, float]
-NOWHERE: Contexts = {(): 1.0}
 
 
 def forecast_stage_of(
@@ -110,17 +98,6 @@ class SampledState(ForecastState):
     def nbytes(self) -> int:
         events = 0 if self.events is None else self.events.values.nbytes + 80 * len(self.events)
         return events + sum(store.nbytes for store in self.rows.values())
-
-
-@dataclass(frozen=True)
-class _Now:
-    """The moment of a forecast: the partition, its last event, and what is drawn by."""
-
-    partition: int
-    time: int
-    last: int
-    value: Value
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -198,14 +175,35 @@ class SampledStage(ForecastStage):
                     symbols = fresh.mask[here].tolist()
                     state.contexts[partition] = self._followed(state, partition, symbols)
                 last = int(here[-1])
-                now = _Now(
-                    partition,
-                    int(fresh.time[last]),
-                    before + last,
-                    made.values[int(made.value[last])],
-                    self._seed([ids[k] for k in here.tolist()]),
-                )
-                yield from self._forecast(state, now, events, places[partition], before + end)
+                value, seed = made.value[last], self._seed([ids[k] for k in here.tolist()])
+                now = self._now(state, events, before + last, made.values[int(value)], seed)
+                read = events.take(slice(0, before + end))
+                seen = self._seen(state, now, read, places[partition])
+                yield from self._sampler.rows(now, seen, state.encoder)
+
+    def _now(self, state: SampledState, events: Events, last: int, value: Value, seed: int) -> Now:
+        """Return the moment after an event, which has a value of BY."""
+        name = self.streams[0].name
+        row = state.rows[0].take(events.row[last : last + 1])
+        columns = self.plan.match.partition_by.get(name, ())
+        return Now(
+            int(events.partition[last]),
+            int(events.time[last]),
+            last,
+            value,
+            {column: row.column(column)[0].as_py() for column in columns},
+            seed,
+        )
+
+    def _seen(self, state: SampledState, now: Now, events: Events, own: Words) -> Seen:
+        """Return what was read by then; `own` are the places of all events of the partition."""
+        own = own[: np.searchsorted(own, len(events))]
+        candidates = np.arange(len(events)) if self._hears_others else own
+        needed = self._needed(events, now.time)
+        # What parts the forecast is read off its last event, whatever that fits.
+        needed[now.last] = True
+        contexts = state.contexts.get(now.partition, NOWHERE)
+        return Seen(events, candidates[needed[candidates]], own, contexts)
 
     def _followed(self, state: SampledState, partition: int, symbols: Sequence[int]) -> Contexts:
         """Return the last symbols of a partition after certain events."""
@@ -219,6 +217,12 @@ class SampledStage(ForecastStage):
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "little")
 
     @cached_property
+    def _sampler(self) -> Sampler:
+        known = self._known
+        assert known.history is not None
+        return Sampler(self.plan, known.taught.model, known.history, self._is_uncertain)
+
+    @cached_property
     def _is_uncertain(self) -> bool:
         return any(s.probability is not None or bool(s.alternatives) for s in self.streams)
 
@@ -226,122 +230,6 @@ class SampledStage(ForecastStage):
     def _hears_others(self) -> bool:
         machine = self.plan.setting.machine
         return machine.foreign_breaks or machine.foreign_ticks
-
-    # One forecast -----------------------------------------------------------------------------
-
-    def _forecast(
-        self, state: SampledState, now: _Now, events: Events, own: Words, end: int
-    ) -> Iterator[Row]:
-        """Yield what is told after the last event of a partition; `own` are its places."""
-        model, setting = self._known.taught.model, self.plan.setting
-        gap = model.mean_gap(now.value) if self._needs_gaps else None
-        last = int(events.row[now.last])
-        if not model.knows or (self._needs_gaps and gap is None):
-            if setting.by_time:
-                yield Row(now.partition, now.time, last, (), 1.0, None, None)
-            return
-        own = own[: np.searchsorted(own, end)]
-        candidates = np.arange(end) if self._hears_others else own
-        needed = self._needed(events.take(slice(0, end)), now.time)
-        # What parts the forecast is read off its last event, whatever that fits.
-        needed[now.last] = True
-        past = candidates[needed[candidates]]
-        sums = _Sums()
-        for completed in self._completed(state, now, events, past, own, gap):
-            sums.add(completed, events.row[past], by_time=setting.by_time)
-        for bound, forecast, expected in sums.told(self._size, by_time=setting.by_time):
-            if not self._is_complete(bound):
-                yield Row(now.partition, now.time, last, bound, 1.0, forecast, expected)
-
-    def _is_complete(self, bound: Bound) -> bool:
-        """Return whether a part is a match already, to which more may come."""
-        taken = [component for component, _ in bound]
-        return len(taken) - 1 in accepted(self.plan.match.pattern, taken) if taken else False
-
-    @cached_property
-    def _needs_gaps(self) -> bool:
-        return self.plan.setting.needs_gaps or reads_time(self.plan)
-
-    @cached_property
-    def _size(self) -> int:
-        """How many futures are drawn."""
-        asked = self.plan.forecast.approximate
-        assert asked is not None
-        return sample_size(asked.error, asked.risk)
-
-    @cached_property
-    def _drawer(self) -> Drawer:
-        setting, pattern, known = self.plan.setting, self.plan.match.pattern, self._known
-        assert known.history is not None
-        most = (setting.window or 0) if setting.machine.foreign_ticks else 0
-        return Drawer(
-            setting,
-            known.taught.model,
-            known.history.pool,
-            ends_late(pattern),
-            max(most, int(setting.machine.foreign_breaks)),
-        )
-
-    def _completed(
-        self,
-        state: SampledState,
-        now: _Now,
-        events: Events,
-        past: Words,
-        own: Words,
-        gap: float | None,
-    ) -> Iterator[Completed]:
-        """Yield what completes in the futures, as many of them at once as fit."""
-        known, drawer = self._known, self._drawer
-        assert known.history is not None
-        search = Search(self.plan, known.history, state.encoder)
-        share = known.taught.model.share(now.partition) if self.plan.setting.needs_shares else 1.0
-        assert share is not None
-        gone = self._gone(state, now, events, past)
-        random = np.random.default_rng(now.seed)
-        most = max(1, int(AT_ONCE / (len(past) + drawer.mean_events(share, gap) + 1)))
-        for begin in range(0, self._size, most):
-            count = min(most, self._size - begin)
-            contexts, drawn = list(state.contexts.get(now.partition, NOWHERE)) * count, gone
-            if self._is_uncertain:
-                there = _happened(random, events.take(past), count)
-                drawn = replace(gone, present=there)
-                contexts = self._contexts(random, state, now, (events, past, own), there)
-            come = drawer.draw(random, contexts, now.value, share, gap)
-            yield search.completed(drawn, come, count, timed=gap is not None)
-
-    def _gone(self, state: SampledState, now: _Now, events: Events, past: Words) -> Gone:
-        before = events.take(past)
-        is_own = before.partition == now.partition
-        stream = self.streams[0]
-        row = state.rows[0].take(events.row[now.last : now.last + 1])
-        names = self.plan.match.partition_by.get(stream.name, ())
-        parting = {name: row.column(name)[0].as_py() for name in names}
-        return Gone(before, is_own, None, now.time, int(np.searchsorted(past, now.last)), parting)
-
-    def _contexts(
-        self,
-        random: np.random.Generator,
-        state: SampledState,
-        now: _Now,
-        seen: tuple[Events, Words, Words],
-        there: Flags,
-    ) -> list[Context]:
-        """Return the last symbols in each world; `there` says which of the past happened."""
-        events, past, own = seen
-        order = self.plan.setting.order
-        if not order:
-            return [()] * len(there)
-        # What a match needs no more is carried on as a distribution.
-        old = state.contexts.get(now.partition, NOWHERE)
-        for place in np.setdiff1d(own, past).tolist():
-            old = spread_contexts(old, int(events.mask[place]), float(events.p[place]), order)
-        listed, weights = list(old), np.cumsum(list(old.values()))
-        at = np.searchsorted(weights, random.random(len(there)) * weights[-1], side="right")
-        at = np.minimum(at, len(listed) - 1)
-        mine = np.isin(past, own)
-        symbols = events.mask[past[mine]].tolist()
-        return contexts_after([listed[k] for k in at.tolist()], symbols, there[:, mine], order)
 
     # What is needed ---------------------------------------------------------------------------
 
@@ -353,7 +241,7 @@ class SampledStage(ForecastStage):
             found &= events.time >= now - times * pattern.window
         if pattern.count_window is not None:
             # So many are there in every world, whatever else is.
-            sure, most = np.flatnonzero(_is_sure(events)), 2 * pattern.count_window
+            sure, most = np.flatnonzero(is_sure(events)), 2 * pattern.count_window
             if len(sure) >= most:
                 found &= events.time >= events.time[sure[-most]]
         if self.plan.drops_others and not (self._is_uncertain and self.plan.setting.order):
@@ -438,65 +326,8 @@ class SampledStage(ForecastStage):
         state.events = events.take(np.lexsort((events.row, events.tie, events.time)))
 
 
-@dataclass
-class _Sums:
-    """How many futures complete, and the sum of their waits: of each past part, or of all."""
-
-    counts: dict[int, int] = field(default_factory=dict)
-    waits: dict[int, float] = field(default_factory=dict)
-    bounds: dict[int, Bound] = field(default_factory=dict)
-
-    def add(self, found: Completed, numbers: Words, *, by_time: bool) -> None:
-        """Add the first completion of each future: of each part that is not empty, or of any."""
-        part = np.zeros(len(found.future), np.int64) if by_time else found.part
-        order = np.lexsort((found.wait, found.future, part))
-        first = np.ones(len(order), np.bool_)
-        same = (np.diff(part[order]) == 0) & (np.diff(found.future[order]) == 0)
-        first[1:] = ~same
-        chosen = order[first & (by_time | (np.diff(found.first)[order] > 0))]
-        for match in chosen.tolist():
-            key = int(part[match])
-            self.counts[key] = self.counts.get(key, 0) + 1
-            self.waits[key] = self.waits.get(key, 0.0) + float(found.wait[match])
-            if key not in self.bounds:
-                self.bounds[key] = () if by_time else found.bound(match, numbers)
-
-    def told(self, size: int, *, by_time: bool) -> Iterator[tuple[Bound, float, float | None]]:
-        """Yield forecasts and mean waits, parts in the order of their events."""
-        if by_time and not self.counts:
-            yield (), 0.0, None
-        listed = sorted(self.counts, key=lambda key: [(n, c) for c, n in self.bounds[key]])
-        for key in listed:
-            count = self.counts[key]
-            yield self.bounds[key], count / size, self.waits[key] / count
-
-
 def _by_partition(partition: Words) -> dict[int, Words]:
     """Return the places of the events of each partition."""
     order = np.argsort(partition, kind="stable")
     codes, starts = np.unique(partition[order], return_index=True)
     return dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True))
-
-
-def _is_sure(events: Events) -> Flags:
-    """Return which events happened in every world; the first of alternatives stands for them."""
-    found: Flags = (events.p >= 1.0 - SUM_ERROR) & (events.group < 0)
-    grouped = np.flatnonzero(events.group >= 0)
-    own = np.unique(events.group[grouped], return_index=True, return_inverse=True)
-    _, first, whose = own
-    found[grouped[first]] = np.bincount(whose, events.p[grouped]) >= 1.0 - SUM_ERROR
-    return found
-
-
-def _happened(random: np.random.Generator, events: Events, count: int) -> Flags:
-    """Return which events happened in each of so many worlds; alternatives exclude each other."""
-    drawn = random.random((count, len(events)))
-    found: Flags = drawn < events.p
-    for group in np.unique(events.group[events.group >= 0]).tolist():
-        edge = np.zeros(count)
-        places = np.flatnonzero(events.group == group)
-        chance = drawn[:, places[0]]
-        for place in places.tolist():
-            found[:, place] = (chance >= edge) & (chance < edge + events.p[place])
-            edge = edge + events.p[place]
-    return found
