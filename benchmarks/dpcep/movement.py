@@ -182,9 +182,11 @@ def on_spark(spark: Any, folder: Path, asked: tuple[float, float, int], n: int) 
 
 
 def same(layout: dict[str, Any]) -> dict[str, Any]:
-    """Return a layout for which both plans gave as many matches."""
+    """Return a layout for which both plans gave as many matches; few sparse rows have none."""
     one, other = (layout["measured"][plan]["matches"] for plan in PLANS)
-    assert one == other > 0, layout
+    assert one == other, layout
+    is_dense = layout["rate"] * layout["overlap"] >= 0.25
+    assert one > 0 or not is_dense, layout
     return layout
 
 
