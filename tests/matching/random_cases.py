@@ -483,8 +483,9 @@ def subqueries(m: Maker, strategy: str) -> Case:
     elif m.chance(0.3):
         parts[0] = m.rng.choice((First, Last))(parts[0])
     pattern = Seq(tuple(parts))
-    where = tuple(_about_rows(m, pattern) for _ in range(m.rng.choice((1, 1, 2))))
     kind = "after_where" if strategy == "next" and m.chance(0.2) else "where"
+    chooses = kind == "where"
+    where = tuple(_about_rows(m, pattern, chooses) for _ in range(m.rng.choice((1, 1, 2))))
     return plain_case(m, strategy, pattern, windowed=True, **{kind: where})
 
 
@@ -493,9 +494,14 @@ PRICES = (((0, "red", 1.0), (1, "red", None), (1, "blue", 2.5), (3, "blue", 0.5)
 COLOURS = (((0, "red"), (1, "blue"), (2, "red"), (3, None)), (0,))
 
 
-def _about_rows(m: Maker, pattern: Any) -> Expr:
-    """Return a condition with a subquery, of components that are not negated."""
+def _about_rows(m: Maker, pattern: Any, chooses: bool) -> Expr:
+    """Return a condition with a subquery; inside it there are no negated components, and no b[i].
+
+    One that `chooses` may be about those outside.
+    """
     names = [c.name for c in positive(pattern)]
+    if chooses and m.chance(0.4):
+        return _beside_rows(m, pattern)
     x, y = m.rng.choice(names), m.rng.choice(names)
     vx, wx, tx = (_single(m, x, name) for name in ATTRIBUTES)
     vy, _, ty = (_single(m, y, name) for name in ATTRIBUTES)
@@ -525,6 +531,29 @@ def _about_rows(m: Maker, pattern: Any) -> Expr:
             ("<>", ask("MIN", 1, COLOURS, (">", number, vx), ("<>", colour, ty)), ("lit", "blue")),
             ("<=", vx, ask("MAX", 0, COLOURS, ("=", colour, ("lit", "red")))),
             ("<", ask("COUNT", None, COLOURS, ("=", colour, tx)), ("lit", 2)),
+        ]
+    )
+
+
+def _beside_rows(m: Maker, pattern: Any) -> Expr:
+    """Return a condition on any component, each item of a repetition, beside rows; or on none."""
+    x, y = m.rng.choice([c.name for c in leaves(pattern)]), m.rng.choice([c.name for c in positive(pattern)])
+    each = ("i",) if x in m.repeated else ()
+    v, w, tag = (("attr", x, name, *each) for name in ATTRIBUTES)
+    vy, _, ty = (_single(m, y, name) for name in ATTRIBUTES)
+    number, colour, price = (("column", k) for k in range(3))
+    own = ("select", None, 1, COLOURS, ("=", number, vy))
+    most = ("select", "MAX", 2, PRICES, ("and", ("<=", number, vy), ("<>", colour, ty)))
+    least = ("lit", m.rng.choice((0, 3, 4)))
+    some = ("select", "COUNT", None, COLOURS, (">=", number, least))
+    return m.rng.choice(
+        [
+            ("=", own, tag),
+            ("<>", own, tag),
+            ("<=", w, most),
+            (">=", v, ("select", "MIN", 0, PRICES, ("<=", price, vy))),
+            ("or", ("is null", own), ("<", v, vy)),
+            (">=", some, ("lit", 1)),
         ]
     )
 

@@ -220,3 +220,85 @@ def test_a_table_that_is_not_bound_is_named() -> None:
 def test_negated_components_stay_out_of_subqueries() -> None:
     with pytest.raises(QueryError, match="A050"):
         asked(f"PATTERN SEQ(A a, !C c, B b) WHERE {RED.format('c')} WITHIN 9", "a1 b2")
+
+
+def test_what_is_negated_may_stand_beside_a_subquery() -> None:
+    where = "c.v > (SELECT n FROM colours WHERE n = a.v)"
+    query = f"PATTERN SEQ(A a, !C c, B b) WHERE {where} WITHIN 9"
+    found = asked(query, "a1 c2 b3 a4 c5 b6", v=[1, 1, 0, 1, 2, 0])
+    assert found == {"a=a1 b=b3": 1.0}
+
+
+def test_each_event_of_a_repetition_may_stand_beside_a_subquery() -> None:
+    where = "b[i].v >= (SELECT MIN(low) FROM bands WHERE high > a.v)"
+    query = f"PATTERN SEQ(A a, B+ b) WHERE {where} USING SKIP TILL NEXT MATCH WITHIN 9"
+    assert asked(query, "a1 b2 b3 b4", v=[3, 1, 2, 4]) == {"a=a1 b=b3,b4": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("where", "reason"),
+    [
+        ("c.v > (SELECT low FROM bands WHERE low > a.v)", "several rows may answer"),
+        ("c.v > (SELECT COUNT(*) FROM kept)", "reads a table that rules write"),
+    ],
+)
+def test_nothing_is_forbidden_by_what_is_tested_on_whole_matches(where: str, reason: str) -> None:
+    script = f"""
+    CREATE TABLE kept (n LONG) KEY n;
+    CREATE QUERY q ON s PATTERN SEQ(A a, !C c, B b) WHERE {where} WITHIN 9;
+    CREATE RULE r ON q DO INSERT INTO kept VALUES (1) ON CONFLICT DO NOTHING;
+    """
+    with pytest.raises(QueryError, match=f"P003.*{reason}"):
+        opened(script, "a1 c2 b3", v=[1, 1, 0]).table("q")
+
+
+@pytest.mark.parametrize(("count", "weight"), [(3, 0.5), (2, 0.0)])
+def test_a_constant_is_weighed_counted_and_forecast(count: int, weight: float) -> None:
+    where = f"WHERE (SELECT COUNT(*) FROM colours) = {count}"
+    script = f"""
+    CREATE QUERY p ON s PATTERN SEQ(A a, B b) {where} WITHIN 9 RETURN PROBABILITY;
+    CREATE QUERY t ON s PATTERN SEQ(A a, B b) {where} RETURN PROBABILITY BY TIME;
+    CREATE QUERY n ON s PATTERN SEQ(A a, B b) {where} WITHIN 9 RETURN COUNT;
+    CREATE QUERY e ON s PATTERN OR(A a, B b) {where} WITHIN 9 RETURN COUNT;
+    CREATE QUERY l ON s PATTERN SEQ(A a, B b) {where} AFTER MATCH SKIP PAST LAST EVENT WITHIN 9;
+    """
+    ag = opened(script, "a1 .5 b2", v=[1, 2])
+    assert [row["probability"] for row in ag.table("p").to_pylist()] == [weight]
+    assert [row["probability"] for row in ag.table("t").to_pylist()] == [0.0, weight]
+    assert ag.table("n").column("count").to_pylist() == [2 * weight]
+    assert ag.table("e").column("count").to_pylist() == [4 * weight]
+    assert shown(ag.table("l").to_pylist()) == ({"a=a1 b=b2": 0.5} if weight else {})
+    ag = session(
+        f"""{TABLES}
+        CREATE QUERY q ON s PATTERN SEQ(A a, B b) {where};
+        CREATE FORECAST f ON q WITHIN 1 EVENTS RETURN FORECAST BY TIME;
+        """,
+        rows("a1 b2 b3 c4", v=[0, 2, 1, 0]),
+        tables=ROWS,
+        clauses="ID id TIME t TYPE kind",
+    )
+    assert (ag.table("f").to_pylist()[-1]["forecast"] > 0) == (weight > 0)
+
+
+def test_a_constant_becomes_active_when_a_rule_writes_its_table() -> None:
+    script = """
+    CREATE QUERY q ON s PATTERN SEQ(A a, B b) WHERE (SELECT COUNT(*) FROM colours) < 4 WITHIN 9;
+    """
+    ag = opened(script, "a1 b2 b3", v=[0, 1, 1])
+    assert ag.table("q").num_rows == 2
+    ag.sql("CREATE RULE r ON q DO INSERT INTO colours VALUES (4, 'red');")
+    assert ag.explain("q").count("SELECT COUNT(*) FROM colours") == 1
+    assert ag.table("q").num_rows == 1
+
+
+def test_what_several_rows_may_answer_is_refused_for_that() -> None:
+    where = "WHERE 'few' = (SELECT name FROM bands)"
+    script = f"""
+    CREATE QUERY p ON s PATTERN SEQ(A a, B b) {where} WITHIN 9 RETURN PROBABILITY;
+    CREATE QUERY q ON s PATTERN SEQ(A a, B b) {where};
+    CREATE FORECAST f ON q WITHIN 1 EVENTS RETURN FORECAST BY TIME;
+    """
+    ag = session(TABLES + script, rows("a1 b2"), tables=ROWS, clauses="ID id TIME t TYPE kind")
+    for name in ("p", "f"):
+        with pytest.raises(QueryError, match="several rows may answer"):
+            ag.table(name)

@@ -4,11 +4,13 @@ A table is dynamic if a rule writes it or it lies in a STORE; what reads one is 
 subquery of a table that stays as it is says the same at all times, so its condition is one like
 others, as soon as it can have but one answer: a function of rows, or a row by its whole KEY. By
 other columns two rows would stop the run, and whether they are asked for would hang on how far a
-search has looked; so these, too, are tested on whole matches.
+search has looked; so these, too, are tested on whole matches. A condition that names no component
+is a constant, which filters all events or none.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from augury.analysis.checked import CheckedQuery, Conjunct
@@ -26,21 +28,44 @@ def dynamic_tables(catalog: Catalog) -> frozenset[str]:
 
 def settled(query: CheckedQuery, catalog: Catalog) -> CheckedQuery:
     """Return a query that searches by the subqueries that it may; the others are its `lookups`."""
-    asking = [c for c in (*query.conjuncts, *query.lookups) if has_lookup(c.expression)]
-    if not asking:
+    found = [c for c in (*query.conjuncts, *query.lookups) if has_lookup(c.expression)]
+    if not found:
         return query
     dynamic = dynamic_tables(catalog)
+    asking = list(dict.fromkeys(_as_written(each) for each in found))
     own = [each for each in asking if _searches(each, query, catalog, dynamic)]
-    plain = [each for each in query.conjuncts if each not in asking]
+    plain = [each for each in query.conjuncts if each not in found]
+    placed = (part for each in own for part in _placed(each, query))
     later = tuple(each for each in asking if each not in own)
-    return replace(query, conjuncts=(*plain, *own), lookups=later)
+    return replace(query, conjuncts=(*plain, *placed), lookups=later)
+
+
+def _as_written(conjunct: Conjunct) -> Conjunct:
+    """Return a conjunct with the components that it names: a constant has none."""
+    if any(_is_of_component(node) for node in walk_into(conjunct.expression)):
+        return conjunct
+    return replace(conjunct, components=(), after=False)
+
+
+def _placed(conjunct: Conjunct, query: CheckedQuery) -> Iterator[Conjunct]:
+    """Yield a conjunct for each event that it filters: a constant holds for all, or for none."""
+    if conjunct.components:
+        yield conjunct
+        return
+    for component in query.components:
+        if not component.negated:
+            yield replace(conjunct, components=(component.index,))
+
+
+def _is_of_component(node: ex.Expression) -> bool:
+    return isinstance(node, ex.Attribute | ex.Aggregate) and node.component is not None
 
 
 def _searches(
     conjunct: Conjunct, query: CheckedQuery, catalog: Catalog, dynamic: frozenset[str]
 ) -> bool:
     read = (name.lower() for name in tables_read(conjunct.expression))
-    if not conjunct.components or not dynamic.isdisjoint(read):
+    if not dynamic.isdisjoint(read):
         return False
     return all(
         _has_one_answer(node, query, catalog.tables[node.table.lower()])

@@ -22,6 +22,7 @@ from augury.language import expressions as ex
 from augury.language.text.expressions import expression_text
 from augury.matching.ends import ends_late
 from augury.matching.pattern import Pattern
+from augury.planning.acting.refusals import answered_by_several
 from augury.planning.acting.whom import active_conjuncts
 from augury.planning.pattern.residual import components_always_bound, positive_components
 from augury.planning.refusal import NOT_EVALUATED, PlanError
@@ -39,7 +40,11 @@ def refused(forecast: CheckedForecast, reason: str, sampling: str = "") -> PlanE
 def unforecast(forecast: CheckedForecast, catalog: Catalog, partition_by: Columns) -> Iterator[str]:
     """Yield what makes the events of a match hang on more than a model goes on with."""
     query, by_model = forecast.query, forecast.future.kind == "MODEL"
-    if active_conjuncts(query, dynamic_tables(catalog)):
+    active = active_conjuncts(query, dynamic_tables(catalog))
+    if answered_by_several(active, catalog) is not None:
+        what = "which is asked of whole matches, and of no future"
+        yield f"is of a query with a subquery that several rows may answer, {what}"
+    elif active:
         what = "and no model says how those go on"
         yield f"is of a query that is tested by tables which change, {what}"
     if query.after_match is not None or query.each_event:

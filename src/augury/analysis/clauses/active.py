@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from augury.analysis.checked import Component, Leaf, Negated, Shape
 from augury.analysis.draft import Draft
-from augury.analysis.expressions.walk import has_lookup, tables_read, walk_into
+from augury.analysis.expressions.walk import has_lookup, tables_read, walk, walk_into
 from augury.analysis.findings import Findings
 from augury.language import expressions as ex
 from augury.language.tree import Component as Written
 from augury.language.tree import CreateQuery, CreateRule, Edge, Group, Not, Pattern
+
+Named = ex.Attribute | ex.Aggregate
 
 
 def subqueries_name_what_is_there(draft: Draft) -> None:
@@ -18,30 +22,48 @@ def subqueries_name_what_is_there(draft: Draft) -> None:
         # What FIRST and LAST copy to what they negate is judged where it is written.
         if not has_lookup(conjunct.expression) or not guards.isdisjoint(conjunct.components):
             continue
-        for node in walk_into(conjunct.expression):
-            if isinstance(node, ex.Attribute | ex.Aggregate) and node.component is not None:
-                component = draft.component_named(node.component)
-                if component is not None:
+        for component, node in _named(draft, conjunct.expression):
+            if component.index in draft.may_miss and not _has_default(node):
+                _may_be_missed(draft, component, node)
+        for lookup in walk(conjunct.expression):
+            if isinstance(lookup, ex.Lookup):
+                for component, node in _named(draft, lookup):
                     _judge(draft, component, node)
 
 
-def _judge(draft: Draft, component: Component, node: ex.Attribute | ex.Aggregate) -> None:
+def _named(draft: Draft, expression: ex.Expression) -> Iterator[tuple[Component, Named]]:
+    for node in walk_into(expression):
+        if isinstance(node, ex.Attribute | ex.Aggregate) and node.component is not None:
+            component = draft.component_named(node.component)
+            if component is not None:
+                yield component, node
+
+
+def _has_default(node: Named) -> bool:
+    return not isinstance(node, ex.Attribute) or node.default is not None
+
+
+def _may_be_missed(draft: Draft, component: Component, node: Named) -> None:
+    if component.negated:
+        return
+    message = f"the condition with a subquery names {component.name}, which may be missed"
+    hint = f"give a default for then: {component.name}.{node.name}[...]"
+    draft.findings.error("A050", message, node.span, hint)
+
+
+def _judge(draft: Draft, component: Component, node: Named) -> None:
     name = component.name
     if component.negated:
-        message = f"the condition with a subquery names {name}, which is negated and has no event"
+        message = f"the subquery names {name}, which is negated and has no event"
         draft.findings.error("A050", message, node.span, "name a positive component")
     elif isinstance(node, ex.Aggregate):
         if node.function != "COUNT" or node.running:
-            message = f"the condition with a subquery names {node.function} of {name}"
+            message = f"the subquery names {node.function} of {name}"
             hint = f"of a repetition, name LAST({name}), {name}[1] or COUNT({name})"
             draft.findings.error("A050", message, node.span, hint)
     elif component.maximum != 1 and (node.index is None or node.index.kind in ("each", "previous")):
-        message = f"the condition with a subquery names {name}, which repeats and has many events"
+        message = f"the subquery names {name}, which repeats and has many events"
         hint = f"name LAST({name}), {name}[1] or COUNT({name})"
-        draft.findings.error("A050", message, node.span, hint)
-    elif component.index in draft.may_miss and node.default is None:
-        message = f"the condition with a subquery names {name}, which may be missed"
-        hint = f"give a default for then: {name}.{node.name}[...]"
         draft.findings.error("A050", message, node.span, hint)
 
 

@@ -10,7 +10,7 @@ from augury.analysis.checked import CheckedQuery, Component, Conjunct, Output
 from augury.analysis.declarations.catalog import Catalog, Column, DataType, StreamSchema
 from augury.analysis.expressions.walk import rewritten
 from augury.language import expressions as ex
-from augury.planning.acting.refusals import not_yet
+from augury.planning.acting.refusals import not_evaluated
 from augury.planning.acting.values import A_MATCH, Names, value_of
 from augury.planning.expressions.typed import END_OPEN, END_TIME, STREAM_OF, THE_END
 from augury.rules.plan import Condition
@@ -92,7 +92,7 @@ def ties_of(
         own = {k: stream for k, stream in enumerate(query.streams) if stream.name in names}
         below = [stream.query for stream in own.values() if stream.query is not None]
         if below and len(own) > 1:
-            raise not_yet(
+            raise not_evaluated(
                 f"component {component.name} of {query.name} may be a match of {below[0]}, or "
                 "something else, and a match is known at another moment than an event",
                 "say by the stream's name in PATTERN which are meant, with OR where both are",
@@ -121,7 +121,7 @@ def refuse_mixed_ties(query: CheckedQuery, what: str, streams: Iterable[StreamSc
     for stream in streams:
         tie = stream.column(stream.order_by) if stream.order_by else None
         if tie is not None and kinds.setdefault(tie.name.lower(), tie.type) is not tie.type:
-            raise not_yet(
+            raise not_evaluated(
                 f"{what} of {query.name} may come by streams whose tie-breaker "
                 f"{tie.name} is of different types, so it has none",
                 "give the columns one type, or say by the stream's name which events are meant",

@@ -11,7 +11,7 @@ from augury.analysis.declarations.catalog import Catalog, Column, DataType, Stre
 from augury.language import expressions as ex
 from augury.matching.ends import alone, ends_late
 from augury.planning.acting.columns import Hidden, Ties, refuse_mixed_ties
-from augury.planning.acting.refusals import not_yet
+from augury.planning.acting.refusals import not_evaluated
 from augury.planning.evaluated import without_owners
 from augury.planning.expressions.typed import END_OPEN, END_TIME, STREAM_OF, THE_END
 from augury.planning.match_plan import plan_match
@@ -109,7 +109,12 @@ def ending(made: Candidates, catalog: Catalog, hidden: Hidden) -> Candidates:
     if not ends_late(pattern):
         return made
     if query.within is None or query.within.events:
-        raise not_yet(f"query {query.name} has an open end, and no window of time")
+        what = "takes matches AFTER MATCH" if query.after_match is not None else "has an open end"
+        raise not_evaluated(
+            f"query {query.name} {what}, and has no window of time: no moment is known at which a "
+            "match could act",
+            "give WITHIN a length of time",
+        )
     window = query.within.length
     if all(way.waits for way in pattern.ways):
         return replace(made, end="window", window=window)
@@ -120,7 +125,7 @@ def ending(made: Candidates, catalog: Catalog, hidden: Hidden) -> Candidates:
         return _by_its_end(made, catalog, hidden, window)
     last = _last(query.shape)
     if query.strategy != "NEXT" or last is None or any(way.waits for way in pattern.ways):
-        raise not_yet(
+        raise not_evaluated(
             f"query {query.name} acts or is tested, and the end of its matches may be open or not",
             "end the pattern with one event, or with a negation",
         )
@@ -138,13 +143,13 @@ def _by_its_end(made: Candidates, catalog: Catalog, hidden: Hidden, window: int)
     """Return candidates that are known with the event that ends their run."""
     query = made.query
     if made.lower:
-        raise not_yet(
+        raise not_evaluated(
             f"query {query.name} acts or is tested, and a repetition of matches of another query "
             "ends it under contiguity: whether a match is the next is known when both are",
             "end the pattern with one event, or ask under SKIP TILL NEXT MATCH",
         )
     if any(stream.is_identified or stream.of_owners for stream in query.streams):
-        raise not_yet(
+        raise not_evaluated(
             f"query {query.name} acts or is tested, over owners in doubt, and a repetition ends it "
             "under contiguity: no event is sure to be the next of somebody",
             "end the pattern with one event, or ask under SKIP TILL NEXT MATCH",

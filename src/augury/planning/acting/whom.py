@@ -21,9 +21,14 @@ def active_conjuncts(query: CheckedQuery, dynamic: frozenset[str]) -> tuple[Conj
 
     What FIRST and LAST say of the events that they forbid is none of them.
     """
-    negated = {component.index for component in query.components if component.negated}
-    asking = (each for each in query.lookups if negated.isdisjoint(each.components))
+    forbidden = forbidden_by_edges(query)
+    asking = (each for each in query.lookups if forbidden.isdisjoint(each.components))
     return (*asking, *(c for c in query.conjuncts if reads(c, dynamic)))
+
+
+def forbidden_by_edges(query: CheckedQuery) -> frozenset[int]:
+    """Return the components that FIRST and LAST forbid, which nobody named."""
+    return frozenset(c.index for c in query.components if c.negated and not c.named)
 
 
 def reads(conjunct: Conjunct, tables: frozenset[str]) -> bool:

@@ -167,7 +167,7 @@ class _Planning:
         over_tested = not self.tested.isdisjoint(lower)
         asked = (t for c in conjuncts for t in tables_read(c.expression))
         refuse_places(asked, self.catalog)
-        refuse_unsettled(query, conjuncts, over_tested)
+        refuse_unsettled(query, conjuncts, over_tested, self.catalog)
         refuse_identified(self.queries[each] for each in lower)
         if reads_owners(query):
             refuse_unfollowed({name: query})
