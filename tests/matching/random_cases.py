@@ -537,7 +537,10 @@ def _about_rows(m: Maker, pattern: Any, chooses: bool) -> Expr:
 
 def _beside_rows(m: Maker, pattern: Any) -> Expr:
     """Return a condition on any component, each item of a repetition, beside rows; or on none."""
-    x, y = m.rng.choice([c.name for c in leaves(pattern)]), m.rng.choice([c.name for c in positive(pattern)])
+    x, y = (
+        m.rng.choice([c.name for c in leaves(pattern)]),
+        m.rng.choice([c.name for c in positive(pattern)]),
+    )
     each = ("i",) if x in m.repeated else ()
     v, w, tag = (("attr", x, name, *each) for name in ATTRIBUTES)
     vy, _, ty = (_single(m, y, name) for name in ATTRIBUTES)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from augury.errors import QueryError
 from contracts.test_stage_shards import acting_network, answers_of, asks_of, ordered, told
 from oracles.rules import Event, Query, Rule, Script
 from rules.acting import bind, contents_of, many, pushed, session
@@ -215,6 +216,42 @@ def test_what_after_match_takes_acts_when_nothing_longer_can_begin_there(
     pushed(live, rows)
     assert contents_of(live, "log") == contents_of(ag, "log")
     in_steps(ag, rows)
+
+
+@pytest.mark.parametrize("using", ["STRICT", "PARTITION CONTIGUITY"])
+@pytest.mark.parametrize("skip", ["PAST LAST EVENT", "TO NEXT EVENT", "TO LAST b"])
+@given(text=st.text(st.sampled_from("ABC"), min_size=3, max_size=10), pattern=st.integers(0, 2))
+@settings(max_examples=many(6), deadline=None)
+def test_what_after_match_takes_of_neighbours_acts_with_its_last_event(
+    using: str, skip: str, text: str, pattern: int
+) -> None:
+    written = ("SEQ(A a, B b)", "SEQ(_ a, _ b)", "SEQ(_ a, B b, _ c)")[pattern]
+    query = f"""CREATE QUERY q ON s PATTERN {written} WHERE [worker] USING {using}
+    AFTER MATCH SKIP {skip} WITHIN 5"""
+    rows = events(" ".join(f"{kind}{t}" for t, kind in enumerate(text)))
+    taken = bind(session(f"{STREAM} {query};", {}), rows).table("q").to_pylist()
+    # Whatever comes later, it is taken.
+    for row in taken:
+        ended = [each for each in rows if each[1]["t"] <= row["end_ts"]]
+        until = bind(session(f"{STREAM} {query};", {}), ended).table("q").to_pylist()
+        assert row["match_id"] in {each["match_id"] for each in until}
+    script = f"""{STREAM} {query};
+    CREATE RULE note ON q DO INSERT INTO log VALUES (new.match_id, new.ts);"""
+    ag = bind(session(script, {}), rows)
+    expected = sorted((row["match_id"], row["end_ts"]) for row in taken)
+    assert sorted(contents_of(ag, "log")) == expected
+    live = session(script, {})
+    pushed(live, rows)
+    assert contents_of(live, "log") == contents_of(ag, "log")
+    in_steps(ag, rows)
+
+
+def test_what_after_match_takes_without_a_window_is_refused_for_that() -> None:
+    script = f"""{STREAM} CREATE QUERY q ON s PATTERN SEQ(A a, B b) USING STRICT
+    AFTER MATCH SKIP PAST LAST EVENT;
+    CREATE RULE note ON q DO INSERT INTO log VALUES (new.match_id, new.ts);"""
+    with pytest.raises(QueryError, match=r"takes matches AFTER MATCH.*no window of time"):
+        bind(session(script, {}), events("A1 B2")).table("note")
 
 
 def test_a_component_of_several_streams_is_of_the_one_it_came_by() -> None:

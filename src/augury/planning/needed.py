@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from augury.analysis.checked import CheckedQuery
 from augury.analysis.expressions.walk import attributes
 from augury.planning.expressions.typed import (
-    END_OPEN,
-    END_TIME,
     OF_MATCH,
-    STREAM_OF,
+    OF_NO_ROW,
     Aggregated,
     Input,
     Typed,
@@ -18,7 +16,6 @@ from augury.planning.expressions.typed import (
 )
 
 Read = tuple[tuple[int, str], ...]
-_OF_NO_ROW = (None, STREAM_OF, END_TIME, END_OPEN)
 
 
 def columns_read(expressions: Iterable[Typed]) -> Read:
@@ -26,7 +23,7 @@ def columns_read(expressions: Iterable[Typed]) -> Read:
     found: dict[tuple[int, str], None] = {}
     for expression in expressions:
         for node in nodes_within(expression):
-            if not isinstance(node, Input | Aggregated) or node.column in _OF_NO_ROW:
+            if not isinstance(node, Input | Aggregated) or node.column in OF_NO_ROW:
                 continue
             # What is of the match as a whole is read from no event.
             if node.component != OF_MATCH and node.column is not None:

@@ -46,7 +46,7 @@ def placed(made: Candidates, rows: pa.Table, found: Found) -> pa.Table:
     ends = whole(rows.column("end_ts"))
     after = np.full(rows.num_rows, int(made.lag > 0))
     times = ends + made.lag
-    if made.end != "event":
+    if made.end not in ("event", "taken"):
         is_open = _open(made, rows)
         after, first = after | is_open, whole(rows.column("start_ts"))
         times = np.where(is_open, first + made.window + made.lag, times)

@@ -18,8 +18,8 @@ from augury.planning.match_plan import plan_match
 
 # When a match is known: with its last event, at the end of its window, or at that end unless a
 # repetition has taken all it may, or unless the end of the match was seen; or with the event that
-# ends a contiguous run.
-End = Literal["event", "window", "full", "missed", "ended"]
+# ends a contiguous run. What is "taken" is known with its last event, and told at that end.
+End = Literal["event", "window", "full", "missed", "ended", "taken"]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Candidates:
     @property
     def delay(self) -> int:
         """How long after its moment a match may be found."""
-        return self.window if self.end == "full" else 0
+        return self.window if self.end in ("full", "taken") else 0
 
 
 def ending(made: Candidates, catalog: Catalog, hidden: Hidden) -> Candidates:
@@ -109,15 +109,16 @@ def ending(made: Candidates, catalog: Catalog, hidden: Hidden) -> Candidates:
     if not ends_late(pattern):
         return made
     if query.within is None or query.within.events:
-        what = "takes matches AFTER MATCH" if query.after_match is not None else "has an open end"
+        what = "has an open end"
+        if query.after_match is not None:
+            what = "takes matches AFTER MATCH, each when the window of its start has gone by"
         raise not_evaluated(
-            f"query {query.name} {what}, and has no window of time: no moment is known at which a "
-            "match could act",
+            f"query {query.name} {what}, and has no window of time",
             "give WITHIN a length of time",
         )
     window = query.within.length
     if all(way.waits for way in pattern.ways):
-        return replace(made, end="window", window=window)
+        return replace(made, end="taken" if is_taken_at_once(query) else "window", window=window)
     if query.allow and all(way.waits or not ends_late(alone(way)) for way in pattern.ways):
         unseen = frozenset(_named(query, way.missed) for way in pattern.ways if way.waits)
         return replace(made, end="missed", window=window, unseen=unseen)
@@ -137,6 +138,21 @@ def ending(made: Candidates, catalog: Catalog, hidden: Hidden) -> Candidates:
     return replace(
         made, query=found, end="full", window=window, count=count, most=component.maximum
     )
+
+
+def is_taken_at_once(query: CheckedQuery) -> bool:
+    """Return whether the last event of a match tells whether AFTER MATCH takes it.
+
+    That is so where neighbours follow each other to a fixed length: what begins earlier is complete
+    earlier, and what begins there is not longer. Elsewhere another match may yet reach further.
+    """
+    parts = query.shape.parts if isinstance(query.shape, Branch) else (query.shape,)
+    in_turn = not isinstance(query.shape, Branch) or query.shape.operator == "SEQ"
+    single = all(isinstance(p, Leaf) and not query.components[p.component].repeats for p in parts)
+    contiguous = query.strategy in ("STRICT", "PARTITION")
+    one_stream = len(query.streams) == 1 and query.streams[0].query is None
+    plain = query.after_match is not None and not query.allow and not query.looks_beside
+    return in_turn and single and contiguous and one_stream and plain
 
 
 def _by_its_end(made: Candidates, catalog: Catalog, hidden: Hidden, window: int) -> Candidates:

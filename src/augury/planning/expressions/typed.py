@@ -23,6 +23,8 @@ THE_END, END_TIME, END_OPEN = "\0end", "\0end time", "\0end open"
 MATCH_NUMBER = "match_number"
 # The column of every event that has the number of its stream; users cannot write such names.
 STREAM_OF = "\0stream"
+# What is asked beside the columns of rows; None is how many there are.
+OF_NO_ROW = (None, STREAM_OF, END_TIME, END_OPEN)
 
 Value = bool | int | float | str | None
 

@@ -20,9 +20,7 @@ from augury.kernels.search.gather import FIXED_COLUMNS, WHEN
 from augury.matching.pattern import Pattern
 from augury.planning.expressions.scalar import Scalar, Tables, scalar
 from augury.planning.expressions.typed import (
-    END_OPEN,
-    END_TIME,
-    STREAM_OF,
+    OF_NO_ROW,
     Aggregated,
     Input,
     Typed,
@@ -472,9 +470,6 @@ def needs_keys(pattern: Pattern) -> bool:
     )
 
 
-_OF_NO_ROW = (None, STREAM_OF, END_TIME, END_OPEN)
-
-
 def stored_columns(plan: MatchPlan) -> dict[str, DataType]:
     """Return the columns, in lower case, that answers read from the events of a match."""
     query = plan.query
@@ -493,7 +488,7 @@ def stored_columns(plan: MatchPlan) -> dict[str, DataType]:
         found |= {name.lower(): key.type for name in names}
     for _, expression in plan.outputs:
         for node in nodes_within(expression):
-            if isinstance(node, Input | Aggregated) and node.column not in _OF_NO_ROW:
+            if isinstance(node, Input | Aggregated) and node.column not in OF_NO_ROW:
                 assert node.column is not None
                 found[node.column.lower()] = column_type(query.streams, node.column)
     return found
