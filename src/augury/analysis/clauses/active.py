@@ -23,7 +23,9 @@ def subqueries_name_what_is_there(draft: Draft) -> None:
         if not has_lookup(conjunct.expression) or not guards.isdisjoint(conjunct.components):
             continue
         for component, node in _named(draft, conjunct.expression):
-            if component.index in draft.may_miss and not _has_default(node):
+            if not isinstance(node, ex.Attribute) or node.default is not None:
+                continue
+            if component.index in draft.may_miss and not component.negated:
                 _may_be_missed(draft, component, node)
         for lookup in walk(conjunct.expression):
             if isinstance(lookup, ex.Lookup):
@@ -39,13 +41,7 @@ def _named(draft: Draft, expression: ex.Expression) -> Iterator[tuple[Component,
                 yield component, node
 
 
-def _has_default(node: Named) -> bool:
-    return not isinstance(node, ex.Attribute) or node.default is not None
-
-
-def _may_be_missed(draft: Draft, component: Component, node: Named) -> None:
-    if component.negated:
-        return
+def _may_be_missed(draft: Draft, component: Component, node: ex.Attribute) -> None:
     message = f"the condition with a subquery names {component.name}, which may be missed"
     hint = f"give a default for then: {component.name}.{node.name}[...]"
     draft.findings.error("A050", message, node.span, hint)
