@@ -236,6 +236,26 @@ def test_each_event_of_a_repetition_may_stand_beside_a_subquery() -> None:
 
 
 @pytest.mark.parametrize(
+    "query",
+    [
+        "PATTERN SEQ(A a, B b) WHERE (SELECT COUNT(*) FROM colours) = 3 WITHIN 9",
+        "PATTERN SEQ(A a, B b) WHERE (SELECT COUNT(*) FROM colours) = 2 WITHIN 9",
+        "PATTERN SEQ(A a, !C c, B b) WHERE c.v > (SELECT n FROM colours WHERE n = a.v) WITHIN 9",
+        "PATTERN SEQ(A a, B+ b) WHERE b[i].v >= (SELECT MIN(low) FROM bands) "
+        "USING SKIP TILL NEXT MATCH WITHIN 9",
+    ],
+)
+def test_rows_that_come_one_by_one_are_searched_the_same(query: str) -> None:
+    script, came = (
+        f"{TABLES} CREATE QUERY q ON s {query};",
+        rows("a1 c2 b3 a4 c5 b6", v=[1, 1, 0, 1, 2, 0]),
+    )
+    live = session(script, [], tables=ROWS)
+    found = [row for each in came for row in live.push("s", each)] + live.finish()
+    assert shown(found) == shown(session(script, came, tables=ROWS).table("q").to_pylist())
+
+
+@pytest.mark.parametrize(
     ("where", "reason"),
     [
         ("c.v > (SELECT low FROM bands WHERE low > a.v)", "several rows may answer"),

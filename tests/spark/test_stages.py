@@ -337,6 +337,11 @@ ID id KEY worker TIME t TYPE action;
 CREATE TABLE routes (origin STRING, target STRING, most LONG) KEY origin, target;
 CREATE TABLE floors (room STRING, floor LONG) KEY room;
 CREATE TABLE visits (worker STRING, n LONG) KEY worker;
+CREATE QUERY direct ON behaviour PATTERN SEQ(EXIT x, !SANITIZE s, ENTER e)
+WHERE [worker] AND s.t - x.t > (SELECT floor FROM floors WHERE room = e.room)
+  AND (SELECT COUNT(*) FROM floors) = 3 WITHIN 20;
+CREATE QUERY never ON behaviour PATTERN SEQ(EXIT x, ENTER e)
+WHERE [worker] AND (SELECT COUNT(*) FROM floors) = 2 WITHIN 20;
 CREATE QUERY slow ON behaviour PATTERN SEQ(EXIT x, ENTER e)
 WHERE [worker] AND 1 = (SELECT floor FROM floors WHERE room = e.room)
   AND e.t - x.t > (SELECT most FROM routes WHERE origin = x.room AND target = e.room)
@@ -370,10 +375,11 @@ def test_what_is_looked_up_chooses_and_runs_act_in_batch_and_in_a_stream(
 ) -> None:
     rows = route_rows()
     here, there = local(ROUTES, rows), batch(spark, ROUTES, rows)
-    for name in ("slow", "rounds", "visit", "visits"):
+    for name in ("slow", "direct", "rounds", "visit", "visits"):
         assert listed(there.table(name)) == listed(here.table(name)) != [], name
+    assert listed(there.table("never")) == listed(here.table("never")) == []
     coming = streaming(spark, ROUTES, rows, "behaviour", tmp_path)
-    for name in ("slow", "visit"):
+    for name in ("slow", "direct", "visit"):
         found = ordered(collected(coming.table(name), tmp_path / name))
         assert found == listed(here.table(name)), name
 
