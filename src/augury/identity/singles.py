@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from augury.identity.identifier import Identified, Identifier
 from augury.identity.telling import Strategy, Told
@@ -85,6 +85,9 @@ class FollowedSingles(Followed):
 @dataclass(frozen=True)
 class Singles(Tracks):
     """The claims that one person did one act."""
+
+    # A match is as far off as the owners of its event are told to be.
+    slack: ClassVar[float] = 1.0
 
     @cached_property
     def identifier(self) -> Identifier:

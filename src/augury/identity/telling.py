@@ -28,17 +28,24 @@ class Strategy:
         """The strategy as kernels know it."""
         return _KINDS[self.kind]
 
-    def is_news(self, told: float, known: float, bound: float = 0.0) -> bool:
-        """Whether the probability of something is told, after what was told last.
+    def is_news(
+        self, told: float, known: float, bound: float = 0.0, told_bound: float = 0.0
+    ) -> bool:
+        """Whether the probability of something is told, after what was told last, with its bound.
 
-        A change below the bound is none.
+        A change below the bound is none, as long as what was told holds within its own.
         """
         moved = abs(known - told)
-        if self.kind == "NEVER" or moved <= max(SAME, bound):
+        is_beyond = moved > max(SAME, bound)
+        if self.kind == "NEVER":
             return False
         if self.kind == "CERTAIN":
             sure = 1.0 - SAME
-            return max(known, 1.0 - known) >= sure > max(told, 1.0 - told)
+            is_sure = max(known, 1.0 - known) >= sure > max(told, 1.0 - told)
+            return is_beyond and is_sure
+        holds = told_bound >= 1.0 or moved + bound <= told_bound + SAME
+        if not is_beyond and holds:
+            return False
         return self.kind == "ANY" or moved >= self.least - SAME
 
 

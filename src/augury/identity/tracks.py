@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from augury.errors import DataError
 from augury.identity.drawing import Room
@@ -65,6 +65,21 @@ class Telling:
     confidence: float
     at: int
     error_bound: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """How likely a claim is, and how far off that may be.
+
+    It `agrees` where all states that were kept say the same: what comes of them will, too. `shown`
+    is the bound with which it is told; `is_sampled` says whether a track left states out.
+    """
+
+    likely: float
+    agrees: bool
+    bound: float
+    shown: float
+    is_sampled: bool
 
 
 @dataclass
@@ -140,6 +155,9 @@ class Tracks:
     state_limit: int
     # Whether the last telling comes once more when a claim can no longer be told again.
     tells_last: bool = False
+    # A claim is told with so many times the bounds of its tracks: as much as it may be off, and as
+    # much that changes and is not told. So what was told last holds until it is told again.
+    slack: ClassVar[float] = 2.0
 
     @cached_property
     def step(self) -> int:
@@ -255,7 +273,12 @@ class Tracks:
                 elif track.asks:
                     after.append(track)
             tracks[unit] = after
-        return [*self._again(state, touched, last), *self._due(state, step + 1, last)]
+        # Where all rows were rejected, what a track left out may be why: it knows less than before.
+        ends = {
+            unit: at if at > NEVER_YET else max(row.time for row in rows[unit])
+            for unit, at in last.items()
+        }
+        return [*self._again(state, touched, ends), *self._due(state, step + 1, last)]
 
     def _again(
         self, state: Followed, touched: Mapping[Any, Live], last: Mapping[Any, int]
@@ -269,10 +292,11 @@ class Tracks:
             if now - live.claim.last > self.within:
                 self._drop(state, live)
                 continue
-            likely, is_final, bound = self._valued(live)
-            if self.strategy.is_news(live.confidence, likely, bound):
-                told.append(_told(live, likely, now, bound))
-            if is_final:
+            value = self._valued(live)
+            before = live.confidence, live.error_bound
+            if self.strategy.is_news(before[0], value.likely, value.bound, before[1]):
+                told.append(_told(live, value, now))
+            if self._is_over(live, value):
                 self._drop(state, live)
         return told
 
@@ -281,11 +305,11 @@ class Tracks:
         told = []
         while state.due and state.due[-1].claim.moment // self.step < until:
             live = state.due.pop()
-            likely, is_final, bound = self._valued(live)
+            value = self._valued(live)
             now = max((last.get(unit, NEVER_YET) for unit in live.tracks), default=NEVER_YET)
-            if likely > 0.0:
-                told.append(_told(live, likely, max(now, live.claim.moment), bound))
-            if is_final or likely == 0.0 or self.strategy.kind == "NEVER":
+            if value.likely > 0.0:
+                told.append(_told(live, value, max(now, live.claim.moment)))
+            if self._is_over(live, value):
                 self._drop(state, live)
             else:
                 state.keep(live)
@@ -320,19 +344,28 @@ class Tracks:
         ends = [live.claim.last + self.within for live in state.live.values()]
         return min([*ends, *(at for _, at in state.settling)], default=None)
 
-    def _valued(self, live: Live) -> tuple[float, bool, float]:
-        """Return how likely a claim is, whether that is so in all states, and its bound.
-
-        What is so in all states is so for good.
-        """
+    def _valued(self, live: Live) -> Value:
+        """Return how likely a claim is, by its tracks."""
         parts = [track.shares for track in live.tracks.values()]
-        bound = live.claim.doubt + sum(track.bound for track in live.tracks.values())
+        off, doubt = sum(track.bound for track in live.tracks.values()), live.claim.doubt
         likely, values = 0.0, set[float]()
         for done, weight in joint(parts):
             value = live.claim.holds(done)
             values.add(value)
             likely += weight * value
-        return min(likely, 1.0), len(values) == 1, min(bound, 1.0)
+        bound, shown = min(doubt + off, 1.0), min(doubt + self.slack * off, 1.0)
+        return Value(min(likely, 1.0), len(values) == 1, bound, shown, off > 0.0)
+
+    def _is_over(self, live: Live, value: Value) -> bool:
+        """Return whether nothing more will be told of a claim.
+
+        What is so in all states that were kept is so in all that come of them: what none of them
+        has never gets a row. Where others were left out, the bound of a row that stands may grow.
+        """
+        if self.strategy.kind == "NEVER" or (value.likely == 0.0 and live.revision < 0):
+            return True
+        grows = value.is_sampled and value.likely > 0.0 and live.error_bound < 1.0
+        return value.agrees and not (grows and self.strategy.kind == "ANY")
 
     def _refuse_many(self, track: Track) -> None:
         """Raise where a probability that cannot be taken back would be sampled."""
@@ -412,7 +445,7 @@ class Tracks:
         if track.worlds.lost:
             past.reach(step + 1)
             if track.strange != past.strange.get(step, frozenset()):
-                track.error = 1.0
+                track.error, is_new = 1.0, True
         return now, is_new
 
     def _parted(self, track: Track) -> list[Track]:
@@ -441,10 +474,10 @@ class Tracks:
         return [part]
 
 
-def _told(live: Live, likely: float, now: int, bound: float) -> Telling:
+def _told(live: Live, value: Value, now: int) -> Telling:
     live.revision += 1
-    live.confidence, live.at, live.error_bound = likely, now, bound
-    return Telling(live.number, live.revision, likely, now, bound)
+    live.confidence, live.at, live.error_bound = value.likely, now, value.shown
+    return Telling(live.number, live.revision, value.likely, now, value.shown)
 
 
 def joint(parts: list[dict[Done, float]]) -> Iterable[tuple[Done, float]]:
