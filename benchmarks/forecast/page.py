@@ -191,6 +191,19 @@ def many_at_once(found: Figures) -> Iterator[str]:
     yield ""
 
 
+def streaming(found: Figures) -> Iterator[str]:
+    """Yield how fast forecasts are in a stream on Spark, and what a kill leaves."""
+    kill, size = found["kill"], f"{found['events_a_batch']:,}"
+    yield "## In a stream on Spark"
+    yield ""
+    yield f"`benchmarks/spark/forecasting.py`: {found['keys']:,} keys, one row an event,"
+    yield f"MARKOV 1 from a history, micro-batches of {size} events, {found['cores']} cores:"
+    yield f"{found['events_per_second']:,} events a second by the clock. Killed {kill['kills']}"
+    yield f"times, the run told {kill['rows']:,} of {kill['expected']:,} rows, each once, as the"
+    yield "local engine does."
+    yield ""
+
+
 def told(count: int, part: float | None) -> str:
     """Return how many forecasts there were, and the part that came true."""
     return "none" if part is None else f"{count:,}: {part}"
@@ -204,6 +217,7 @@ def main() -> None:
     lines += standing(read("forecast_standing"))
     lines += many_at_once(read("forecast_figure_10"))
     lines += throughput(read("forecast_throughput"))
+    lines += streaming(read("forecast_streaming"))
     (harness.FIGURES / "forecasts.md").write_text("\n".join(lines).rstrip() + "\n")
 
 

@@ -19,8 +19,8 @@ import pytest
 from augury import DataError, Session
 from augury.evaluation.asked import Asked
 from augury.runners.process.failures import OF_SPARK, explained
-from augury.runners.spark.asked_together import together
-from augury.runners.wanted import wanted_of
+from augury.runners.request import request_of
+from augury.runners.spark.combined import combined
 from chain.test_revised_rules import FIRINGS
 from chain.test_revised_rules import WORKED as REVISED
 from forecast.asking import rows_of as events_of
@@ -58,12 +58,12 @@ def given(
             ag.bind(name, in_parts(spark, frame(spark, ag, name, rows[name]), arriving / name))
     catalog, queries = ag._declared.catalog, ag._declared.checked_queries
     streaming = arriving is not None
-    wanted = wanted_of(catalog, queries, asked, streaming=streaming)
+    request = request_of(catalog, queries, asked, streaming=streaming)
     tables = [] if streaming else [name for name in asked if catalog.table(name)]
     contents = {f"contents {name}": Asked("contents", name.lower()) for name in tables}
-    wanted = replace(wanted, asked={**wanted.asked, **contents})
-    answers = together(ag._bound.spark_runner("a case"), wanted).answers
-    found: dict[str, Rows] = {wanted.place(name)[1]: [] for name in (*asked, *contents)}
+    request = replace(request, asked={**request.asked, **contents})
+    answers = combined(ag._bound.spark_runner("a case"), request).answers
+    found: dict[str, Rows] = {request.place(name)[1]: [] for name in (*asked, *contents)}
 
     def take(part: Any, _: int = 0) -> None:
         for row in part.where("kind = 'match'").collect():
@@ -75,7 +75,7 @@ def given(
     else:
         writer = answers.writeStream.trigger(availableNow=True).foreachBatch(take)
         writer.option("checkpointLocation", str(arriving / "state")).start().awaitTermination()
-    return {name: found[wanted.place(name)[1]] for name in (*asked, *contents)}
+    return {name: found[request.place(name)[1]] for name in (*asked, *contents)}
 
 
 def streams_of(ag: Session) -> set[str]:
