@@ -36,7 +36,16 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     ),
     "forecast.figure_10": (
         [],
-        {"SUBSCRIPTIONS": 5, "EACH": 1, "STANDING": (1, 2), "MODELS": {"MARKOV 1": 1, "EDGES": 1}},
+        {
+            "SUBSCRIPTIONS": 5,
+            "JUDGED": 5,
+            "EACH": 1,
+            "EACH_TOLD": 1,
+            "EACH_JUDGED": 1,
+            "STEP_TOLD": 2_000,
+            "STANDING": (1, 2),
+            "MODELS": {"MARKOV 1": 1, "EDGES": 1},
+        },
     ),
     "forecast.calibration": (
         [],

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 # What is written to topics: matches, firings, changes of a table, what is kept, forecasts.
 TOLD = ("contact", "unmasked", "alarm", "mask", "badges", "published", "soon")
+# What is told again goes out as a log: of several revisions in one micro-batch a topic has the last
+# alone, and where batches are cut hangs on when something dies.
+REVISED = ("contact", "unmasked", "published")
 # Acts that let what is before them be known; a kill may come between the first and what it brings.
 ENDS = 2
 
@@ -96,7 +99,7 @@ class Places:
             place = f"FROM kafka '{topic}' {servers.format(more)}"
             changed = changed.replace("TYPE action;", f"TYPE action {place};", 1)
         writes = "".join(
-            f"WRITE {name} TO kafka '{topic}' {servers.format('')};\n"
+            f"WRITE {name} TO kafka '{topic}' {servers.format(_log(name))};\n"
             for name, topic in self.topics.items()
         )
         hooks = "".join(f"WRITE {rule} TO webhook '{self.heard.url}';\n" for rule in RULES)
@@ -117,6 +120,10 @@ class Places:
 
 
 RULES = ("alarm", "mask")
+
+
+def _log(name: str) -> str:
+    return ", revisions = 'log'" if name in REVISED else ""
 
 
 def _line(value: Any) -> str:
