@@ -76,7 +76,9 @@ def test_what_happens_is_logged_with_its_time(
     shown = augury("run", "q.sql", "--log", "run.log", "--metrics", "0")
     assert shown.exit_code == 0, shown.output
     log = [json.loads(line) for line in Path("run.log").read_text().splitlines()]
-    assert [each["event"] for each in log] == ["note", "start", "end", "warning"]
+    # How often progress is told hangs on how long the run takes.
+    events = [each["event"] for each in log if each["event"] != "progress"]
+    assert events == ["note", "start", "end", "warning"]
     assert all(each["time"].endswith("+00:00") for each in log)
 
 
