@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,27 +69,25 @@ def test_what_acts_goes_on(sample: Path) -> None:
     assert len(FORECASTS) == FORECAST_FORMAT.version
 
 
-@pytest.mark.parametrize("sample", FORECASTS, ids=lambda path: path.stem)
-def test_stored_forecasts_go_on(sample: Path) -> None:
-    version = int(sample.stem.removeprefix("forecast_"))
-    stage, whole = forecast_stage(version), forecast_stage(version)
+def check_goes_on(sample: Path, stage: Any, whole: Any) -> None:
+    """Hold that a stored stage tells of the later logins what one tells that has read them all."""
     state = stage.restore({}, 12, sample.read_bytes())
     _, answers = stage.advance(state, batch(stage, logins()[6:]), 99)
     _, wanted = whole.advance(whole.start(), batch(whole, logins()), 99)
     rest = [row for row in wanted.found["break_in"].to_pylist() if row["ts"] >= 12]
     assert len(rest) > 2
     assert answers.found["break_in"].to_pylist() == rest
+
+
+@pytest.mark.parametrize("sample", FORECASTS, ids=lambda path: path.stem)
+def test_stored_forecasts_go_on(sample: Path) -> None:
+    version = int(sample.stem.removeprefix("forecast_"))
+    check_goes_on(sample, forecast_stage(version), forecast_stage(version))
 
 
 @pytest.mark.parametrize("sample", SAMPLED, ids=lambda path: path.stem)
 def test_stored_forecasts_that_sample_go_on(sample: Path) -> None:
-    stage, whole = drawn_stage(), drawn_stage()
-    state = stage.restore({}, 12, sample.read_bytes())
-    _, answers = stage.advance(state, batch(stage, logins()[6:]), 99)
-    _, wanted = whole.advance(whole.start(), batch(whole, logins()), 99)
-    rest = [row for row in wanted.found["break_in"].to_pylist() if row["ts"] >= 12]
-    assert len(rest) > 2
-    assert answers.found["break_in"].to_pylist() == rest
+    check_goes_on(sample, drawn_stage(), drawn_stage())
 
 
 @pytest.mark.parametrize("sample", POLICIES, ids=lambda path: path.stem)
